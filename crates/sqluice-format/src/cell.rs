@@ -1,0 +1,78 @@
+//! Cells of table B-trees, and what of a payload goes to overflow pages
+//! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages),
+//! [§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
+//!
+//! ```text
+//!  table leaf      +--------------+-------+---------------+- - - - - - - - -+
+//!                  | payload size | rowid | local payload | overflow page   |
+//!                  +--------------+-------+---------------+- - - - - - - - -+
+//!                   varint         varint  Split::local    4 bytes, only if it is not all local
+//!
+//!  table interior  +------------+-------+      child: the page with the rows up to and including `rowid`
+//!                  | child page | rowid |
+//!                  +------------+-------+
+//!                   4 bytes      varint
+//!
+//!  overflow page   +-----------+------------------------+
+//!                  | next page | payload                |   next page: 0 on the last one
+//!                  +-----------+------------------------+
+//!                   4 bytes     up to usable - 4 bytes
+//! ```
+
+use crate::page::Geometry;
+use crate::varint;
+
+/// Bytes of a page number within a cell or an overflow page.
+pub const PAGE_NUMBER_BYTES: usize = 4;
+
+/// The smallest space a cell takes on a page: freeing it must leave room for a freeblock.
+pub const CELL_BYTES_MIN: usize = 4;
+
+/// How a payload is divided between its cell and overflow pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Bytes that stay in the cell.
+    pub local: usize,
+    /// Overflow pages that hold the rest.
+    pub overflow_pages: usize,
+}
+
+/// The largest payload that a table leaf keeps whole: `usable - 35`.
+#[inline]
+pub const fn table_leaf_local_max(geometry: Geometry) -> usize {
+    geometry.usable_bytes() - 35
+}
+
+/// Payload bytes on one overflow page.
+#[inline]
+pub const fn overflow_page_payload(geometry: Geometry) -> usize {
+    geometry.usable_bytes() - PAGE_NUMBER_BYTES
+}
+
+/// Divides a payload of `payload` bytes on a table leaf.
+///
+/// With `U` usable bytes, `X = U-35`, `M = (U-12)*32/255-23`, `K = M+(P-M) mod (U-4)`: all of `P <= X` is
+/// local; otherwise `K` bytes are if `K <= X`, else `M`. `K` is what fills the last overflow page exactly.
+pub const fn table_leaf_split(payload: usize, geometry: Geometry) -> Split {
+    let max = table_leaf_local_max(geometry);
+    if payload <= max {
+        return Split { local: payload, overflow_pages: 0 };
+    }
+    let min = (geometry.usable_bytes() - 12) * 32 / 255 - 23;
+    let page = overflow_page_payload(geometry);
+    let fill = min + (payload - min) % page;
+    let local = if fill <= max { fill } else { min };
+    Split { local, overflow_pages: (payload - local).div_ceil(page) }
+}
+
+/// Bytes of a table leaf cell whose payload is all local.
+#[inline]
+pub const fn table_leaf_bytes(payload: usize, rowid: i64) -> usize {
+    varint::len(payload as u64) + varint::len(rowid as u64) + payload
+}
+
+/// Bytes of a table interior cell.
+#[inline]
+pub const fn table_interior_bytes(rowid: i64) -> usize {
+    PAGE_NUMBER_BYTES + varint::len(rowid as u64)
+}

@@ -1,0 +1,103 @@
+//! Records: a row as bytes ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
+//!
+//! ```text
+//!  +-------------+------+------+-----+--------+--------+-----+
+//!  | header size | type | type | ... | value  | value  | ... |
+//!  +-------------+------+------+-----+--------+--------+-----+
+//!   varint, counts  varint each        content_bytes(type) each
+//!   itself too
+//! ```
+//!
+//! This is the plain, one row at a time form: the schema table is written with it, and it is the twin that
+//! the engine's column-wise encoder is tested against.
+
+use crate::value::{Class, FIXED_BYTES, SerialType, Value};
+use crate::varint;
+
+/// Bytes of a record header, its own size field included, given the bytes of its serial types.
+///
+/// The size field counts itself, so a header of 127 bytes of types needs a second byte for its size.
+#[inline]
+pub const fn header_bytes(types_bytes: usize) -> usize {
+    let mut n = 1;
+    while varint::len((types_bytes + n) as u64) > n {
+        n += 1;
+    }
+    types_bytes + n
+}
+
+/// Appends the record of `values` to `out`.
+///
+/// # Panics
+/// On a NaN: SQLite has none, the caller decides that it is NULL.
+pub fn encode(values: &[Value<'_>], out: &mut Vec<u8>) {
+    let types_bytes = values.iter().map(|v| varint::len(SerialType::of(v).0)).sum();
+    varint::push(out, header_bytes(types_bytes) as u64);
+    for value in values {
+        varint::push(out, SerialType::of(value).0);
+    }
+    for value in values {
+        match *value {
+            Value::Null => {}
+            Value::Int(i) => {
+                let width = FIXED_BYTES[SerialType::of_int(i).0 as usize] as usize;
+                out.extend_from_slice(&i.to_be_bytes()[8 - width..]);
+            }
+            Value::Real(r) => {
+                assert!(!r.is_nan(), "a NaN reached the record");
+                out.extend_from_slice(&r.to_be_bytes());
+            }
+            Value::Text(bytes) | Value::Blob(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+}
+
+/// Why bytes are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// The header's size is not within the record, or a serial type crosses its end.
+    Header,
+    /// A serial type is 10 or 11.
+    ReservedType,
+    /// The values take more or fewer bytes than there are.
+    Body,
+}
+
+/// Reads a whole record back.
+///
+/// # Errors
+/// When the bytes are no record that SQLite would write: every byte must be accounted for.
+pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
+    let (header_size, mut at) = varint::read(record).ok_or(RecordError::Header)?;
+    let header =
+        usize::try_from(header_size).ok().and_then(|n| record.get(..n)).ok_or(RecordError::Header)?;
+    let mut body = &record[header.len()..];
+    let mut values = Vec::new();
+    while at < header.len() {
+        let (serial, n) = varint::read(&header[at..]).ok_or(RecordError::Header)?;
+        at += n;
+        let serial = SerialType(serial);
+        let class = serial.class().ok_or(RecordError::ReservedType)?;
+        let bytes = serial.content_bytes().ok_or(RecordError::ReservedType)?;
+        let (content, rest) =
+            usize::try_from(bytes).ok().and_then(|n| body.split_at_checked(n)).ok_or(RecordError::Body)?;
+        body = rest;
+        values.push(match class {
+            Class::Null => Value::Null,
+            Class::Int => Value::Int(if serial.0 >= 8 { serial.0 as i64 - 8 } else { int(content) }),
+            Class::Real => Value::Real(f64::from_bits(int(content) as u64)),
+            Class::Text => Value::Text(content),
+            Class::Blob => Value::Blob(content),
+        });
+    }
+    if at != header.len() {
+        return Err(RecordError::Header);
+    }
+    if body.is_empty() { Ok(values) } else { Err(RecordError::Body) }
+}
+
+/// A big-endian two's-complement integer of 1 to 8 bytes.
+fn int(bytes: &[u8]) -> i64 {
+    let sign = if bytes[0] >= 0x80 { -1 } else { 0 };
+    bytes.iter().fold(sign, |value, &byte| (value << 8) | i64::from(byte))
+}

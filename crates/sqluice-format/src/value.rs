@@ -1,0 +1,118 @@
+//! Values, storage classes and serial types
+//! ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
+//!
+//! | serial type | bytes | meaning |
+//! |---|---|---|
+//! | 0 | 0 | NULL |
+//! | 1, 2, 3, 4, 5, 6 | 1, 2, 3, 4, 6, 8 | big-endian two's-complement integer |
+//! | 7 | 8 | big-endian IEEE 754 float |
+//! | 8, 9 | 0 | the integers 0 and 1 |
+//! | 10, 11 | | reserved |
+//! | N >= 12, even | (N-12)/2 | BLOB |
+//! | N >= 13, odd | (N-13)/2 | text |
+
+/// One value, as SQLite stores it. Borrowed: the bytes stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// A 64-bit signed integer.
+    Int(i64),
+    /// A 64-bit float. SQLite stores no NaN: writers must turn it into [`Value::Null`] first.
+    Real(f64),
+    /// Text in the encoding of the database; sqluice writes UTF-8.
+    Text(&'a [u8]),
+    /// Bytes.
+    Blob(&'a [u8]),
+}
+
+/// A serial type: how a record's header tells class and length of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SerialType(pub u64);
+
+/// What a serial type says its bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// No bytes.
+    Null,
+    /// Integer of 0, 1, 2, 3, 4, 6 or 8 bytes.
+    Int,
+    /// Float of 8 bytes.
+    Real,
+    /// Text of any length.
+    Text,
+    /// Bytes of any length.
+    Blob,
+}
+
+/// Bytes of a value of serial type 0 to 9.
+pub const FIXED_BYTES: [u8; 10] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
+
+impl SerialType {
+    /// NULL.
+    pub const NULL: SerialType = SerialType(0);
+    /// A float.
+    pub const REAL: SerialType = SerialType(7);
+
+    /// The narrowest serial type that holds `value`. 0 and 1 take no bytes at all (schema format 4).
+    #[inline]
+    pub const fn of_int(value: i64) -> SerialType {
+        if value == 0 || value == 1 {
+            return SerialType(8 + value as u64);
+        }
+        // Bits without the sign: 7 fit one byte, 15 two, ...
+        let bits = 64 - (value ^ (value >> 63)).leading_zeros();
+        SerialType(match bits {
+            0..=7 => 1,
+            8..=15 => 2,
+            16..=23 => 3,
+            24..=31 => 4,
+            32..=47 => 5,
+            _ => 6,
+        })
+    }
+
+    /// Text of `bytes` bytes.
+    #[inline]
+    pub const fn of_text(bytes: usize) -> SerialType {
+        SerialType(bytes as u64 * 2 + 13)
+    }
+
+    /// A blob of `bytes` bytes.
+    #[inline]
+    pub const fn of_blob(bytes: usize) -> SerialType {
+        SerialType(bytes as u64 * 2 + 12)
+    }
+
+    /// The serial type of a value.
+    pub const fn of(value: &Value<'_>) -> SerialType {
+        match value {
+            Value::Null => SerialType::NULL,
+            Value::Int(i) => SerialType::of_int(*i),
+            Value::Real(_) => SerialType::REAL,
+            Value::Text(text) => SerialType::of_text(text.len()),
+            Value::Blob(blob) => SerialType::of_blob(blob.len()),
+        }
+    }
+
+    /// Bytes that the value takes in the record's body; `None` for the reserved types 10 and 11.
+    pub const fn content_bytes(self) -> Option<u64> {
+        match self.0 {
+            0..=9 => Some(FIXED_BYTES[self.0 as usize] as u64),
+            10 | 11 => None,
+            n => Some((n - 12) / 2),
+        }
+    }
+
+    /// The storage class; `None` for the reserved types 10 and 11.
+    pub const fn class(self) -> Option<Class> {
+        match self.0 {
+            0 => Some(Class::Null),
+            1..=6 | 8 | 9 => Some(Class::Int),
+            7 => Some(Class::Real),
+            10 | 11 => None,
+            n if n % 2 == 0 => Some(Class::Blob),
+            _ => Some(Class::Text),
+        }
+    }
+}

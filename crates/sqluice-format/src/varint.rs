@@ -1,0 +1,70 @@
+//! Variable-length integers, one to nine bytes, big-endian
+//! ([§1.6](https://www.sqlite.org/fileformat2.html#varint)).
+//!
+//! ```text
+//!  0xxxxxxx                                       7 bits  up to 127
+//!  1xxxxxxx 0xxxxxxx                             14 bits  up to 16,383
+//!  ...
+//!  1xxxxxxx * 8, xxxxxxxx                        64 bits  all the rest, negative numbers among them
+//! ```
+//!
+//! The first eight bytes carry seven bits each and a flag that says whether another follows; a ninth carries
+//! eight bits. Writers use the shortest form. Readers accept any.
+
+/// The longest varint, in bytes.
+pub const BYTES_MAX: usize = 9;
+
+/// Bytes that [`write`] uses for `value`: 1 to 9.
+#[inline]
+pub const fn len(value: u64) -> usize {
+    let bits = 64 - (value | 1).leading_zeros() as usize;
+    if bits > 56 { 9 } else { bits.div_ceil(7) }
+}
+
+/// Writes `value` to the start of `out` and says how many bytes it took.
+///
+/// # Panics
+/// When `out` is shorter than [`len`]`(value)`.
+#[inline]
+pub fn write(out: &mut [u8], value: u64) -> usize {
+    if value < 0x80 {
+        out[0] = value as u8;
+        return 1;
+    }
+    let n = len(value);
+    let out = &mut out[..n];
+    let mut rest = value;
+    let mut seven_bit_groups = n;
+    if n == 9 {
+        out[8] = rest as u8;
+        rest >>= 8;
+        seven_bit_groups = 8;
+    }
+    for (i, byte) in out[..seven_bit_groups].iter_mut().rev().enumerate() {
+        let flag = if i == 0 && n < 9 { 0 } else { 0x80 };
+        *byte = (rest as u8 & 0x7f) | flag;
+        rest >>= 7;
+    }
+    n
+}
+
+/// Appends `value` to `out`.
+pub fn push(out: &mut Vec<u8>, value: u64) {
+    let mut buffer = [0; BYTES_MAX];
+    let n = write(&mut buffer, value);
+    out.extend_from_slice(&buffer[..n]);
+}
+
+/// Reads a varint from the start of `bytes`: the value and how many bytes it takes, or `None` when `bytes`
+/// ends within it.
+pub fn read(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0u64;
+    for i in 0..8 {
+        let byte = *bytes.get(i)?;
+        value = (value << 7) | u64::from(byte & 0x7f);
+        if byte < 0x80 {
+            return Some((value, i + 1));
+        }
+    }
+    Some(((value << 8) | u64::from(*bytes.get(8)?), 9))
+}

@@ -1,0 +1,163 @@
+//! The one error of the engine: what happened, where, and what to do about it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of everything that can go wrong here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whose fault it is, which decides the exit code of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was read is not as it should be: a row, a schema, a database.
+    Input,
+    /// The target can't be written: it exists, it is in use, the disk is full.
+    Target,
+    /// What was asked for makes no sense.
+    Usage,
+    /// Asked to stop.
+    Interrupted,
+}
+
+/// A place in an input file. Lines, columns and bytes count from 1, 1 and 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the user named it.
+    pub file: PathBuf,
+    /// The line, counted from 1.
+    pub line: Option<u64>,
+    /// The character in the line, counted from 1.
+    pub column: Option<u64>,
+    /// The byte in the file, counted from 0.
+    pub byte: Option<u64>,
+}
+
+impl Place {
+    /// A whole file.
+    pub fn file(file: impl Into<PathBuf>) -> Place {
+        Place { file: file.into(), ..Place::default() }
+    }
+
+    /// The place of byte `at` of `text`, which is all of the file.
+    pub fn in_text(file: impl Into<PathBuf>, text: &str, at: usize) -> Place {
+        let before = &text[..text.floor_char_boundary(at)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Place {
+            file: file.into(),
+            line: Some(before.matches('\n').count() as u64 + 1),
+            column: Some(before[line_start..].chars().count() as u64 + 1),
+            byte: Some(at as u64),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match (self.line, self.column) {
+            (Some(line), Some(column)) => write!(f, ":{line}:{column}"),
+            (Some(line), None) => write!(f, ":{line}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What went wrong; see the module's description.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    place: Option<Place>,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, message: message.into(), place: None, hint: None, source: None }))
+    }
+
+    /// The input is at fault.
+    pub fn input(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Input, message)
+    }
+
+    /// The target is at fault.
+    pub fn target(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Target, message)
+    }
+
+    /// The request is at fault.
+    pub fn usage(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Usage, message)
+    }
+
+    /// The caller's [`Cancel`](crate::progress::Cancel) said stop.
+    pub fn interrupted() -> Error {
+        Error::new(ErrorKind::Interrupted, "interrupted")
+    }
+
+    /// Reading `path` failed.
+    pub fn read(path: &Path, source: std::io::Error) -> Error {
+        Error::input(format!("cannot read {}", path.display())).because(source)
+    }
+
+    /// Adds the place in the input.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Error {
+        self.0.place = Some(place);
+        self
+    }
+
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What happened, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where in the input.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// What the user can do about it.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.place {
+            Some(place) => write!(f, "{place}: {}", self.0.message),
+            None => f.write_str(&self.0.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as _)
+    }
+}

@@ -1,0 +1,278 @@
+//! The schema, as SQLite understands it.
+//!
+//! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
+//! every DDL that SQLite accepts is understood. What the catalogue does not tell is looked up in the tokens ([`token`]).
+
+pub mod token;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+use crate::affinity::Affinity;
+use crate::error::{Error, Place, Result};
+use token::Token;
+
+/// What a file of DDL declares.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// The file, as the user named it; for messages.
+    pub file: PathBuf,
+    /// All of its text.
+    pub sql: String,
+    /// Tables, in the order of `sqlite_schema`.
+    pub tables: Vec<Table>,
+    /// Everything else: indexes, views, triggers, virtual tables, in the order of `sqlite_schema`.
+    pub others: Vec<Object>,
+    /// `PRAGMA user_version`.
+    pub user_version: i32,
+    /// `PRAGMA application_id`.
+    pub application_id: i32,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The CREATE TABLE statement, as `sqlite_schema` keeps it.
+    pub sql: String,
+    /// Its columns, generated ones among them.
+    pub columns: Vec<Column>,
+    /// The column that is another name for the rowid.
+    pub rowid_alias: Option<usize>,
+    /// Declared STRICT.
+    pub strict: bool,
+    /// Declared WITHOUT ROWID.
+    pub without_rowid: bool,
+    /// Declared AUTOINCREMENT.
+    pub autoincrement: bool,
+    /// Has a CHECK constraint.
+    pub checks: bool,
+    /// Has automatic indexes, of UNIQUE or PRIMARY KEY.
+    pub automatic_indexes: bool,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its declared type; may be empty.
+    pub declared_type: String,
+    /// What the type does to values.
+    pub affinity: Affinity,
+    /// Declared NOT NULL.
+    pub not_null: bool,
+    /// The text of its DEFAULT.
+    pub default: Option<String>,
+    /// Computed by SQLite: takes no values.
+    pub generated: bool,
+}
+
+/// A schema object that holds no rows of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// `index`, `view`, `trigger` or `table` (a virtual one).
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The table that it belongs to.
+    pub table: String,
+    /// Its statement; `None` for automatic indexes.
+    pub sql: Option<String>,
+}
+
+impl Schema {
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// When it can't be read, is no SQL that SQLite accepts, or does more than declare.
+    pub fn read(file: &Path) -> Result<Schema> {
+        let bytes = std::fs::read(file).map_err(|e| Error::read(file, e))?;
+        let sql = String::from_utf8(bytes).map_err(|e| {
+            let at = e.utf8_error().valid_up_to();
+            let valid = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
+            Error::input("a schema file is UTF-8, and here it is not").at(Place::in_text(file, &valid, at))
+        })?;
+        Schema::parse(sql, file)
+    }
+
+    /// Understands DDL; `file` is named in messages.
+    ///
+    /// # Errors
+    /// When it is no SQL that SQLite accepts, or does more than declare.
+    pub fn parse(sql: String, file: &Path) -> Result<Schema> {
+        let mut connection = Connection::open_in_memory().map_err(catalogue)?;
+        let denied = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&denied);
+        let authorize = move |context: AuthContext<'_>| match forbidden(&context.action) {
+            None => Authorization::Allow,
+            Some(what) => {
+                seen.lock().expect("nothing panics under this lock").get_or_insert(what);
+                Authorization::Deny
+            }
+        };
+        connection.authorizer(Some(authorize)).map_err(catalogue)?;
+        let executed = connection.execute_batch(&sql);
+        connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(catalogue)?;
+        if let Err(error) = executed {
+            let denied = denied.lock().expect("nothing panics under this lock").take();
+            return Err(explain(&sql, file, error, denied));
+        }
+        Schema::from_catalogue(&connection, sql, file).map_err(catalogue)
+    }
+
+    fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
+        let mut schema = Schema {
+            file: file.to_owned(),
+            sql,
+            tables: Vec::new(),
+            others: Vec::new(),
+            user_version: connection.query_row("PRAGMA user_version", [], |row| row.get(0))?,
+            application_id: connection.query_row("PRAGMA application_id", [], |row| row.get(0))?,
+        };
+        let mut objects =
+            connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid")?;
+        let objects = objects.query_map([], |row| {
+            Ok(Object { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
+        })?;
+        for object in objects {
+            let object = object?;
+            // sqlite_sequence and its like come by themselves with what needs them.
+            if object.kind == "table" && object.name.starts_with("sqlite_") {
+                continue;
+            }
+            match &object.sql {
+                Some(sql) if object.kind == "table" => {
+                    match Table::from_catalogue(connection, &object.name, sql)? {
+                        Some(table) => schema.tables.push(table),
+                        None => schema.others.push(object),
+                    }
+                }
+                _ => schema.others.push(object),
+            }
+        }
+        Ok(schema)
+    }
+
+    /// The table of that name, compared as SQLite does: ASCII letters in either case.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl Table {
+    /// `None` for a virtual table.
+    fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Option<Table>> {
+        let (kind, without_rowid, strict): (String, bool, bool) = connection.query_row(
+            "SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'",
+            [name],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        if kind != "table" {
+            return Ok(None);
+        }
+        let mut columns = Vec::new();
+        let mut keys = Vec::new();
+        let mut statement = connection.prepare(
+            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid",
+        )?;
+        let mut rows = statement.query([name])?;
+        while let Some(row) = rows.next()? {
+            let declared_type: String = row.get(1)?;
+            let any = strict && declared_type.eq_ignore_ascii_case("ANY");
+            if row.get::<_, i64>(4)? > 0 {
+                keys.push(columns.len());
+            }
+            columns.push(Column {
+                name: row.get(0)?,
+                affinity: if any { Affinity::Blob } else { Affinity::of_declared_type(&declared_type) },
+                declared_type,
+                not_null: row.get(2)?,
+                default: row.get(3)?,
+                generated: row.get::<_, i64>(5)? >= 2,
+            });
+        }
+        let origins: Vec<String> = connection
+            .prepare("SELECT origin FROM pragma_index_list(?1) WHERE origin <> 'c'")?
+            .query_map([name], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index tells.
+        let rowid_alias = match keys[..] {
+            [key]
+                if !without_rowid
+                    && columns[key].declared_type.eq_ignore_ascii_case("INTEGER")
+                    && !origins.iter().any(|origin| origin == "pk") =>
+            {
+                Some(key)
+            }
+            _ => None,
+        };
+        let tokens = token::tokens(sql);
+        let has = |word| tokens.iter().any(|token: &Token| token.is_word(sql, word));
+        Ok(Some(Table {
+            name: name.to_owned(),
+            sql: sql.to_owned(),
+            columns,
+            rowid_alias,
+            strict,
+            without_rowid,
+            autoincrement: has("AUTOINCREMENT"),
+            checks: has("CHECK"),
+            automatic_indexes: !origins.is_empty(),
+        }))
+    }
+
+    /// The column of that name, compared as SQLite does.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// What a schema file may not do, in words; `None` when it may.
+fn forbidden(action: &AuthAction<'_>) -> Option<String> {
+    let internal = |table: &str| table.to_ascii_lowercase().starts_with("sqlite_");
+    match action {
+        AuthAction::Insert { table_name } | AuthAction::Delete { table_name } if !internal(table_name) => {
+            Some(format!("changes rows of {table_name}"))
+        }
+        AuthAction::Update { table_name, .. } if !internal(table_name) => {
+            Some(format!("changes rows of {table_name}"))
+        }
+        AuthAction::Attach { filename } => Some(format!("attaches {filename}")),
+        AuthAction::Detach { .. } => Some("detaches a database".to_owned()),
+        AuthAction::CreateTempTable { .. }
+        | AuthAction::CreateTempIndex { .. }
+        | AuthAction::CreateTempTrigger { .. }
+        | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
+        AuthAction::Pragma { pragma_name, .. } => {
+            let harmless = ["foreign_keys", "user_version", "application_id"];
+            let known = harmless.iter().any(|name| pragma_name.eq_ignore_ascii_case(name));
+            (!known).then(|| format!("sets PRAGMA {pragma_name}"))
+        }
+        _ => None,
+    }
+}
+
+fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String>) -> Error {
+    if let Some(what) = denied {
+        return Error::input(format!("a schema file only declares, and this one {what}"))
+            .at(Place::file(file))
+            .hint("keep the CREATE statements, drop the rest");
+    }
+    match error {
+        rusqlite::Error::SqlInputError { msg, sql: rest, offset, .. } => {
+            let at = sql.len() - rest.len().min(sql.len()) + usize::try_from(offset).unwrap_or(0);
+            Error::input(msg).at(Place::in_text(file, sql, at))
+        }
+        rusqlite::Error::SqliteFailure(_, Some(message)) => Error::input(message).at(Place::file(file)),
+        other => Error::input("SQLite does not accept this schema").at(Place::file(file)).because(other),
+    }
+}
+
+fn catalogue(error: rusqlite::Error) -> Error {
+    Error::input("cannot read the schema back from SQLite").because(error)
+}
