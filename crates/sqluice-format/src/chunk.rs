@@ -118,6 +118,11 @@ impl Chunk {
         self.start = start;
     }
 
+    /// The layout of its pages.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
     /// Whether there are no rows in it.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
@@ -182,7 +187,7 @@ impl Chunk {
 
     /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
     /// many that were: fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
-    pub fn place_run(&mut self, cell_bytes: usize, first_rowid: i64, places: &mut [usize]) -> usize {
+    pub fn place_run(&mut self, cell_bytes: usize, first_rowid: i64, places: &mut [u32]) -> usize {
         let mut placed = 0;
         while placed < places.len() {
             let leaf = match &mut self.open {
@@ -202,7 +207,7 @@ impl Chunk {
             let pointers = self.buffer[at..at + n * CELL_POINTER_BYTES].chunks_exact_mut(CELL_POINTER_BYTES);
             for (place, pointer) in places[placed..placed + n].iter_mut().zip(pointers) {
                 content -= cell_bytes;
-                *place = content;
+                *place = content as u32;
                 pointer.copy_from_slice(&((content - base) as u16).to_be_bytes());
             }
             placed += n;

@@ -5,6 +5,7 @@
 //!
 //! | module | what it knows | [file format](https://www.sqlite.org/fileformat2.html) |
 //! |---|---|---|
+//! | [`aligned`] | buffers that direct I/O takes | |
 //! | [`varint`] | integers of one to nine bytes | §1.6 |
 //! | [`value`] | the five storage classes and their serial types | §2.1 |
 //! | [`record`] | a row as bytes: header of serial types, then the values | §2.1 |
@@ -21,6 +22,7 @@
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
 
+pub mod aligned;
 pub mod cell;
 pub mod check;
 pub mod chunk;

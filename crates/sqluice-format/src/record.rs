@@ -37,18 +37,26 @@ pub fn encode(values: &[Value<'_>], out: &mut Vec<u8>) {
         varint::push(out, SerialType::of(value).0);
     }
     for value in values {
-        match *value {
-            Value::Null => {}
-            Value::Int(i) => {
-                let width = FIXED_BYTES[SerialType::of_int(i).0 as usize] as usize;
-                out.extend_from_slice(&i.to_be_bytes()[8 - width..]);
-            }
-            Value::Real(r) => {
-                assert!(!r.is_nan(), "a NaN reached the record");
-                out.extend_from_slice(&r.to_be_bytes());
-            }
-            Value::Text(bytes) | Value::Blob(bytes) => out.extend_from_slice(bytes),
+        push_content(value, out);
+    }
+}
+
+/// Appends what a record's body holds of `value`: [`SerialType::content_bytes`] of its serial type.
+///
+/// # Panics
+/// On a NaN.
+pub fn push_content(value: &Value<'_>, out: &mut Vec<u8>) {
+    match *value {
+        Value::Null => {}
+        Value::Int(i) => {
+            let width = FIXED_BYTES[SerialType::of_int(i).0 as usize] as usize;
+            out.extend_from_slice(&i.to_be_bytes()[8 - width..]);
         }
+        Value::Real(r) => {
+            assert!(!r.is_nan(), "a NaN reached the record");
+            out.extend_from_slice(&r.to_be_bytes());
+        }
+        Value::Text(bytes) | Value::Blob(bytes) => out.extend_from_slice(bytes),
     }
 }
 
