@@ -49,12 +49,27 @@ pub const fn overflow_page_payload(geometry: Geometry) -> usize {
     geometry.usable_bytes() - PAGE_NUMBER_BYTES
 }
 
+/// The largest payload that a page of an index keeps whole: `(usable - 12) * 64 / 255 - 23`, so that four cells fit.
+#[inline]
+pub const fn index_local_max(geometry: Geometry) -> usize {
+    (geometry.usable_bytes() - 12) * 64 / 255 - 23
+}
+
 /// Divides a payload of `payload` bytes on a table leaf.
 ///
 /// With `U` usable bytes, `X = U-35`, `M = (U-12)*32/255-23`, `K = M+(P-M) mod (U-4)`: all of `P <= X` is
 /// local; otherwise `K` bytes are if `K <= X`, else `M`. `K` is what fills the last overflow page exactly.
 pub const fn table_leaf_split(payload: usize, geometry: Geometry) -> Split {
-    let max = table_leaf_local_max(geometry);
+    split(payload, table_leaf_local_max(geometry), geometry)
+}
+
+/// Divides a payload of `payload` bytes on a page of an index, leaf or interior: as on a table leaf, but with
+/// `X` = [`index_local_max`].
+pub const fn index_split(payload: usize, geometry: Geometry) -> Split {
+    split(payload, index_local_max(geometry), geometry)
+}
+
+const fn split(payload: usize, max: usize, geometry: Geometry) -> Split {
     if payload <= max {
         return Split { local: payload, overflow_pages: 0 };
     }

@@ -105,7 +105,7 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
 }
 
 /// A big-endian two's-complement integer of 1 to 8 bytes.
-fn int(bytes: &[u8]) -> i64 {
+pub(crate) fn int(bytes: &[u8]) -> i64 {
     let sign = if bytes[0] >= 0x80 { -1 } else { 0 };
     bytes.iter().fold(sign, |value, &byte| (value << 8) | i64::from(byte))
 }

@@ -1,0 +1,345 @@
+//! A slow, obvious reader that asserts every rule of the file format once more.
+//!
+//! [`check`] walks a whole database, whoever wrote it, and reports what breaks a rule and what is in it:
+//!
+//! ```text
+//!  header ──> freelist ──> schema table ──> each B-tree that it names ──> pages that nobody named
+//!             every page it comes to is claimed in a bitmap: twice is a fault, and so is never
+//! ```
+//!
+//! * Each page is used once: by a B-tree, an overflow chain, the freelist, a pointer map, or the lock byte.
+//! * B-trees: pages of the expected kind, all leaves equally deep, none but a root without cells; cells, freeblocks
+//!   and fragments account for every byte behind the cell pointers; rowids ascend and stay within their dividers.
+//! * Payloads: what is local and what overflows is as their size demands, a chain is as long as it must be, and the
+//!   record header describes the payload to its last byte.
+//! * The header, the pointer maps of auto_vacuum databases and the rows of the schema table say what is so.
+//!
+//! Left to SQLite's own `integrity_check`: the order of index keys, whether an index agrees with its table (the number
+//! of entries is compared), and constraints. Where the two could disagree, a file that SQLite wrote is right: serial
+//! types 8 and 9 occur below schema format 4 (VACUUM copies them there), and pages may have more than 60
+//! fragmented bytes (SQLite before 3.8 did that).
+//!
+//! Memory: one bit a page, one page buffer a level, and the schema table's names. No payload is held.
+
+mod btree;
+mod claims;
+mod freelist;
+mod layout;
+mod scan;
+mod schema;
+
+use std::convert::Infallible;
+use std::fmt;
+
+use crate::database::{Header, HeaderError};
+use crate::page::{DATABASE_HEADER_BYTES, Geometry, PAGE_NUMBER_MAX, PENDING_BYTE, PageKind};
+use claims::Checker;
+
+/// Where the pages come from.
+///
+/// Each page of the file is asked for about once, so this is also the place to count progress, and to stop early by
+/// an error.
+pub trait ReadPage {
+    /// Why a page could not be read.
+    type Error;
+
+    /// Fills `into` with the start of page `number`, which begins at byte `(number - 1) * page size` of the file.
+    ///
+    /// `into` is a whole page, except in the first call: that asks for the first 100 bytes of page 1, from which
+    /// the page size is known. No page is asked for that does not lie wholly within the file.
+    ///
+    /// # Errors
+    /// Whatever keeps it from doing so. It ends the check.
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<(), Self::Error>;
+}
+
+/// A database in memory.
+impl ReadPage for &[u8] {
+    type Error = Infallible;
+
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<(), Infallible> {
+        let start = (number as usize - 1) * into.len();
+        into.copy_from_slice(&self[start..start + into.len()]);
+        Ok(())
+    }
+}
+
+/// How to check.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Problems that the report lists; the rest is only counted.
+    pub problems_max: usize,
+    /// Read the header, the freelist and the schema table only. The other B-trees are listed without figures.
+    pub schema_only: bool,
+    /// Where the lock byte is: see [`Geometry::with_pending_byte`].
+    pub pending_byte: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { problems_max: 100, schema_only: false, pending_byte: PENDING_BYTE }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The database header; `None` when the file is empty, which is a database too, or has none.
+    pub header: Option<Header>,
+    /// Pages of the database.
+    pub page_count: u32,
+    /// Bytes of the file behind the last page: left by a writer that was interrupted, ignored by SQLite.
+    pub trailing_bytes: u64,
+    /// The B-trees: the schema table, then those that it names, in its order.
+    pub trees: Vec<Tree>,
+    /// Pages on the freelist, its trunk pages among them.
+    pub freelist_pages: u32,
+    /// Trunk pages of the freelist.
+    pub freelist_trunk_pages: u32,
+    /// Pages that say what the others are for, when auto_vacuum is on.
+    pub pointer_map_pages: u32,
+    /// The first problems found, at most [`Options::problems_max`].
+    pub problems: Vec<Problem>,
+    /// How many problems there are.
+    pub problem_count: u64,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problem_count == 0
+    }
+}
+
+/// What a B-tree holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// The rows of a table, by rowid.
+    Table,
+    /// The rows of a WITHOUT ROWID table, by primary key.
+    WithoutRowid,
+    /// The entries of an index.
+    Index,
+}
+
+/// A B-tree and its figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// What it holds.
+    pub kind: TreeKind,
+    /// The name of the table or index.
+    pub name: String,
+    /// The table that it belongs to: its own name, if it is a table.
+    pub table: String,
+    /// Its root page.
+    pub root_page: u32,
+    /// Rows or index entries.
+    pub rows: u64,
+    /// Levels of pages, 1 for a root that is a leaf; 0 when nothing was read.
+    pub depth: u32,
+    /// Leaf pages.
+    pub leaf_pages: u32,
+    /// Interior pages.
+    pub interior_pages: u32,
+    /// Overflow pages.
+    pub overflow_pages: u32,
+    /// Bytes of all records.
+    pub payload_bytes: u64,
+    /// Bytes that are in use on its pages: headers, cell pointers, cells and what overflows.
+    pub used_bytes: u64,
+    /// Bytes that are free on its pages; reserved bytes are neither.
+    pub unused_bytes: u64,
+}
+
+impl Tree {
+    fn new(kind: TreeKind, name: String, table: String, root_page: u32) -> Tree {
+        Tree {
+            kind,
+            name,
+            table,
+            root_page,
+            rows: 0,
+            depth: 0,
+            leaf_pages: 0,
+            interior_pages: 0,
+            overflow_pages: 0,
+            payload_bytes: 0,
+            used_bytes: 0,
+            unused_bytes: 0,
+        }
+    }
+
+    /// All of its pages.
+    pub fn pages(&self) -> u32 {
+        self.leaf_pages + self.interior_pages + self.overflow_pages
+    }
+}
+
+/// A rule that is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// On which page, if it is on one.
+    pub page: Option<u32>,
+    /// In which table or index, if it is in one.
+    pub tree: Option<String>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(tree) = &self.tree {
+            write!(f, "{tree}: ")?;
+        }
+        if let Some(page) = self.page {
+            write!(f, "page {page}: ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// Checks the database in a file of `file_bytes` bytes.
+///
+/// The file must not change meanwhile, and no write-ahead log may hold newer pages than `pages` gives.
+///
+/// # Errors
+/// Only those of `pages`. Whatever is wrong with the database is in the report.
+pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options) -> Result<Report, P::Error> {
+    if file_bytes == 0 {
+        return Ok(Report::default());
+    }
+    let mut start = [0; DATABASE_HEADER_BYTES];
+    let header = if file_bytes < DATABASE_HEADER_BYTES as u64 {
+        Err(HeaderError::Short)
+    } else {
+        pages.read_page(1, &mut start)?;
+        Header::from_bytes(&start)
+    };
+    let header = match header {
+        Ok(header) => header,
+        Err(error) => return Ok(no_database(error)),
+    };
+    let header = Header { geometry: header.geometry.with_pending_byte(options.pending_byte), ..header };
+    let mut report = Report { header: Some(header), ..Report::default() };
+    let page_bytes = header.geometry.page_bytes() as u64;
+    let in_file = u32::try_from(file_bytes / page_bytes).unwrap_or(PAGE_NUMBER_MAX);
+    let in_header =
+        (header.change_counter == header.valid_for && header.page_count != 0).then_some(header.page_count);
+    report.page_count = in_header.unwrap_or(in_file).min(in_file);
+    report.trailing_bytes = file_bytes - u64::from(report.page_count) * page_bytes;
+    let mut checker = Checker::new(pages, header, report, options);
+    if let Some(count) = in_header.filter(|&count| count > in_file) {
+        checker.problem(None, format!("the header counts {count} pages, the file has {in_file}"));
+    }
+    if in_header.is_none() && !file_bytes.is_multiple_of(page_bytes) {
+        checker.problem(None, "the file ends within a page".to_owned());
+    }
+    if checker.report.page_count > 0 {
+        checker.header(&start);
+        checker.everything(options)?;
+    }
+    Ok(checker.report)
+}
+
+fn no_database(error: HeaderError) -> Report {
+    let what = match error {
+        HeaderError::Short => "the file is shorter than the 100 bytes of a database header",
+        HeaderError::Magic => "the file does not begin as a SQLite database does",
+        HeaderError::PageSize => "the header names no legal page size and reserved bytes",
+        HeaderError::PayloadFractions => "the payload fractions in the header are not 64, 32 and 32",
+    };
+    let problem = Problem { page: Some(1), tree: None, what: what.to_owned() };
+    Report { problems: vec![problem], problem_count: 1, ..Report::default() }
+}
+
+impl<P: ReadPage> Checker<'_, P> {
+    /// The fields of the header that do not depend on what follows.
+    fn header(&mut self, bytes: &[u8; DATABASE_HEADER_BYTES]) {
+        let header = self.header;
+        let faults = [
+            (
+                !matches!(header.write_version, 1 | 2),
+                format!("the write version is {}", header.write_version),
+            ),
+            (!matches!(header.read_version, 1 | 2), format!("the read version is {}", header.read_version)),
+            (header.schema_format > 4, format!("the schema format is {}, not 1 to 4", header.schema_format)),
+            (header.text_encoding > 3, format!("the text encoding is {}, not 1 to 3", header.text_encoding)),
+            (
+                header.incremental_vacuum != 0 && header.largest_root == 0,
+                "incremental vacuum is on without auto_vacuum".to_owned(),
+            ),
+            (
+                bytes[72..92].iter().any(|&b| b != 0),
+                "bytes 72 to 91 of the header are not all zero".to_owned(),
+            ),
+        ];
+        for (wrong, what) in faults {
+            if wrong {
+                self.problem(Some(1), what);
+            }
+        }
+    }
+
+    fn everything(&mut self, options: &Options) -> Result<(), P::Error> {
+        self.freelist()?;
+        let rows = self.schema_table()?;
+        self.current = None;
+        self.header_and_schema(&rows);
+        for row in &rows {
+            if let Some(tree) = self.tree_of(row) {
+                let root = tree.root_page;
+                self.begin_tree(tree);
+                if !options.schema_only && self.claim(root, claims::Use::Root, 0)? {
+                    self.walk(row)?;
+                }
+            }
+        }
+        self.current = None;
+        if !options.schema_only {
+            self.compare_counts(&rows);
+            self.unused_pages();
+        }
+        Ok(())
+    }
+
+    /// The fields of the header that depend on the schema.
+    fn header_and_schema(&mut self, rows: &[schema::Row]) {
+        let header = self.header;
+        // SQLite writes these two with the first table.
+        if !rows.is_empty() && header.schema_format == 0 {
+            self.problem(Some(1), "the schema format is 0, not 1 to 4".to_owned());
+        }
+        if !rows.is_empty() && header.text_encoding == 0 {
+            self.problem(Some(1), "the text encoding is 0, not 1 to 3".to_owned());
+        }
+        let largest = rows.iter().map(|row| row.root_page).max().unwrap_or(1).max(1);
+        if header.largest_root != 0 && i64::from(header.largest_root) != largest {
+            let what = format!("the largest root page is {largest}, the header says {}", header.largest_root);
+            self.problem(Some(1), what);
+        }
+    }
+}
+
+/// Whether a page of this kind belongs to a table.
+fn is_table(kind: PageKind) -> bool {
+    matches!(kind, PageKind::InteriorTable | PageKind::LeafTable)
+}
+
+/// The big-endian number at `at`.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// The big-endian number at `at`.
+fn half_word(bytes: &[u8], at: usize) -> usize {
+    usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
+}
+
+/// Which pointer-map page tells of page `number`; `number` itself when it is one.
+fn pointer_map_page(number: u32, geometry: Geometry) -> u32 {
+    let pages_each = (geometry.usable_bytes() / POINTER_BYTES) as u32 + 1;
+    geometry.skip_lock_page((number - 2) / pages_each * pages_each + 2)
+}
+
+/// Bytes of an entry of a pointer map: a kind and a page number.
+const POINTER_BYTES: usize = 5;

@@ -1,0 +1,185 @@
+//! The schema table and the B-trees that it names
+//! ([§2.6](https://www.sqlite.org/fileformat2.html#storage_of_the_sql_database_schema)).
+
+use std::collections::HashMap;
+
+use super::btree::{Keep, Walk};
+use super::claims::{Checker, Use};
+use super::{ReadPage, Tree, TreeKind};
+use crate::page::PageKind;
+use crate::record;
+use crate::value::{Class, SerialType};
+use crate::varint;
+
+/// Bytes of a row of the schema table that are looked at: names come first, and the statement rarely is as long.
+const ROW_BYTES_MAX: usize = 1 << 20;
+
+/// A row of the schema table, as far as it matters here.
+#[derive(Debug)]
+pub(super) struct Row {
+    kind: String,
+    name: String,
+    table: String,
+    /// 0 for what has none.
+    pub(super) root_page: i64,
+    /// The statement in lower case.
+    sql: Option<String>,
+    /// Whether all of it is there.
+    sql_whole: bool,
+}
+
+impl Row {
+    fn says(&self, word: &str) -> bool {
+        !self.sql_whole || self.sql.as_ref().is_some_and(|sql| sql.contains(word))
+    }
+
+    /// What is wrong with it.
+    fn fault(&self) -> Option<String> {
+        let (kind, name) = (&self.kind, &self.name);
+        let has_root = match kind.as_str() {
+            "table" => !self.sql.as_ref().is_some_and(|sql| sql.starts_with("create virtual")),
+            "index" => true,
+            "view" | "trigger" => false,
+            _ => return Some(format!("the schema has a {kind} {name}: there is no such thing")),
+        };
+        if self.sql.is_none() && kind != "index" {
+            return Some(format!("{kind} {name} has no statement"));
+        }
+        let root = self.root_page;
+        match (has_root, root) {
+            (true, i64::MIN..=1) => Some(format!("{kind} {name} can't have root page {root}")),
+            (true, _) | (false, 0) => None,
+            (false, _) => Some(format!("{kind} {name} has root page {root}, but nothing to keep there")),
+        }
+    }
+}
+
+impl<P: ReadPage> Checker<'_, P> {
+    /// Reads the schema table.
+    pub(super) fn schema_table(&mut self) -> Result<Vec<Row>, P::Error> {
+        let name = || "sqlite_schema".to_owned();
+        self.begin_tree(Tree::new(TreeKind::Table, name(), name(), 1));
+        let encoding = self.header.text_encoding;
+        let mut rows = Vec::new();
+        let mut wrong = 0;
+        let mut take = |bytes: &[u8], payload: u64| match decode(bytes, payload, encoding) {
+            Some(row) => rows.push(row),
+            None => wrong += 1,
+        };
+        let mut keep = Keep { bytes_max: ROW_BYTES_MAX, take: &mut take };
+        self.claim(1, Use::Root, 0)?;
+        let depth = self.subtree(&mut Walk::new(true, Some(&mut keep)), 1, 0, None)?;
+        self.tree().depth = depth.unwrap_or(0);
+        if wrong > 0 {
+            self.problem(None, format!("{wrong} rows are not (type, name, table, root page, statement)"));
+        }
+        for row in &rows {
+            if let Some(what) = row.fault() {
+                self.problem(None, what);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The B-tree of a row of the schema, if it has one.
+    pub(super) fn tree_of(&self, row: &Row) -> Option<Tree> {
+        let kind = match row.kind.as_str() {
+            "table" => TreeKind::Table,
+            "index" => TreeKind::Index,
+            _ => return None,
+        };
+        let root_page = u32::try_from(row.root_page).ok().filter(|&root| root > 1)?;
+        Some(Tree::new(kind, row.name.clone(), row.table.clone(), root_page))
+    }
+
+    /// Reads the current tree, which belongs to `row` and whose root is claimed.
+    pub(super) fn walk(&mut self, row: &Row) -> Result<(), P::Error> {
+        let root = self.tree().root_page;
+        let page = self.read(root)?;
+        let found = PageKind::from_byte(page[0]);
+        self.done_with(page);
+        let index = matches!(found, Some(PageKind::InteriorIndex | PageKind::LeafIndex));
+        if index && self.tree().kind == TreeKind::Table {
+            self.tree().kind = TreeKind::WithoutRowid;
+            if !row.says("without") {
+                self.problem(Some(root), "a table with rowids has its rows in an index".to_owned());
+            }
+        }
+        let table = self.tree().kind == TreeKind::Table;
+        self.tree().depth = self.subtree(&mut Walk::new(table, None), root, 0, None)?.unwrap_or(0);
+        Ok(())
+    }
+
+    /// An index that leaves no row out has as many entries as its table has rows.
+    pub(super) fn compare_counts(&mut self, rows: &[Row]) {
+        // Names of tables and indexes share one space.
+        let counts: HashMap<String, u64> =
+            self.report.trees[1..].iter().map(|tree| (tree.name.to_lowercase(), tree.rows)).collect();
+        for row in rows.iter().filter(|row| row.kind == "index") {
+            let whole = row.sql.is_none() || !row.says("where");
+            let name = &row.name;
+            match (counts.get(&name.to_lowercase()), counts.get(&row.table.to_lowercase())) {
+                (Some(entries), Some(rows)) if whole && entries != rows => {
+                    self.problem(None, format!("index {name} has {entries} entries for {rows} rows"));
+                }
+                (_, None) => {
+                    self.problem(None, format!("index {name} is of {}, which is no table", row.table))
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A row of the schema table from the first bytes of its record, which is well-formed and has `payload` bytes.
+fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
+    let (header_bytes, mut at) = varint::read(bytes)?;
+    let mut body = bytes.get(usize::try_from(header_bytes).ok()?..)?;
+    let mut column = || {
+        let (serial, n) = varint::read(bytes.get(at..header_bytes as usize)?)?;
+        at += n;
+        let serial = SerialType(serial);
+        let (content, rest) = body.split_at(body.len().min(serial.content_bytes()? as usize));
+        body = rest;
+        Some((serial, content))
+    };
+    let columns = [column()?, column()?, column()?, column()?, column()?];
+    if column().is_some() {
+        return None;
+    }
+    let text = |(serial, content): (SerialType, &[u8])| {
+        (serial.class() == Some(Class::Text)).then(|| text(content, encoding))
+    };
+    let (root, root_bytes) = columns[3];
+    let root_page = match (root.class()?, root.0) {
+        (Class::Null, _) => 0,
+        (Class::Int, 8 | 9) => root.0 as i64 - 8,
+        (Class::Int, _) if !root_bytes.is_empty() => record::int(root_bytes),
+        _ => return None,
+    };
+    let sql = match columns[4].0.class()? {
+        Class::Null => None,
+        _ => Some(text(columns[4])?.to_lowercase()),
+    };
+    Some(Row {
+        kind: text(columns[0])?,
+        name: text(columns[1])?,
+        table: text(columns[2])?,
+        root_page,
+        sql,
+        sql_whole: bytes.len() as u64 == payload,
+    })
+}
+
+/// Text in the encoding of the database.
+fn text(bytes: &[u8], encoding: u32) -> String {
+    let units = |unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match encoding {
+        2 => units(|[low, high]| u16::from_be_bytes([high, low])),
+        3 => units(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}

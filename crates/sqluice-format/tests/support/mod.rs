@@ -1,0 +1,174 @@
+//! Databases for tests: made by SQLite, or assembled from the crate's parts.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use sqluice_format::check::{self, Options, Report};
+use sqluice_format::chunk::Chunk;
+use sqluice_format::database::{Header, SchemaEntry, write_schema};
+use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
+use sqluice_format::tree::{AppendPage, Child, TableTree};
+
+/// A row as rowid and record.
+pub(crate) type Row = (i64, Vec<u8>);
+
+/// The eight page sizes.
+pub(crate) const PAGE_SIZES: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
+
+pub(crate) fn geometry(page_bytes: u32, reserved: u8) -> Geometry {
+    Geometry::new(PageSize::new(page_bytes).unwrap(), reserved).unwrap()
+}
+
+/// A folder that goes away with it, and a name in it.
+pub(crate) struct Home {
+    _folder: tempfile::TempDir,
+    pub(crate) path: PathBuf,
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.sqlite");
+        Home { _folder: folder, path }
+    }
+
+    /// Writes a database and opens it.
+    pub(crate) fn open_with(&self, bytes: &[u8]) -> Connection {
+        std::fs::write(&self.path, bytes).unwrap();
+        open(&self.path)
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        std::fs::read(&self.path).unwrap()
+    }
+}
+
+/// Tests need no durability.
+pub(crate) fn open(path: &Path) -> Connection {
+    let db = Connection::open(path).unwrap();
+    db.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;").unwrap();
+    db
+}
+
+/// The bytes of the database that SQLite makes of `sql`.
+pub(crate) fn sqlite(sql: &str) -> Vec<u8> {
+    let home = Home::new();
+    let db = open(&home.path);
+    db.execute_batch(sql).unwrap();
+    drop(db);
+    home.bytes()
+}
+
+/// What `PRAGMA integrity_check` says, `ok` in the best case, or why it can't say anything.
+pub(crate) fn integrity(db: &Connection) -> String {
+    let lines = |db: &Connection| {
+        db.prepare("PRAGMA integrity_check")?
+            .query_map([], |row| row.get::<_, String>(0))?
+            .collect::<Result<Vec<_>, _>>()
+    };
+    lines(db).map_or_else(|error| error.to_string(), |lines| lines.join("\n"))
+}
+
+pub(crate) fn check_bytes(bytes: &[u8]) -> Report {
+    check_with(bytes, PENDING_BYTE)
+}
+
+pub(crate) fn check_with(bytes: &[u8], pending_byte: u32) -> Report {
+    let options = Options { pending_byte, ..Options::default() };
+    let Ok(report) = check::check(&mut &bytes[..], bytes.len() as u64, &options);
+    report
+}
+
+/// Problems as lines of text.
+pub(crate) fn problems(report: &Report) -> String {
+    report.problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+pub(crate) fn assert_sound(bytes: &[u8]) -> Report {
+    let report = check_bytes(bytes);
+    assert!(report.is_sound(), "{}", problems(&report));
+    report
+}
+
+/// A file in memory.
+pub(crate) struct Pages {
+    pub(crate) geometry: Geometry,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Pages {
+    /// Room for page 1.
+    pub(crate) fn new(geometry: Geometry) -> Pages {
+        Pages { geometry, bytes: vec![0; geometry.page_bytes()] }
+    }
+
+    /// The number of the page that comes next.
+    pub(crate) fn next(&mut self) -> u32 {
+        let number = (self.bytes.len() / self.geometry.page_bytes()) as u32 + 1;
+        let skipped = self.geometry.skip_lock_page(number);
+        if skipped != number {
+            self.bytes.resize(self.bytes.len() + self.geometry.page_bytes(), 0);
+        }
+        skipped
+    }
+
+    /// Appends a finished chunk, and its leaves to `tree`.
+    pub(crate) fn append_chunk(&mut self, chunk: &mut Chunk, tree: &mut TableTree) {
+        let first = self.next();
+        chunk.relocate(first);
+        for page in chunk.bytes().chunks(self.geometry.page_bytes()) {
+            self.append_page(page);
+        }
+        for leaf in chunk.leaves() {
+            let page = self.geometry.nth_page(first, leaf.page);
+            tree.add_leaf(Child { page, last_rowid: leaf.last_rowid }, self);
+        }
+    }
+
+    /// Writes a table by way of chunks of `capacity` pages; returns its root. One chunk is used throughout.
+    pub(crate) fn table(&mut self, rows: &[Row], capacity: u32) -> u32 {
+        let mut chunk = Chunk::new(self.geometry, capacity);
+        let mut tree = TableTree::new(self.geometry);
+        for (rowid, record) in rows {
+            if !chunk.push(*rowid, record) {
+                chunk.finish();
+                self.append_chunk(&mut chunk, &mut tree);
+                chunk.clear();
+                assert!(chunk.push(*rowid, record), "an empty chunk takes any row");
+            }
+        }
+        chunk.finish();
+        self.append_chunk(&mut chunk, &mut tree);
+        tree.finish(self)
+    }
+
+    /// Writes schema and header: the whole database.
+    pub(crate) fn finish(mut self, entries: &[SchemaEntry]) -> Vec<u8> {
+        let mut page_1 = write_schema(entries, self.geometry, &mut self);
+        let count = (self.bytes.len() / self.geometry.page_bytes()) as u32;
+        page_1[..100].copy_from_slice(&Header::new(self.geometry, count, 3_054_001).to_bytes());
+        self.bytes[..page_1.len()].copy_from_slice(&page_1);
+        self.bytes
+    }
+}
+
+impl AppendPage for Pages {
+    fn append_page(&mut self, page: &[u8]) -> u32 {
+        let number = self.next();
+        self.bytes.extend_from_slice(page);
+        number
+    }
+}
+
+pub(crate) fn entry(name: &str, root_page: u32, sql: &str) -> SchemaEntry {
+    let (name, sql) = (name.to_owned(), Some(sql.to_owned()));
+    SchemaEntry { kind: "table".to_owned(), name: name.clone(), table: name, root_page, sql }
+}
+
+/// A database with the table `t (a)`.
+pub(crate) fn database(geometry: Geometry, rows: &[Row], capacity: u32) -> Vec<u8> {
+    let mut pages = Pages::new(geometry);
+    let root = pages.table(rows, capacity);
+    pages.finish(&[entry("t", root, "CREATE TABLE t (a)")])
+}
