@@ -152,33 +152,33 @@ impl Scan {
     fn run(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         // One byte stays unseen, as what a CR means depends on the next.
         let end = if ended { data.len() } else { data.len().saturating_sub(1) };
-        let mut quoted = self.quoted;
+        // Plain variables and no branches among quotes: files that quote everything are mostly that.
+        let Scan { mut quoted, mut reopens, mut record, .. } = *self;
         for at in Finder::new(&data[..end], self.seen, [b'"', b'\n', b'\r']) {
             if data[at] == b'"' {
-                if quoted {
-                    quoted = false;
-                    self.reopens = at + 1;
-                } else {
-                    quoted = at == self.reopens || at == self.record || data[at - 1] == b',';
-                }
+                let opens = (at == reopens) | (at == record) | (data[at.saturating_sub(1)] == b',');
+                reopens = if quoted { at + 1 } else { reopens };
+                quoted = !quoted & opens;
                 continue;
             }
             // The LF of a CRLF ends the line, its CR ends the record.
             let ends_line = data[at] == b'\n' || data.get(at + 1) != Some(&b'\n');
             self.lines += u64::from(ends_line);
             if !quoted {
-                if at - self.record > self.record_bytes_max {
+                if at - record > self.record_bytes_max {
+                    self.record = record;
                     self.seen = at;
                     return None;
                 }
-                self.records += u64::from(at > self.record);
-                self.record = at + 1;
+                self.records += u64::from(at > record);
+                record = at + 1;
                 if ends_line && at + 1 >= self.part_bytes {
+                    self.record = record;
                     return Some(at + 1);
                 }
             }
         }
-        self.quoted = quoted;
+        (self.quoted, self.reopens, self.record) = (quoted, reopens, record);
         self.seen = self.seen.max(end);
         None
     }
