@@ -1,0 +1,46 @@
+//! Real files: those of ourairports.com, which lie beside the repository.
+
+use std::path::PathBuf;
+
+use super::super::PART_BYTES;
+use super::{as_csv_core, csv_core, fast, options, slow};
+
+fn check(name: &str, rows: usize) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ourairports").join(name);
+    let input = std::fs::read(&file).unwrap_or_else(|e| {
+        panic!("this test needs {}, from the shared/data folder beside the repository: {e}", file.display())
+    });
+    let expected = csv_core(&input);
+    assert_eq!(expected.len(), rows + 1, "the file is the known one");
+    for part_bytes in [1000, PART_BYTES] {
+        let fast = fast(&input, options(part_bytes));
+        assert!(fast.error.is_none(), "{:?}", fast.error);
+        assert!(as_csv_core(&fast) == expected);
+        assert_eq!(fast.compared(), slow(&input, &options(part_bytes)).compared());
+    }
+}
+
+#[test]
+fn airport_frequencies_equal_csv_core() {
+    check("airport-frequencies.csv", 30340);
+}
+
+#[test]
+fn countries_equal_csv_core() {
+    check("countries.csv", 249);
+}
+
+#[test]
+fn navaids_equal_csv_core() {
+    check("navaids.csv", 11008);
+}
+
+#[test]
+fn regions_equal_csv_core() {
+    check("regions.csv", 3987);
+}
+
+#[test]
+fn runways_equal_csv_core() {
+    check("runways.csv", 48184);
+}
