@@ -8,6 +8,7 @@
 pub mod affinity;
 pub mod batch;
 pub mod error;
+pub mod r#gen;
 pub mod progress;
 pub mod schema;
 pub mod source;

@@ -1,0 +1,71 @@
+//! How fast the generator makes values, without encoding them: rows a second on one thread, for each function alone and for
+//! the `user` table. `cargo bench -p sqluice --bench gen`. States figures, asserts nothing.
+#![allow(clippy::print_stdout)]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqluice::r#gen::{FUNCTIONS, Spec, TableSpec, preset};
+use sqluice::schema::Schema;
+use sqluice::source::Source;
+
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_millis(100);
+
+/// Makes all rows and returns how long that took.
+fn make(table: &TableSpec, rows: u64) -> Duration {
+    let started = Instant::now();
+    let mut source = table.source(1, rows).unwrap();
+    while let Some(mut part) = source.next_part().unwrap() {
+        part.decode(&mut |batch| {
+            black_box(batch);
+            Ok(())
+        })
+        .unwrap();
+    }
+    started.elapsed()
+}
+
+fn measure(name: &str, table: &TableSpec) {
+    let mut rows = 1 << 16;
+    let mut took = make(table, rows);
+    while took < ROUND {
+        rows *= 2;
+        took = make(table, rows);
+    }
+    let mut rounds: Vec<Duration> = (0..ROUNDS).map(|_| make(table, rows)).collect();
+    rounds.sort_unstable();
+    let of = |took: Duration| took.as_secs_f64() * 1e9 / rows as f64;
+    let (median, best) = (of(rounds[ROUNDS / 2]), of(rounds[0]));
+    println!("{name:42} {:8.1} M rows/s  {median:8.3} ns/row  (best {best:.3})", 1e3 / median);
+}
+
+fn main() {
+    let more = [
+        "7",
+        "choice(0, 1)",
+        "choice(5, 10, 15)",
+        "choice(1, 2, 4)",
+        "choice(1: 5, 2, 4)",
+        "choice('ab', 'cd', 'ef')",
+        "choice('new', 'paid', 'sent off')",
+        "choice(1, 'two', 3.0)",
+        "choice(int(1, 9), text(1, 9))",
+        "int(0, 1_000_000_000)",
+        "null(0.5, 7)",
+        "digits(3)",
+        "digits(12)",
+        "digits(40)",
+        "text(8, 8)",
+        "text(1000, 2000)",
+        "blob(100000, 100000)",
+    ];
+    for expression in FUNCTIONS.iter().map(|function| function.example).chain(more) {
+        let sql = format!("CREATE TABLE t (c /* gen: {expression} */)");
+        let spec = Spec::new(&Schema::parse(sql, Path::new("bench")).unwrap()).unwrap();
+        measure(expression, &spec.tables[0]);
+    }
+    let user = Spec::new(&preset("user").unwrap()).unwrap();
+    measure("the user table", &user.tables[0]);
+}

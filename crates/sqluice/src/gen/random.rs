@@ -1,0 +1,209 @@
+//! Counter-based random bits: word `i` of a stream is a function of the stream's key and `i`, nothing else.
+//!
+//! ```text
+//!  word(i) = fold(s, s ^ SECRET)   where s = key + i * STEP   and   fold(a, b) = low(a * b) ^ high(a * b)
+//! ```
+//!
+//! This is wyrand with its counter made explicit (one multiplication a word; it passes BigCrush and PractRand). A key is
+//! the hash of (seed, table, column), or the child of another key: streams are windows of one sequence of 2^64 words,
+//! at places that have nothing to do with each other.
+//!
+//! Invariant: what a row gets does not depend on which other rows are made with it. [`Key::map32`] gives two
+//! neighbours one word, and starts and stops anywhere.
+
+const STEP: u64 = 0x2d35_8dcc_aa6c_78a5;
+const SECRET: u64 = 0x8bb8_4b93_962e_acc9;
+
+/// Rows whose bits [`Key::map32`] makes before it turns them into values: a loop of its own for each, so that the second
+/// is vectorized.
+const BLOCK: usize = 64;
+
+/// Where a stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    /// The key of a column. Names count as SQLite compares them: ASCII letters in either case.
+    pub(crate) fn of_column(seed: u64, table: &str, column: &str) -> Key {
+        let mut state = mix(seed ^ SECRET);
+        for name in [table, column] {
+            for byte in name.bytes() {
+                state = mix(state.wrapping_add(STEP) ^ u64::from(byte.to_ascii_lowercase()));
+            }
+            // No byte is this: ("ab", "c") is not ("a", "bc").
+            state = mix(state.wrapping_add(STEP) ^ 0x100);
+        }
+        Key(state)
+    }
+
+    /// The key of the `index`th thing within this one.
+    pub(crate) fn child(self, index: u64) -> Key {
+        Key(mix(self.0 ^ mix(index.wrapping_add(SECRET))))
+    }
+
+    /// Word `index` of the stream.
+    #[inline(always)]
+    pub(crate) fn word(self, index: u64) -> u64 {
+        let state = self.0.wrapping_add(index.wrapping_mul(STEP));
+        let product = u128::from(state) * u128::from(state ^ SECRET);
+        (product >> 64) as u64 ^ product as u64
+    }
+
+    /// Makes a value from 64 bits for each row from `first` on.
+    #[inline(always)]
+    pub(crate) fn map64<T>(self, first: u64, out: &mut [T], value: impl Fn(u64) -> T) {
+        for (row, slot) in (first..).zip(out) {
+            *slot = value(self.word(row));
+        }
+    }
+
+    /// Makes a value from 32 bits for each row from `first` on.
+    #[inline(always)]
+    pub(crate) fn map32<T>(self, first: u64, out: &mut [T], value: impl Fn(u32) -> T) {
+        // An odd row is the second of its pair.
+        let alone = out.len().min((first % 2) as usize);
+        let (head, out) = out.split_at_mut(alone);
+        for slot in head {
+            *slot = value((self.word(first / 2) >> 32) as u32);
+        }
+        let mut index = first.div_ceil(2);
+        let mut blocks = out.chunks_exact_mut(BLOCK);
+        for block in &mut blocks {
+            let mut bits = [0; BLOCK];
+            for pair in bits.chunks_exact_mut(2) {
+                let word = self.word(index);
+                (pair[0], pair[1]) = (word as u32, (word >> 32) as u32);
+                index += 1;
+            }
+            for (slot, bits) in block.iter_mut().zip(bits) {
+                *slot = value(bits);
+            }
+        }
+        for pair in blocks.into_remainder().chunks_mut(2) {
+            let word = self.word(index);
+            pair[0] = value(word as u32);
+            if let Some(slot) = pair.get_mut(1) {
+                *slot = value((word >> 32) as u32);
+            }
+            index += 1;
+        }
+    }
+}
+
+/// Which of `count` equal shares of the 64-bit range `bits` lies in. Shares differ by one in 2^64.
+#[inline(always)]
+pub(crate) fn below64(bits: u64, count: u64) -> u64 {
+    ((u128::from(bits) * u128::from(count)) >> 64) as u64
+}
+
+/// Which of `count` equal shares of the 32-bit range `bits` lies in. Shares differ by one in 2^32.
+#[inline(always)]
+pub(crate) fn below32(bits: u32, count: u32) -> u32 {
+    ((u64::from(bits) * u64::from(count)) >> 32) as u32
+}
+
+/// splitmix64's finalizer: a bijection in which each bit depends on all.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// How many standard deviations the chi-square statistic of `seen` lies from what it would be if outcome `i` had
+    /// probability `expected[i]` (Wilson and Hilferty's cube root). Beyond 4.75, p < 1e-6.
+    pub(crate) fn deviations(seen: &[u64], expected: &[f64]) -> f64 {
+        let total = seen.iter().sum::<u64>() as f64;
+        let statistic: f64 = seen
+            .iter()
+            .zip(expected)
+            .map(|(&seen, &share)| (seen as f64 - total * share).powi(2) / (total * share))
+            .sum();
+        let freedom = (seen.len() - 1) as f64;
+        let spread = 2.0 / (9.0 * freedom);
+        ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_fits(seen: &[u64], expected: &[f64]) {
+        let deviations = deviations(seen, expected);
+        assert!(deviations.abs() < 4.75, "{deviations} standard deviations off");
+    }
+
+    const ROWS: u64 = 1 << 20;
+
+    #[test]
+    fn every_byte_of_a_word_is_uniform_for_many_keys() {
+        let even = [1.0 / 256.0; 256];
+        for seed in 0..4 {
+            let key = Key::of_column(seed, "t", "c");
+            for byte in 0..8 {
+                let mut seen = [0; 256];
+                for row in 0..ROWS {
+                    seen[(key.word(row) >> (8 * byte)) as usize & 255] += 1;
+                }
+                assert_fits(&seen, &even);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbouring_rows_columns_and_seeds_are_independent() {
+        let even = [1.0 / 65536.0; 65536];
+        let (a, b) = (Key::of_column(1, "t", "a"), Key::of_column(1, "t", "b"));
+        let other_seed = Key::of_column(2, "t", "a");
+        let pairs: [&dyn Fn(u64) -> (u64, u64); 5] = [
+            &|row| (a.word(row), a.word(row + 1)),
+            &|row| (a.word(row), a.word(row) >> 32),
+            &|row| (a.word(row), b.word(row)),
+            &|row| (a.word(row), other_seed.word(row)),
+            &|row| (a.word(row), a.child(0).word(row)),
+        ];
+        for pair in pairs {
+            let mut seen = vec![0; 65536];
+            for row in 0..ROWS {
+                let (x, y) = pair(row);
+                seen[(x >> 24) as usize % 256 * 256 + (y >> 24) as usize % 256] += 1;
+            }
+            assert_fits(&seen, &even);
+        }
+    }
+
+    #[test]
+    fn a_wrong_distribution_fails_the_check() {
+        let key = Key::of_column(1, "t", "c");
+        let mut seen = [0; 100];
+        for row in 0..ROWS {
+            // One value in a hundred is a tenth likelier.
+            let value = below64(key.word(row), 1001).min(999) / 10;
+            seen[value as usize] += 1;
+        }
+        seen[99] += seen[98] / 10;
+        assert!(deviations(&seen, &[0.01; 100]).abs() > 4.75);
+    }
+
+    #[test]
+    fn thirty_two_bits_a_row_do_not_depend_on_where_a_range_begins_or_ends() {
+        let key = Key::of_column(7, "t", "c");
+        let mut whole = vec![0; 1000];
+        key.map32(0, &mut whole, |bits| bits);
+        for (first, count) in [(0, 1), (1, 1), (1, 2), (3, 64), (64, 65), (63, 200), (999, 1), (500, 0)] {
+            let mut some = vec![0; count];
+            key.map32(first as u64, &mut some, |bits| bits);
+            assert_eq!(some, whole[first..first + count], "{count} rows from {first}");
+        }
+    }
+
+    #[test]
+    fn keys_tell_tables_and_columns_apart_but_not_their_case() {
+        assert_ne!(Key::of_column(0, "ab", "c"), Key::of_column(0, "a", "bc"));
+        assert_ne!(Key::of_column(0, "a", "b"), Key::of_column(1, "a", "b"));
+        assert_eq!(Key::of_column(0, "User", "ID"), Key::of_column(0, "user", "id"));
+        let key = Key::of_column(0, "a", "b");
+        assert_ne!(key.child(0), key.child(1));
+        assert_ne!(key.child(0), key);
+    }
+}

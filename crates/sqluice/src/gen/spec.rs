@@ -1,0 +1,271 @@
+//! The spec: for each column of a schema, the expression that makes its values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::comments::{Comment, comments};
+use super::functions::{Generate, compile};
+use super::parse::parse;
+use super::table::GeneratedTable;
+use super::{Fault, defaults};
+use crate::error::{Error, Result};
+use crate::schema::{Schema, Table};
+
+/// What all tables of a schema are filled with.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// In the order of the schema's tables.
+    pub tables: Vec<TableSpec>,
+}
+
+/// What a table is filled with.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    /// The table.
+    pub name: String,
+    /// One for each of its columns.
+    pub columns: Vec<ColumnSpec>,
+    rowid_alias: Option<usize>,
+}
+
+/// What a column is filled with.
+#[derive(Clone, Debug)]
+pub struct ColumnSpec {
+    /// The column.
+    pub name: String,
+    /// The expression that makes its values; empty where SQLite computes them.
+    pub expression: String,
+    /// Who says so.
+    pub origin: Origin,
+    pub(super) generator: Option<Arc<dyn Generate>>,
+}
+
+/// Where an expression comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A comment in the schema.
+    Comment,
+    /// The column's declaration.
+    Declaration,
+    /// Nowhere: SQLite computes the column from others.
+    Computed,
+}
+
+impl Spec {
+    /// Reads the comments of a schema.
+    ///
+    /// # Errors
+    /// When one is malformed or belongs to no column that takes values.
+    pub fn new(schema: &Schema) -> Result<Spec> {
+        Spec::build(schema).map_err(|fault| fault.in_file(schema))
+    }
+
+    fn build(schema: &Schema) -> Result<Spec, Fault> {
+        let comments = comments(&schema.sql)?;
+        for comment in &comments {
+            let table = schema.table(&comment.table);
+            if table.and_then(|table| table.column(&comment.column)).is_none() {
+                let message = format!("the schema has no column {} of {}", comment.column, comment.table);
+                let hint = "was the table or the column renamed further down?";
+                return Err(Fault::new(comment.start, message).hint(hint));
+            }
+        }
+        let tables =
+            schema.tables.iter().map(|table| TableSpec::build(table, &comments)).collect::<Result<_, _>>()?;
+        Ok(Spec { tables })
+    }
+
+    /// The table of that name, compared as SQLite does.
+    pub fn table(&self, name: &str) -> Option<&TableSpec> {
+        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl TableSpec {
+    fn build(table: &Table, comments: &[Comment<'_>]) -> Result<TableSpec, Fault> {
+        let columns = (0..table.columns.len())
+            .map(|index| {
+                let name = &table.columns[index].name;
+                let of_column = |comment: &&Comment<'_>| {
+                    comment.table.eq_ignore_ascii_case(&table.name)
+                        && comment.column.eq_ignore_ascii_case(name)
+                };
+                ColumnSpec::build(table, index, comments.iter().find(of_column))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(TableSpec { name: table.name.clone(), columns, rowid_alias: table.rowid_alias })
+    }
+
+    /// A source of the table's first `rows` rows.
+    ///
+    /// # Errors
+    /// When there are more than SQLite can number.
+    pub fn source(&self, seed: u64, rows: u64) -> Result<GeneratedTable> {
+        if i64::try_from(rows).is_err() {
+            return Err(Error::usage(format!("{rows} rows are more than a table can have"))
+                .hint(format!("SQLite numbers rows up to {}", i64::MAX)));
+        }
+        Ok(GeneratedTable::new(self, seed, rows))
+    }
+
+    /// Whether the rows' rowids are 1, 2, 3 and so on: the column that names the rowid, if there is one, counts rows.
+    pub fn counts_rows(&self) -> bool {
+        let alias = self.rowid_alias.and_then(|index| self.columns[index].generator.as_ref());
+        alias.is_none_or(|generator| generator.counts_rows())
+    }
+
+    /// Bytes of a row as SQLite stores it, roughly, on average.
+    pub fn row_bytes(&self) -> u64 {
+        // A byte of header for each column and one for its length; two of payload length, four of rowid and cell
+        // pointer together, on average.
+        let values: u64 = self.generators().map(|generator| generator.size().mean).sum();
+        values + self.columns.len() as u64 + 1 + 6
+    }
+
+    /// Bytes that a row's values take in memory at most.
+    pub(super) fn row_bytes_max(&self) -> u64 {
+        self.generators().map(|generator| generator.size().max).sum()
+    }
+
+    fn generators(&self) -> impl Iterator<Item = &dyn Generate> {
+        self.columns.iter().filter_map(|column| column.generator.as_deref())
+    }
+}
+
+impl ColumnSpec {
+    fn build(table: &Table, index: usize, comment: Option<&Comment<'_>>) -> Result<ColumnSpec, Fault> {
+        let column = &table.columns[index];
+        let name = column.name.clone();
+        let default = defaults::expression(table, index);
+        let (expr, origin) = match (comment, default) {
+            (Some(comment), None) => {
+                let message = format!("{name} of {} is computed by SQLite and takes no values", table.name);
+                return Err(Fault::new(comment.start, message).hint("drop the comment"));
+            }
+            (Some(comment), Some(_)) => (parse(comment.text, comment.start)?, Origin::Comment),
+            (None, Some(default)) => (parse(&default, 0)?, Origin::Declaration),
+            (None, None) => {
+                return Ok(ColumnSpec {
+                    name,
+                    expression: String::new(),
+                    origin: Origin::Computed,
+                    generator: None,
+                });
+            }
+        };
+        let generator = compile(&expr)?;
+        if column.not_null && generator.nullable() && table.rowid_alias != Some(index) {
+            let message = format!("{name} of {} is NOT NULL, and {expr} may be NULL", table.name);
+            return Err(Fault::new(expr.at.start, message).hint("drop the NOT NULL, or the NULLs"));
+        }
+        Ok(ColumnSpec { name, expression: expr.to_string(), origin, generator: Some(generator) })
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tables.iter().try_for_each(|table| table.fmt(f))
+    }
+}
+
+/// A line with the table's name, and one for each column.
+impl fmt::Display for TableSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.name)?;
+        let width = self.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+        for ColumnSpec { name, expression, origin, .. } in &self.columns {
+            match origin {
+                Origin::Comment => writeln!(f, "  {name:width$}  {expression}")?,
+                Origin::Declaration => writeln!(f, "  {name:width$}  {expression}  (from its declaration)")?,
+                Origin::Computed => writeln!(f, "  {name:width$}  computed by SQLite")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::r#gen::preset;
+    use std::path::Path;
+
+    fn spec(sql: &str) -> Result<Spec> {
+        Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap())
+    }
+
+    #[test]
+    fn a_spec_prints_what_each_column_is_filled_with() {
+        let user = Spec::new(&preset("user").unwrap()).unwrap();
+        let expected = "user\n  id      row()  (from its declaration)\n  area    digits(6)\n  age     choice(5, 10, 15)\n  \
+                        active  choice(0, 1)\n";
+        assert_eq!(user.to_string(), expected);
+        let computed = spec("CREATE TABLE t (a, bc AS (a)) -- no comment").unwrap();
+        assert_eq!(
+            computed.to_string(),
+            "t\n  a   int(0, 1000000)  (from its declaration)\n  bc  computed by SQLite\n"
+        );
+    }
+
+    #[test]
+    fn mistakes_say_file_line_and_column() {
+        for (sql, message) in [
+            (
+                "CREATE TABLE t (\n  é TEXT, -- gen: digts(6)\n  b INT);",
+                "s.sql:2:19: no function is called `digts`",
+            ),
+            (
+                "CREATE TABLE t (\n  a INT /* gen:\n int(3,\n  2) */);",
+                "s.sql:4:3: int: the second argument is at least the first: 2 is below 3",
+            ),
+            (
+                "CREATE TABLE t (a INT);\n-- gen: int(1, 2)",
+                "s.sql:2:1: a gen: comment that belongs to no column",
+            ),
+            (
+                "CREATE TABLE t (a INT,\n UNIQUE (a)\n -- gen: int(1, 2)\n)",
+                "s.sql:3:2: a gen: comment on a table constraint",
+            ),
+            (
+                "CREATE TABLE t (a INT, --gen: int(1, 2)\n -- gen: row()\nb)",
+                "s.sql:2:2: a second gen: comment for column a of t",
+            ),
+            (
+                "CREATE TABLE t (a, b AS (a) -- gen: int(1, 2)\n)",
+                "s.sql:1:36: b of t is computed by SQLite and takes no values",
+            ),
+            (
+                "CREATE TABLE t (a NOT NULL -- gen: choice(1, null(0.1, 2))\n)",
+                "s.sql:1:36: a of t is NOT NULL, and choice(1, null(0.1, 2)) may be NULL",
+            ),
+            (
+                "CREATE TABLE t (a -- gen: row()\n); DROP TABLE t;",
+                "s.sql:1:26: the schema has no column a of t",
+            ),
+            (
+                "CREATE TABLE t (a -- gen:\n);",
+                "s.sql:1:26: expected a function or a value, found the end of the comment",
+            ),
+        ] {
+            let error = spec(sql).unwrap_err();
+            assert_eq!(error.to_string(), message);
+            assert!(error.hint_text().is_some() || message.contains("expected"), "{message}");
+        }
+    }
+
+    #[test]
+    fn names_are_compared_as_sqlite_compares_them() {
+        let sql = "CREATE TABLE T (a); ALTER TABLE t ADD COLUMN \"B b\" /* gen: digits(1) */;";
+        let spec = spec(sql).unwrap();
+        assert_eq!(spec.table("t").unwrap().columns[1].expression, "digits(1)");
+    }
+
+    #[test]
+    fn rowids_count_unless_their_column_says_otherwise() {
+        let counts = |sql| spec(sql).unwrap().tables[0].counts_rows();
+        assert!(counts("CREATE TABLE t (a)"));
+        assert!(counts("CREATE TABLE t (a INTEGER PRIMARY KEY)"));
+        assert!(counts("CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: row()\n)"));
+        assert!(!counts("CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)"));
+    }
+}

@@ -1,0 +1,121 @@
+//! A table that does not exist yet, as a source of rows.
+
+use std::sync::Arc;
+
+use super::functions::Generate;
+use super::random::Key;
+use super::spec::TableSpec;
+use super::vector::{Rows, Vector};
+use crate::batch::{Batch, Column, ROWS_MAX};
+use crate::error::Result;
+use crate::progress::Amount;
+use crate::source::{Part, Refused, Sink, Source};
+
+/// Bytes of encoded rows that a part should have.
+const PART_BYTES: u64 = 3 << 20;
+/// Rows that a part has at most.
+const PART_ROWS_MAX: u64 = 256 * ROWS_MAX as u64;
+/// Bytes of values that a batch should have at most: more would not stay in cache.
+const BATCH_BYTES: u64 = 256 << 10;
+
+/// A source of generated rows; see [`TableSpec::source`].
+///
+/// How rows are cut into parts depends on the table's spec alone.
+#[derive(Debug)]
+pub struct GeneratedTable {
+    columns: Arc<[Option<Filler>]>,
+    rows: u64,
+    next_row: u64,
+    part_rows: u64,
+    batch_rows: usize,
+}
+
+/// A column that takes values.
+#[derive(Clone, Debug)]
+struct Filler {
+    key: Key,
+    generator: Arc<dyn Generate>,
+}
+
+impl GeneratedTable {
+    pub(super) fn new(table: &TableSpec, seed: u64, rows: u64) -> GeneratedTable {
+        let columns = table.columns.iter().map(|column| {
+            let key = Key::of_column(seed, &table.name, &column.name);
+            column.generator.clone().map(|generator| Filler { key, generator })
+        });
+        GeneratedTable {
+            columns: columns.collect(),
+            rows,
+            next_row: 0,
+            part_rows: part_rows(table.row_bytes()),
+            batch_rows: batch_rows(table.row_bytes_max()),
+        }
+    }
+
+    /// Rows of each part but the last.
+    pub fn part_rows(&self) -> u64 {
+        self.part_rows
+    }
+}
+
+/// As many rows as make [`PART_BYTES`], in whole batches where that is more than one.
+fn part_rows(row_bytes: u64) -> u64 {
+    let rows = (PART_BYTES / row_bytes.max(1)).clamp(1, PART_ROWS_MAX);
+    let batch = ROWS_MAX as u64;
+    if rows > batch { rows / batch * batch } else { rows }
+}
+
+/// As many rows as make [`BATCH_BYTES`].
+fn batch_rows(row_bytes_max: u64) -> usize {
+    (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize
+}
+
+impl Source for GeneratedTable {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let rows = self.part_rows.min(self.rows - self.next_row);
+        if rows == 0 {
+            return Ok(None);
+        }
+        let first_row = self.next_row;
+        self.next_row += rows;
+        let columns = Arc::clone(&self.columns);
+        Ok(Some(Box::new(RowRange { columns, first_row, rows, batch_rows: self.batch_rows })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        Some(Amount { rows: self.rows, bytes: 0 })
+    }
+}
+
+/// Consecutive rows.
+struct RowRange {
+    columns: Arc<[Option<Filler>]>,
+    first_row: u64,
+    rows: u64,
+    batch_rows: usize,
+}
+
+impl Part for RowRange {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let mut vectors: Vec<Vector> = self.columns.iter().map(|_| Vector::default()).collect();
+        let end = self.first_row + self.rows;
+        for first in (self.first_row..end).step_by(self.batch_rows) {
+            let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
+            for (filler, vector) in self.columns.iter().zip(&mut vectors) {
+                match filler {
+                    Some(Filler { key, generator }) => generator.fill(*key, rows, vector),
+                    None => vector.null(rows.count),
+                }
+            }
+            let mixed: Vec<_> = vectors.iter().map(Vector::mixed_values).collect();
+            let columns: Vec<Column<'_>> =
+                vectors.iter().zip(&mixed).map(|(vector, mixed)| vector.column(mixed)).collect();
+            sink(&Batch { rows: rows.count, columns }).map_err(|Refused { error, .. }| error)?;
+        }
+        Ok(())
+    }
+}
