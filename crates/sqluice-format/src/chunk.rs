@@ -74,7 +74,11 @@ struct OpenLeaf {
 
 impl Chunk {
     /// An empty chunk for `capacity` pages.
+    ///
+    /// # Panics
+    /// When that is 0.
     pub fn new(geometry: Geometry, capacity: u32) -> Chunk {
+        assert!(capacity > 0, "a chunk has room for a page");
         let mut chunk = Chunk {
             geometry,
             capacity,
@@ -92,16 +96,17 @@ impl Chunk {
 
     /// Empties it for the next use. A buffer that one huge row made larger shrinks again.
     pub fn clear(&mut self) {
-        let usual = self.capacity as usize * self.geometry.page_bytes() + ALIGNMENT;
-        if self.buffer.len() > usual {
-            self.buffer = Vec::new();
-            self.reserve_pages(self.capacity);
-        }
         self.pages = 0;
         self.leaves.clear();
         self.links.clear();
         self.rows = 0;
         self.open = None;
+        let usual = self.capacity as usize * self.geometry.page_bytes() + ALIGNMENT;
+        if self.buffer.len() > usual {
+            self.buffer = Vec::new();
+            self.start = 0;
+            self.reserve_pages(self.capacity);
+        }
     }
 
     /// Makes sure that the buffer holds `pages` pages, aligned.
@@ -172,7 +177,7 @@ impl Chunk {
     pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<usize> {
         let leaf = match &mut self.open {
             Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
-            _ => self.open_leaf()?,
+            _ => self.open_leaf(cell_bytes)?,
         };
         leaf.content -= cell_bytes;
         let pointer = leaf.pointers;
@@ -187,12 +192,15 @@ impl Chunk {
 
     /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
     /// many that were: fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
+    ///
+    /// # Panics
+    /// As [`Chunk::place`].
     pub fn place_run(&mut self, cell_bytes: usize, first_rowid: i64, places: &mut [u32]) -> usize {
         let mut placed = 0;
         while placed < places.len() {
             let leaf = match &mut self.open {
                 Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
-                _ => match self.open_leaf() {
+                _ => match self.open_leaf(cell_bytes) {
                     Some(leaf) => leaf,
                     None => break,
                 },
@@ -202,7 +210,8 @@ impl Chunk {
             let (mut content, base, pointers) = (leaf.content, leaf.base, leaf.pointers);
             leaf.content -= n * cell_bytes;
             leaf.pointers += n * CELL_POINTER_BYTES;
-            leaf.last_rowid = first_rowid + (placed + n) as i64 - 1;
+            // In this order, for the last rowid may be the largest integer.
+            leaf.last_rowid = first_rowid + ((placed + n) as i64 - 1);
             let at = self.start + pointers;
             let pointers = self.buffer[at..at + n * CELL_POINTER_BYTES].chunks_exact_mut(CELL_POINTER_BYTES);
             for (place, pointer) in places[placed..placed + n].iter_mut().zip(pointers) {
@@ -272,8 +281,11 @@ impl Chunk {
         }
     }
 
-    /// Finishes the open leaf and begins another; `None` when that would be one page too many.
-    fn open_leaf(&mut self) -> Option<&mut OpenLeaf> {
+    /// Finishes the open leaf and begins another, for a cell of `cell_bytes`; `None` when that would be one page
+    /// too many.
+    fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
+        let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
+        assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
         if self.pages >= self.capacity && !self.is_empty() {
             return None;
         }

@@ -14,7 +14,7 @@
 /// The longest varint, in bytes.
 pub const BYTES_MAX: usize = 9;
 
-/// Bytes that [`write`] uses for `value`: 1 to 9.
+/// Bytes that [`write()`] uses for `value`: 1 to 9.
 #[inline]
 pub const fn len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;

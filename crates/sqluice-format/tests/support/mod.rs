@@ -4,11 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use sqluice_format::cell;
 use sqluice_format::check::{self, Options, Report};
 use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
+use sqluice_format::record;
 use sqluice_format::tree::{AppendPage, Child, TableTree};
+use sqluice_format::value::Value;
+use sqluice_format::varint;
 
 /// A row as rowid and record.
 pub(crate) type Row = (i64, Vec<u8>);
@@ -171,4 +175,60 @@ pub(crate) fn database(geometry: Geometry, rows: &[Row], capacity: u32) -> Vec<u
     let mut pages = Pages::new(geometry);
     let root = pages.table(rows, capacity);
     pages.finish(&[entry("t", root, "CREATE TABLE t (a)")])
+}
+
+/// Every row of the table B-tree at `root`, read from the pages.
+pub(crate) fn rows(bytes: &[u8], root: u32) -> Vec<Row> {
+    let mut rows = Vec::new();
+    read_rows(bytes, Header::from_bytes(bytes).unwrap().geometry, root, &mut rows);
+    rows
+}
+
+fn read_rows(bytes: &[u8], geometry: Geometry, number: u32, rows: &mut Vec<Row>) {
+    let page_at = |number: u32| &bytes[geometry.offset(number) as usize..][..geometry.usable_bytes()];
+    let word = |page: &[u8], at: usize| u32::from_be_bytes(page[at..at + 4].try_into().unwrap());
+    let page = page_at(number);
+    let header = if number == 1 { 100 } else { 0 };
+    let leaf = page[header] == 13;
+    assert!(leaf || page[header] == 5, "page {number} is no page of a table");
+    let count = usize::from(u16::from_be_bytes([page[header + 3], page[header + 4]]));
+    let pointers = header + if leaf { 8 } else { 12 };
+    for pointer in page[pointers..pointers + count * 2].chunks(2) {
+        let cell = &page[usize::from(u16::from_be_bytes([pointer[0], pointer[1]]))..];
+        if !leaf {
+            read_rows(bytes, geometry, word(cell, 0), rows);
+            continue;
+        }
+        let (payload, n) = varint::read(cell).unwrap();
+        let (rowid, m) = varint::read(&cell[n..]).unwrap();
+        let split = cell::table_leaf_split(payload as usize, geometry);
+        let mut record = cell[n + m..][..split.local].to_vec();
+        let mut next = if record.len() < payload as usize { word(cell, n + m + split.local) } else { 0 };
+        while next != 0 {
+            let left = payload as usize - record.len();
+            let page = page_at(next);
+            record.extend_from_slice(&page[4..][..left.min(page.len() - 4)]);
+            next = word(page, 0);
+        }
+        assert_eq!(record.len(), payload as usize);
+        rows.push((rowid as i64, record));
+    }
+    if !leaf {
+        read_rows(bytes, geometry, word(page, header + 8), rows);
+    }
+}
+
+/// A record of exactly `bytes` bytes: a blob, and a NULL where the blob's growing header skips a size.
+pub(crate) fn record_of(bytes: usize, fill: u8) -> Vec<u8> {
+    let blob = vec![fill; bytes];
+    for body in (bytes.saturating_sub(12)..bytes).rev() {
+        for values in [&[Value::Blob(&blob[..body])][..], &[Value::Blob(&blob[..body]), Value::Null]] {
+            let mut record = Vec::new();
+            record::encode(values, &mut record);
+            if record.len() == bytes {
+                return record;
+            }
+        }
+    }
+    panic!("no record of {bytes} bytes");
 }
