@@ -17,12 +17,10 @@
 //! Invariant: what is in a chunk depends on the rows and the capacity alone, and every byte of its pages is
 //! written: a recycled chunk gives the same bytes as a new one.
 
+use crate::aligned::AlignedBuffer;
 use crate::cell::{self, PAGE_NUMBER_BYTES, Split};
 use crate::page::{self, CELL_POINTER_BYTES, Geometry, PageKind};
 use crate::varint;
-
-/// Buffers begin at a multiple of this many bytes in memory, which is what direct I/O asks for.
-pub const ALIGNMENT: usize = 4096;
 
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +46,8 @@ pub struct Chunk {
     geometry: Geometry,
     /// Pages that it takes before the caller should pass it on.
     capacity: u32,
-    /// Holds the pages from `start` on.
-    buffer: Vec<u8>,
-    start: usize,
+    /// Room for the pages, and perhaps more.
+    buffer: AlignedBuffer,
     /// Pages in use, the open leaf among them.
     pages: u32,
     leaves: Vec<Leaf>,
@@ -82,8 +79,7 @@ impl Chunk {
         let mut chunk = Chunk {
             geometry,
             capacity,
-            buffer: Vec::new(),
-            start: 0,
+            buffer: AlignedBuffer::default(),
             pages: 0,
             leaves: Vec::new(),
             links: Vec::new(),
@@ -101,26 +97,18 @@ impl Chunk {
         self.links.clear();
         self.rows = 0;
         self.open = None;
-        let usual = self.capacity as usize * self.geometry.page_bytes() + ALIGNMENT;
-        if self.buffer.len() > usual {
-            self.buffer = Vec::new();
-            self.start = 0;
+        if self.buffer.bytes().len() > self.capacity as usize * self.geometry.page_bytes() {
+            self.buffer = AlignedBuffer::default();
             self.reserve_pages(self.capacity);
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages, aligned.
+    /// Makes sure that the buffer holds `pages` pages.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
-        if self.start + bytes <= self.buffer.len() {
-            return;
+        if bytes > self.buffer.bytes().len() {
+            self.buffer.set_len(bytes);
         }
-        let mut buffer = vec![0; bytes + ALIGNMENT];
-        let start = buffer.as_ptr().align_offset(ALIGNMENT);
-        let used = self.pages as usize * self.geometry.page_bytes();
-        buffer[start..start + used].copy_from_slice(&self.buffer[self.start..self.start + used]);
-        self.buffer = buffer;
-        self.start = start;
     }
 
     /// The layout of its pages.
@@ -160,12 +148,12 @@ impl Chunk {
 
     /// The bytes of all pages.
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..][..self.pages as usize * self.geometry.page_bytes()]
+        &self.buffer.bytes()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
     /// The bytes of all pages, for the cells that [`Chunk::place`] made room for.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.buffer[self.start..][..self.pages as usize * self.geometry.page_bytes()]
+        &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
     /// Makes room for a cell of `cell_bytes` bytes and returns where in [`Chunk::bytes_mut`] it begins, or `None`
@@ -184,8 +172,8 @@ impl Chunk {
         leaf.pointers += CELL_POINTER_BYTES;
         leaf.last_rowid = rowid;
         let (base, content) = (leaf.base, leaf.content);
-        let at = self.start + pointer;
-        self.buffer[at..at + CELL_POINTER_BYTES].copy_from_slice(&((content - base) as u16).to_be_bytes());
+        self.buffer.bytes_mut()[pointer..pointer + CELL_POINTER_BYTES]
+            .copy_from_slice(&((content - base) as u16).to_be_bytes());
         self.rows += 1;
         Some(content)
     }
@@ -212,8 +200,8 @@ impl Chunk {
             leaf.pointers += n * CELL_POINTER_BYTES;
             // In this order, for the last rowid may be the largest integer.
             leaf.last_rowid = first_rowid + ((placed + n) as i64 - 1);
-            let at = self.start + pointers;
-            let pointers = self.buffer[at..at + n * CELL_POINTER_BYTES].chunks_exact_mut(CELL_POINTER_BYTES);
+            let pointers = &mut self.buffer.bytes_mut()[pointers..pointers + n * CELL_POINTER_BYTES];
+            let pointers = pointers.chunks_exact_mut(CELL_POINTER_BYTES);
             for (place, pointer) in places[placed..placed + n].iter_mut().zip(pointers) {
                 content -= cell_bytes;
                 *place = content as u32;

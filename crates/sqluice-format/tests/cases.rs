@@ -2,8 +2,9 @@
 
 mod support;
 
+use sqluice_format::aligned::ALIGNMENT;
 use sqluice_format::cell::{self, Split};
-use sqluice_format::chunk::{ALIGNMENT, Chunk, Leaf, Link};
+use sqluice_format::chunk::{Chunk, Leaf, Link};
 use sqluice_format::database::{Header, HeaderError, write_schema};
 use sqluice_format::page::{self, Geometry, PageKind, PageSize};
 use sqluice_format::record::{self, RecordError};
