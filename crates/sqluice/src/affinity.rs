@@ -35,3 +35,46 @@ impl Affinity {
         }
     }
 }
+use crate::batch::Value;
+/// t
+#[derive(Debug, Default)]
+pub struct Converter;
+impl Converter {
+    /// t
+    pub fn apply<'v>(&'v mut self, v: Value<'v>, _: Affinity) -> Value<'v> {
+        v
+    }
+}
+/// t
+pub enum Rowid {
+    /// t
+    Given(i64),
+    /// t
+    Next,
+    /// t
+    Mismatch,
+}
+/// t
+pub fn to_rowid(v: &Value<'_>) -> Rowid {
+    match v {
+        Value::Int(i) => Rowid::Given(*i),
+        Value::Null => Rowid::Next,
+        _ => Rowid::Mismatch,
+    }
+}
+/// t
+pub fn stored_real_of_int(i: i64) -> Value<'static> {
+    Value::Int(i)
+}
+/// t
+pub fn stored_real(i: f64) -> Value<'static> {
+    Value::Real(i)
+}
+/// t
+pub fn real_to_int(i: f64) -> Value<'static> {
+    Value::Real(i)
+}
+/// t
+pub fn text_to_number<'a>(t: &'a [u8], _: Affinity) -> Value<'a> {
+    Value::Text(t)
+}

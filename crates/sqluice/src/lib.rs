@@ -2,13 +2,36 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
 //!
-//! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`]
-//! 2. what, from where, to where: [`source`], [`gen`](mod@gen)
+//! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`]
+//! 2. what, from where, to where: [`source`], [`gen`](mod@gen), [`encode`], [`output`], [`pipeline`], [`plan`], [`report`],
+//!    `new_database`
+//! 3. the public doors: [`generate`], [`load`], [`check`]
 
+// Floor 1.
 pub mod affinity;
 pub mod batch;
+pub mod checksum;
 pub mod error;
-pub mod r#gen;
 pub mod progress;
 pub mod schema;
+
+// Floor 2.
+pub mod encode;
+pub mod r#gen;
+mod new_database;
+pub mod output;
+pub mod pipeline;
+pub mod plan;
+pub mod report;
 pub mod source;
+
+// Floor 3.
+pub mod check;
+pub mod generate;
+#[cfg(feature = "csv")]
+pub mod load;
+
+/// The version of the SQLite that is built in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}

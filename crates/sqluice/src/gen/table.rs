@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::progress::Amount;
 use crate::source::{Part, Refused, Sink, Source};
 
-/// Bytes of encoded rows that a part should have.
-const PART_BYTES: u64 = 3 << 20;
+/// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
+const PART_BYTES: u64 = 7 << 20;
 /// Rows that a part has at most.
-const PART_ROWS_MAX: u64 = 256 * ROWS_MAX as u64;
+const PART_ROWS_MAX: u64 = 1024 * ROWS_MAX as u64;
 /// Bytes of values that a batch should have at most: more would not stay in cache.
 const BATCH_BYTES: u64 = 256 << 10;
 

@@ -158,6 +158,21 @@ impl Schema {
         Ok(schema)
     }
 
+    /// Where the file declares the table of that name; the file as a whole when it is not found there.
+    pub fn place_of_table(&self, name: &str) -> Place {
+        let tokens: Vec<Token> =
+            token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
+        let is_name =
+            |token: &Token| token.name(&self.sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
+        let declared = tokens.iter().enumerate().filter(|(_, token)| token.is_word(&self.sql, "TABLE"));
+        // At most IF NOT EXISTS, a schema and a dot stand between the two.
+        let found = declared.flat_map(|(at, _)| tokens[at + 1..].iter().take(6)).find(|token| is_name(token));
+        match found {
+            Some(token) => Place::in_text(&self.file, &self.sql, token.at.start),
+            None => Place::file(&self.file),
+        }
+    }
+
     /// The table of that name, compared as SQLite does: ASCII letters in either case.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))

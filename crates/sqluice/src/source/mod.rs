@@ -63,3 +63,13 @@ impl From<Error> for Refused {
         Refused { at: None, error }
     }
 }
+
+/// A source without rows.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRows;
+
+impl Source for NoRows {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,77 @@
+//! `sqluice check`.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use sqluice::check::{Check, SqliteCheck};
+use sqluice::progress::Cancel;
+
+use crate::args;
+use crate::printer::{Printer, grouped, size};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    sound: bool,
+    checksum: Option<&'a str>,
+    pages: u32,
+    bytes: u64,
+    rows: u64,
+    problems: Vec<String>,
+    problem_count: u64,
+    sqlite_check: &'a str,
+    sqlite_problems: &'a [String],
+    seconds: f64,
+}
+
+pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    let sqlite = if args.full { SqliteCheck::Full } else { SqliteCheck::Quick };
+    let checked = {
+        let progress = printer.progress();
+        Check { target: args.db.clone(), sqlite, checksum: true }.run(&*progress, cancel)?
+    };
+    let report = Report {
+        sound: checked.is_sound(),
+        checksum: checked.checksum.as_deref(),
+        pages: checked.report.page_count,
+        bytes: checked.bytes,
+        rows: checked.rows(),
+        problems: checked.report.problems.iter().map(ToString::to_string).collect(),
+        problem_count: checked.report.problem_count,
+        sqlite_check: if args.full { "integrity_check" } else { "quick_check" },
+        sqlite_problems: &checked.sqlite_problems,
+        seconds: checked.seconds,
+    };
+    if printer.is_json() {
+        printer.json(&report)?;
+    } else {
+        printer.data(&text(&report))?;
+    }
+    Ok(if report.sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn text(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    for problem in &report.problems {
+        let _ = writeln!(text, "{problem}");
+    }
+    let listed = report.problems.len() as u64;
+    if report.problem_count > listed {
+        let _ = writeln!(text, "... and {} more", grouped(report.problem_count - listed));
+    }
+    for problem in report.sqlite_problems {
+        let _ = writeln!(text, "SQLite: {problem}");
+    }
+    let verdict = if report.sound { "sound" } else { "NOT sound" };
+    let checksum = report.checksum.map_or(String::new(), |sum| format!(", checksum {sum}"));
+    let _ = writeln!(
+        text,
+        "{verdict}: {} rows, {} pages, {}{checksum}; read by sqluice and by SQLite's {} in {:.2} s",
+        grouped(report.rows),
+        grouped(u64::from(report.pages)),
+        size(report.bytes),
+        report.sqlite_check,
+        report.seconds
+    );
+    text
+}

@@ -1,0 +1,95 @@
+//! Numbers as people write them: `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`.
+
+/// A count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let scales = [("k", 1e3), ("m", 1e6), ("b", 1e9), ("g", 1e9), ("t", 1e12)];
+    scaled(text, &scales).ok_or_else(|| format!("{text:?} is no count such as 1000, 1_000, 1e6, 10M or 1B"))
+}
+
+/// A size in bytes: a count, with KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000). A bare K, M, G
+/// or T means the power of 1024.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let kib = 1024.0_f64;
+    let scales = [
+        ("kib", kib),
+        ("mib", kib.powi(2)),
+        ("gib", kib.powi(3)),
+        ("tib", kib.powi(4)),
+        ("kb", 1e3),
+        ("mb", 1e6),
+        ("gb", 1e9),
+        ("tb", 1e12),
+        ("k", kib),
+        ("m", kib.powi(2)),
+        ("g", kib.powi(3)),
+        ("t", kib.powi(4)),
+        ("b", 1.0),
+    ];
+    scaled(text, &scales).ok_or_else(|| format!("{text:?} is no size such as 65536, 512MiB or 2GB"))
+}
+
+/// A whole number with one of the endings, which stand for factors.
+fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
+    let lower = text.trim().to_ascii_lowercase().replace('_', "");
+    let suffix = scales.iter().find(|(suffix, _)| lower.ends_with(suffix));
+    let (digits, factor) = match suffix {
+        Some((suffix, factor)) => (lower[..lower.len() - suffix.len()].trim_end(), *factor),
+        None => (lower.as_str(), 1.0),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    if let Ok(whole) = digits.parse::<u64>() {
+        return whole.checked_mul(factor as u64);
+    }
+    let value = digits.parse::<f64>().ok()? * factor;
+    // Beyond 2^53 a float no longer says which whole number is meant, and nobody has as many rows.
+    (value.fract() == 0.0 && (0.0..9e15).contains(&value)).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        let pairs = [
+            ("0", 0),
+            ("1_000_000", 1_000_000),
+            ("1e9", 1_000_000_000),
+            ("1.5e3", 1500),
+            ("10M", 10_000_000),
+            ("1B", 1_000_000_000),
+            ("2.5k", 2500),
+            ("18446744073709551615", u64::MAX),
+        ];
+        for (text, expected) in pairs {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in
+            ["", "M", "-1", "1.5", "1e-3", "1x", "inf", "nan", "1e30", "20000000000000000000", "99999999T0"]
+        {
+            assert!(count(text).is_err(), "{text}");
+        }
+        assert!(count("99999999999T").is_err());
+    }
+
+    #[test]
+    fn sizes_know_both_kinds_of_kilo() {
+        let pairs = [
+            ("65536", 65536),
+            ("512MiB", 512 << 20),
+            ("512 MiB", 512 << 20),
+            ("2GB", 2_000_000_000),
+            ("64k", 65536),
+            ("1G", 1 << 30),
+            ("7b", 7),
+        ];
+        for (text, expected) in pairs {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in ["", "MiB", "1.5b", "-1k", "1e400"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}

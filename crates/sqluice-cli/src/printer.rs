@@ -1,0 +1,158 @@
+//! The one place that decides what is said, where, and in which colour.
+//!
+//! Standard output is for data: a report as JSON, a plan, what `check` and `info` found. Everything else goes to standard
+//! error. Nothing is told by colour alone.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::ColorChoice;
+use serde::Serialize;
+use sqluice::error::{Error, ErrorKind};
+use sqluice::progress::Progress;
+
+use crate::args::Global;
+use crate::progress::{Bar, Lines};
+
+/// How much is said, and where.
+pub(crate) struct Printer {
+    quiet: bool,
+    verbose: bool,
+    json: bool,
+    no_progress: bool,
+    color: bool,
+}
+
+impl Printer {
+    pub(crate) fn new(global: &Global) -> Printer {
+        let color = match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let Global { quiet, verbose, json, no_progress, .. } = *global;
+        Printer { quiet, verbose, json, no_progress, color }
+    }
+
+    /// Whether the report goes to standard output as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// What watches the engine.
+    pub(crate) fn progress(&self) -> Box<dyn Progress> {
+        if self.quiet || self.no_progress {
+            Box::new(sqluice::progress::Silent)
+        } else if io::stderr().is_terminal() {
+            Box::new(Bar::default())
+        } else {
+            Box::new(Lines::default())
+        }
+    }
+
+    /// Data, on standard output.
+    pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// A report as JSON, on standard output.
+    pub(crate) fn json(&self, report: &impl Serialize) -> anyhow::Result<()> {
+        self.data(&format!("{}\n", serde_json::to_string_pretty(report)?))
+    }
+
+    /// Something worth knowing.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
+    /// Something that few want to know.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose {
+            self.say(text);
+        }
+    }
+
+    /// An error with its causes and hint; returns the exit code that it means.
+    pub(crate) fn error(&self, error: &anyhow::Error) -> ExitCode {
+        // Whoever read our output has seen enough.
+        let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+        if error.downcast_ref::<io::Error>().is_some_and(broken_pipe) {
+            return ExitCode::SUCCESS;
+        }
+        let engine = error.downcast_ref::<Error>();
+        let kind = engine.map_or(ErrorKind::Target, Error::kind);
+        let mut text = format!("{} {error}", self.paint("1;31", "error:"));
+        for cause in error.chain().skip(1) {
+            text += &format!("\n  caused by: {cause}");
+        }
+        if let Some(hint) = engine.and_then(Error::hint_text) {
+            text += &format!("\n\n{} {hint}", self.paint("1;36", "hint:"));
+        }
+        self.say(&text);
+        ExitCode::from(match kind {
+            ErrorKind::Input | ErrorKind::Target => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Interrupted => 130,
+        })
+    }
+
+    fn say(&self, text: &str) {
+        // Nobody is left to tell when this fails.
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A whole number with thousands set apart: `1,000,000`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A size as people read it: `1.9 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.3} {}", units[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(999), "999 bytes");
+        assert_eq!(size(1000), "1.000 kB");
+        assert_eq!(size(19_848_785_920), "19.849 GB");
+    }
+}

@@ -1,0 +1,277 @@
+//! `check` and `info`: is this file sound, and what is in it?
+//!
+//! Two readers that share no code look at the file at the same time: ours ([`sqluice_format::check`]), which reads the
+//! file's bytes, and SQLite's own `quick_check` or `integrity_check`. A SQLite read transaction is held meanwhile, so the
+//! file does not change.
+//!
+//! The file is opened here before SQLite opens it and closed after SQLite has closed it: closing any descriptor of a file
+//! drops the locks that the process has on it, SQLite's among them.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+use sqluice_format::check::{self, Options, ReadPage};
+use sqluice_format::page::Geometry;
+
+use crate::checksum::{Checksum, PageHash};
+use crate::error::{Error, Result};
+use crate::progress::{Amount, Cancel, Progress};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// A database to look at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The file.
+    pub target: PathBuf,
+    /// Which of SQLite's own checks to run besides.
+    pub sqlite: SqliteCheck,
+    /// Whether to add up the checksum of all pages.
+    pub checksum: bool,
+}
+
+/// SQLite's own checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SqliteCheck {
+    /// None.
+    Skip,
+    /// `PRAGMA quick_check`.
+    Quick,
+    /// `PRAGMA integrity_check`, which compares each index with its table.
+    Full,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What our reader found.
+    pub report: check::Report,
+    /// What SQLite's check said; empty when it had nothing to say against the file.
+    pub sqlite_problems: Vec<String>,
+    /// The checksum of all pages, in hexadecimal.
+    pub checksum: Option<String>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+impl Checked {
+    /// Rows of all tables, the schema table left out.
+    pub fn rows(&self) -> u64 {
+        use sqluice_format::check::TreeKind::Index;
+        self.report.trees.iter().skip(1).filter(|tree| tree.kind != Index).map(|tree| tree.rows).sum()
+    }
+
+    /// Whether neither reader found anything wrong.
+    pub fn is_sound(&self) -> bool {
+        self.report.is_sound() && self.sqlite_problems.is_empty()
+    }
+}
+
+/// Problems that are listed; more are only counted.
+const PROBLEMS_MAX: usize = 100;
+
+/// The phases, in the words that [`Progress::phase`] gets.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    Read,
+    Check,
+}
+
+impl Check {
+    /// Looks.
+    ///
+    /// # Errors
+    /// When the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
+    /// in the result.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Checked> {
+        let started = Instant::now();
+        let target = &self.target;
+        let file = File::open(target).map_err(|e| Error::read(target, e))?;
+        let metadata = file.metadata().map_err(|e| Error::read(target, e))?;
+        if !metadata.is_file() {
+            return Err(Error::input(format!("{} is no file", target.display())).hint("name a database file"));
+        }
+        let bytes = metadata.len();
+        let mut pages = FilePages::new(&file, target, bytes, progress, cancel);
+        let connection = hold(target)?;
+        // The size may have changed until the lock was there.
+        let bytes = file.metadata().map_err(|e| Error::read(target, e))?.len().max(bytes);
+        pages.file_bytes = bytes;
+
+        let (report, sqlite_problems, checksum) = std::thread::scope(|scope| {
+            let interrupt = connection.as_ref().map(Connection::get_interrupt_handle);
+            let sqlite = self.sqlite;
+            let theirs = scope.spawn(move || connection.map_or(Ok(Vec::new()), |c| sqlite_check(&c, sqlite)));
+            let ours = (|| {
+                let options = Options { problems_max: PROBLEMS_MAX, ..Options::default() };
+                progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
+                let report = check::check(&mut pages, bytes, &options)?;
+                let checksum = match &report.header {
+                    Some(header) if self.checksum => {
+                        progress.phase(Phase::Read.name(), Some(Amount { rows: 0, bytes }));
+                        Some(pages.checksum(header.geometry, report.page_count)?)
+                    }
+                    _ => None,
+                };
+                Ok::<_, Error>((report, checksum))
+            })();
+            if let (Err(_), Some(interrupt)) = (&ours, interrupt) {
+                interrupt.interrupt();
+            }
+            let theirs = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (report, checksum) = ours?;
+            let problems = theirs.map_err(|error| unreadable(target, error))?;
+            Ok::<_, Error>((report, problems, checksum))
+        })?;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Checked { report, sqlite_problems, checksum, bytes, seconds })
+    }
+}
+
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Read => "read",
+            Phase::Check => "check",
+        }
+    }
+}
+
+/// A connection in a read transaction, so that nobody changes the file; `None` when SQLite takes it for no database, which
+/// our reader will explain.
+fn hold(target: &Path) -> Result<Option<Connection>> {
+    // An absolute path is never taken for a URI.
+    let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let begun = Connection::open_with_flags(&path, flags).and_then(|connection| {
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        connection.execute_batch("BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    let connection = match begun {
+        Ok(connection) => connection,
+        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => return Ok(None),
+        Err(error) => return Err(unreadable(target, error)),
+    };
+    let mut wal = path.into_os_string();
+    wal.push("-wal");
+    if std::fs::metadata(&wal).is_ok_and(|metadata| metadata.len() > 0) {
+        let message = format!("the newest pages of {} are in its write-ahead log", target.display());
+        return Err(Error::target(message).hint(format!(
+            "let SQLite put them where they belong: sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'",
+            target.display()
+        )));
+    }
+    Ok(Some(connection))
+}
+
+fn is_unsound(code: rusqlite::ErrorCode) -> bool {
+    matches!(code, rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
+}
+
+fn unreadable(target: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{DatabaseBusy, OperationInterrupted};
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy) => Error::target(format!("{} is being written", target.display()))
+            .hint("wait until that is done")
+            .because(error),
+        Some(OperationInterrupted) => Error::interrupted(),
+        _ => Error::input(format!("SQLite cannot read {}", target.display())).because(error),
+    }
+}
+
+fn sqlite_check(connection: &Connection, check: SqliteCheck) -> rusqlite::Result<Vec<String>> {
+    let pragma = match check {
+        SqliteCheck::Skip => return Ok(Vec::new()),
+        SqliteCheck::Quick => "quick_check",
+        SqliteCheck::Full => "integrity_check",
+    };
+    let mut statement = connection.prepare(&format!("PRAGMA {pragma}({PROBLEMS_MAX})"))?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let lines = match lines.collect::<rusqlite::Result<Vec<_>>>() {
+        Ok(lines) => lines,
+        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => {
+            vec![error.to_string()]
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(if lines == ["ok"] { Vec::new() } else { lines })
+}
+
+/// Reads pages from a file, a window at a time: a tree that was written in order is read in order.
+struct FilePages<'a> {
+    file: &'a File,
+    path: &'a Path,
+    file_bytes: u64,
+    window: Vec<u8>,
+    window_at: u64,
+    progress: &'a dyn Progress,
+    cancel: &'a Cancel,
+}
+
+impl<'a> FilePages<'a> {
+    fn new(
+        file: &'a File,
+        path: &'a Path,
+        file_bytes: u64,
+        progress: &'a dyn Progress,
+        cancel: &'a Cancel,
+    ) -> FilePages<'a> {
+        FilePages { file, path, file_bytes, window: Vec::new(), window_at: 0, progress, cancel }
+    }
+
+    /// Reads the window that begins at `at`.
+    fn read_window(&mut self, at: u64) -> Result<()> {
+        self.cancel.check()?;
+        let bytes = (self.file_bytes - at).min(READ_BYTES as u64) as usize;
+        self.window.resize(bytes, 0);
+        self.window_at = at;
+        self.file.read_exact_at(&mut self.window, at).map_err(|e| Error::read(self.path, e))?;
+        self.progress.advance(Amount { rows: 0, bytes: bytes as u64 });
+        Ok(())
+    }
+
+    fn checksum(&mut self, geometry: Geometry, page_count: u32) -> Result<String> {
+        let page_bytes = geometry.page_bytes();
+        let mut sum = Checksum::default();
+        let mut number = 1;
+        while number <= page_count {
+            self.read_window(geometry.offset(number))?;
+            for page in self.window.chunks_exact(page_bytes) {
+                if number <= page_count && number != geometry.lock_page() {
+                    sum.add(number, PageHash::of(page));
+                }
+                number += 1;
+            }
+        }
+        Ok(sum.to_hex())
+    }
+}
+
+impl ReadPage for FilePages<'_> {
+    type Error = Error;
+
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<()> {
+        let at = u64::from(number - 1) * into.len() as u64;
+        let within = at.checked_sub(self.window_at).and_then(|skip| {
+            let skip = usize::try_from(skip).ok()?;
+            Some(skip..skip + into.len())
+        });
+        let in_window = |range: std::ops::Range<usize>| self.window.get(range).is_some();
+        if !within.clone().is_some_and(in_window) {
+            self.read_window(at / READ_BYTES as u64 * READ_BYTES as u64)?;
+        }
+        let skip = (at - self.window_at) as usize;
+        into.copy_from_slice(&self.window[skip..skip + into.len()]);
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! Batches in, cells on pages out, column by column.
+//!
+//! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
+//! a thousand rows at once, and its output is tested to be the same bytes:
+//!
+//! 1. [`stored`]: apply affinity to each column, find the serial type of every value. Often one type serves the column.
+//! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
+//!    rowids follow each other, room for many cells is one division.
+//! 3. [`scatter`]: write what stands before the serial types of every row, then column after column its serial types and
+//!    values into all rows.
+//!
+//! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
+
+mod rowid;
+mod scatter;
+mod stored;
+
+use std::ops::Range;
+
+use sqluice_format::cell;
+use sqluice_format::chunk::Chunk;
+use sqluice_format::page::Geometry;
+use sqluice_format::record;
+use sqluice_format::varint;
+
+use crate::affinity::{Affinity, Converter};
+use crate::batch::{Batch, ROWS_MAX, Value};
+use crate::error::{Error, Result};
+use crate::schema::Table;
+use crate::source::Refused;
+pub(crate) use rowid::out_of_order;
+use scatter::{Head, Rows};
+use stored::{Scratch, Stored};
+
+/// The largest record that SQLite takes: `SQLITE_MAX_LENGTH`.
+pub const RECORD_BYTES_MAX: usize = 1_000_000_000;
+
+/// Where encoded rows go: a chunk, and after it the next.
+pub trait Chunks {
+    /// The chunk that is being filled.
+    fn current(&mut self) -> &mut Chunk;
+
+    /// Passes the full chunk on and puts an empty one in its place.
+    ///
+    /// # Errors
+    /// When the run is over: cancelled, or failed elsewhere.
+    fn next(&mut self) -> Result<()>;
+}
+
+/// Encodes batches of one table.
+#[derive(Debug)]
+pub struct Encoder {
+    geometry: Geometry,
+    columns: Vec<ColumnRules>,
+    rowid_alias: Option<usize>,
+    scratch: Vec<Scratch>,
+    convert: Converter,
+    sizes: Sizes,
+    rows: Rows,
+    record: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct ColumnRules {
+    name: String,
+    affinity: Affinity,
+    not_null: bool,
+    /// Declared type of a STRICT table.
+    strict: Option<String>,
+}
+
+/// The rowids of an encoded batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowidRange {
+    /// Of its first row.
+    pub first: i64,
+    /// Of its last row.
+    pub last: i64,
+    /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if the row before
+    /// has the rowid `first - 1`, or if there is none and `first` is 1.
+    pub first_assumed: bool,
+}
+
+/// Bytes of every row's record.
+#[derive(Debug, Default)]
+struct Sizes {
+    /// Of the serial types.
+    types: Vec<u32>,
+    /// Of the whole record.
+    payload: Vec<usize>,
+    /// Whether all rows are alike in both.
+    uniform: bool,
+}
+
+/// The rowids of a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rowids<'a> {
+    /// This one and those that follow.
+    From(i64),
+    /// Ascending, with gaps.
+    Each(&'a [i64]),
+}
+
+impl Rowids<'_> {
+    #[inline]
+    fn get(self, row: usize) -> i64 {
+        match self {
+            Rowids::From(first) => first + row as i64,
+            Rowids::Each(rowids) => rowids[row],
+        }
+    }
+}
+
+impl Encoder {
+    /// An encoder for a table's rows, on pages of `geometry`.
+    pub fn new(table: &Table, geometry: Geometry) -> Encoder {
+        let columns = table.columns.iter().map(|column| ColumnRules {
+            name: column.name.clone(),
+            affinity: column.affinity,
+            not_null: column.not_null,
+            strict: table.strict.then(|| column.declared_type.to_ascii_uppercase()),
+        });
+        Encoder {
+            geometry,
+            columns: columns.collect(),
+            rowid_alias: table.rowid_alias,
+            scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
+            convert: Converter::default(),
+            sizes: Sizes::default(),
+            rows: Rows::default(),
+            record: Vec::new(),
+        }
+    }
+
+    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for them; `last_rowid` is
+    /// the rowid of the row before, where that is known.
+    ///
+    /// # Errors
+    /// When a value can't be stored, with its row and column; or what `chunks` says.
+    pub fn encode(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        last_rowid: Option<i64>,
+        chunks: &mut impl Chunks,
+    ) -> Result<RowidRange, Refused> {
+        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let mut given = Vec::new();
+        let (rowids, first_assumed) = match self.rowid_alias {
+            None => (Rowids::From(next_rowid), false),
+            Some(alias) => {
+                let name = &self.columns[alias].name;
+                rowid::of_alias(batch, alias, name, next_rowid, last_rowid, &mut given)?
+            }
+        };
+        let mut stored = Vec::with_capacity(self.columns.len());
+        for (i, scratch) in self.scratch.iter_mut().enumerate() {
+            // The record holds NULL where the column is another name for the rowid.
+            stored.push(if Some(i) == self.rowid_alias {
+                Stored::Null
+            } else {
+                let rules = &self.columns[i];
+                let column = &batch.columns[i];
+                let stored = Stored::new(column, batch.rows, rules.affinity, &mut self.convert, scratch);
+                rules.check(&stored, i, batch)?;
+                stored
+            });
+        }
+        self.sizes.measure(&stored, batch.rows)?;
+        let run = Run {
+            geometry: self.geometry,
+            rowids,
+            stored: &stored,
+            sizes: &self.sizes,
+            head: Head::new(&stored, &self.sizes),
+        };
+        run.write(batch.rows, chunks, &mut self.rows, &mut self.record)?;
+        Ok(RowidRange { first: rowids.get(0), last: rowids.get(batch.rows - 1), first_assumed })
+    }
+}
+
+/// One batch on its way to the pages.
+struct Run<'a> {
+    geometry: Geometry,
+    rowids: Rowids<'a>,
+    stored: &'a [Stored<'a>],
+    sizes: &'a Sizes,
+    head: Head,
+}
+
+impl Run<'_> {
+    fn write(
+        &self,
+        rows: usize,
+        chunks: &mut impl Chunks,
+        space: &mut Rows,
+        record: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let mut row = 0;
+        while row < rows {
+            let placed = self.place(row..rows, chunks.current(), space);
+            if placed > 0 {
+                let done = row..row + placed;
+                let bytes = chunks.current().bytes_mut();
+                scatter::write(bytes, done, self.rowids, self.stored, self.sizes, &self.head, space);
+                row += placed;
+            } else if self.sizes.payload[self.sizes.index(row)] > cell::table_leaf_local_max(self.geometry) {
+                self.push(row, chunks, record)?;
+                row += 1;
+            } else {
+                chunks.next()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for as many of `rows` as fit the chunk and do not overflow.
+    fn place(&self, rows: Range<usize>, chunk: &mut Chunk, space: &mut Rows) -> usize {
+        let local_max = cell::table_leaf_local_max(self.geometry);
+        let places = space.places(rows.len());
+        if let (true, Rowids::From(_)) = (self.sizes.uniform, self.rowids) {
+            let payload = self.sizes.payload[0];
+            if payload > local_max {
+                return 0;
+            }
+            // As long as the rowid takes as many bytes, so does the cell.
+            let first = self.rowids.get(rows.start);
+            let last_alike = last_of_varint_len(first);
+            let alike =
+                usize::try_from(last_alike.saturating_sub(first)).map_or(rows.len(), |n| n.saturating_add(1));
+            let n = rows.len().min(alike);
+            return chunk.place_run(cell::table_leaf_bytes(payload, first), first, &mut places[..n]);
+        }
+        for (i, row) in rows.enumerate() {
+            let payload = self.sizes.payload[self.sizes.index(row)];
+            if payload > local_max {
+                return i;
+            }
+            let rowid = self.rowids.get(row);
+            match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
+                Some(place) => places[i] = place as u32,
+                None => return i,
+            }
+        }
+        places.len()
+    }
+
+    /// The plain way, for a row that overflows.
+    fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
+        record.clear();
+        let types = self.sizes.types[self.sizes.index(row)] as usize;
+        varint::push(record, record::header_bytes(types) as u64);
+        self.stored.iter().for_each(|column| varint::push(record, column.serial(row)));
+        self.stored.iter().for_each(|column| record.extend_from_slice(column.content(row, &mut [0; 8])));
+        let rowid = self.rowids.get(row);
+        if !chunks.current().push(rowid, record) {
+            chunks.next()?;
+            let pushed = chunks.current().push(rowid, record);
+            debug_assert!(pushed, "an empty chunk takes a row of any size");
+        }
+        Ok(())
+    }
+}
+
+/// The largest rowid whose varint is as long as `rowid`'s.
+fn last_of_varint_len(rowid: i64) -> i64 {
+    match varint::len(rowid as u64) {
+        9 if rowid < 0 => -1,
+        9 => i64::MAX,
+        n => (1 << (7 * n)) - 1,
+    }
+}
+
+impl Sizes {
+    /// Where the sizes of `row` stand: all rows share the first when they are alike.
+    #[inline]
+    fn index(&self, row: usize) -> usize {
+        if self.uniform { 0 } else { row }
+    }
+
+    fn measure(&mut self, stored: &[Stored<'_>], rows: usize) -> Result<(), Refused> {
+        let (mut types, mut body) = (0, 0);
+        let mut vary = Vec::new();
+        for column in stored {
+            match column.uniform() {
+                (Some(serial), Some(width)) => {
+                    types += varint::len(serial);
+                    body += width;
+                }
+                // Serial types below 128 take one byte, whichever they are.
+                (None, Some(width)) => {
+                    types += 1;
+                    body += width;
+                }
+                _ => vary.push(column),
+            }
+        }
+        self.uniform = vary.is_empty();
+        let n = if self.uniform { 1 } else { rows };
+        self.types.clear();
+        self.types.resize(n, types as u32);
+        self.payload.clear();
+        self.payload.resize(n, body);
+        for column in vary {
+            column.add_sizes(&mut self.types, &mut self.payload);
+        }
+        for (row, (payload, types)) in self.payload.iter_mut().zip(&self.types).enumerate() {
+            *payload += record::header_bytes(*types as usize);
+            if *payload > RECORD_BYTES_MAX {
+                let message =
+                    format!("the row takes {payload} bytes, and SQLite holds at most 1,000,000,000");
+                return Err(Refused { at: Some((row, 0)), error: Error::input(message) });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ColumnRules {
+    fn check(&self, stored: &Stored<'_>, index: usize, batch: &Batch<'_>) -> Result<(), Refused> {
+        if self.not_null
+            && let Some(row) = stored.first_null(batch.rows)
+        {
+            let message = format!("NULL in column {}, which is NOT NULL", self.name);
+            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        }
+        if let Some(declared) = &self.strict
+            && let Some(row) = (0..batch.rows).find(|&row| !stored.is_strict(row, declared))
+        {
+            let value = describe(&batch.columns[index].get(row));
+            let message = format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
+            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        }
+        Ok(())
+    }
+}
+
+/// A value for a message, cut short.
+fn describe(value: &Value<'_>) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Int(int) => int.to_string(),
+        Value::Real(real) => format!("{real:?}"),
+        Value::Text(text) => {
+            let text = String::from_utf8_lossy(text);
+            let cut = text.chars().nth(CHARACTERS_MAX).is_some();
+            let shown: String = text.chars().take(CHARACTERS_MAX).collect();
+            format!("'{}'{}", shown.escape_debug(), if cut { "..." } else { "" })
+        }
+        Value::Blob(blob) => format!("a blob of {} bytes", blob.len()),
+    }
+}

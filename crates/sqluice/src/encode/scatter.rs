@@ -1,0 +1,296 @@
+//! Columns into cells: where every row's cell begins is known, here its bytes are written.
+//!
+//! ```text
+//!  cell     | payload size | rowid | header size | type type type ... | value value value ... |
+//!             Head::before_types                 ^ header cursor       ^ body cursor
+//! ```
+//!
+//! A cursor is a place a row plus an offset that all rows share. While columns are uniform only the offset moves; a
+//! column that varies moves each row's place.
+
+use std::ops::Range;
+
+use sqluice_format::record;
+use sqluice_format::value::FIXED_BYTES;
+use sqluice_format::varint;
+
+use super::stored::{Serials, Stored, Width};
+use super::{Rowids, Sizes};
+use crate::batch::{Bytes, Spans};
+
+/// Space for a run of rows, used again for every one.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    header: Cursor,
+    body: Cursor,
+}
+
+/// Where the next byte of every row goes.
+#[derive(Debug, Default)]
+struct Cursor {
+    places: Vec<u32>,
+    offset: usize,
+}
+
+impl Rows {
+    /// The places of `n` cells, to be filled in.
+    pub(super) fn places(&mut self, n: usize) -> &mut [u32] {
+        self.header.places.resize(n, 0);
+        &mut self.header.places
+    }
+}
+
+/// What stands before the serial types when all rows are alike, and the types themselves where they are, too.
+#[derive(Debug)]
+pub(super) struct Head {
+    payload: Vec<u8>,
+    /// Header size and serial types; zeros for those that vary.
+    header: Vec<u8>,
+}
+
+/// Bytes that are copied at once: most cells begin with fewer bytes that are alike.
+const TEMPLATE_BYTES: usize = 16;
+
+impl Head {
+    pub(super) fn new(stored: &[Stored<'_>], sizes: &Sizes) -> Head {
+        let (mut payload, mut header) = (Vec::new(), Vec::new());
+        if sizes.uniform {
+            varint::push(&mut payload, sizes.payload[0] as u64);
+            varint::push(&mut header, record::header_bytes(sizes.types[0] as usize) as u64);
+            for column in stored {
+                varint::push(&mut header, column.uniform().0.unwrap_or(0));
+            }
+        }
+        Head { payload, header }
+    }
+}
+
+/// Writes the cells of `rows`, whose places are in `space`.
+pub(super) fn write(
+    bytes: &mut [u8],
+    rows: Range<usize>,
+    rowids: Rowids<'_>,
+    stored: &[Stored<'_>],
+    sizes: &Sizes,
+    head: &Head,
+    space: &mut Rows,
+) {
+    let Rows { header, body } = space;
+    header.places.truncate(rows.len());
+    let types_done = match rowids {
+        Rowids::From(first) if sizes.uniform => {
+            let first = first + rows.start as i64;
+            let before_types = head.payload.len() + varint::len(first as u64) + head.header.len();
+            write_alike_heads(bytes, &header.places, first, head);
+            let types = sizes.types[0] as usize;
+            body.places.clone_from(&header.places);
+            (header.offset, body.offset) = (before_types - types, before_types);
+            true
+        }
+        _ => {
+            write_heads(bytes, rows.clone(), rowids, sizes, header, body);
+            false
+        }
+    };
+    for column in stored {
+        write_column(bytes, rows.clone(), column, types_done, header, body);
+    }
+}
+
+/// Payload size, rowid, header size and types where all but the rowid is the same in every row.
+fn write_alike_heads(bytes: &mut [u8], places: &[u32], first_rowid: i64, head: &Head) {
+    let mut rowid = first_rowid;
+    let mut places = places;
+    while !places.is_empty() {
+        // Rowids that differ only in the lowest seven bits, which are the last byte of the varint (below nine bytes).
+        let in_group = if varint::len(rowid as u64) == 9 { 1 } else { 128 - (rowid & 127) as usize };
+        let (group, rest) = places.split_at(in_group.min(places.len()));
+        let mut template = head.payload.clone();
+        varint::push(&mut template, rowid as u64);
+        let rowid_end = template.len();
+        template.extend_from_slice(&head.header);
+        write_template(bytes, group, &template);
+        let low = template[rowid_end - 1];
+        if group.len() > 1 {
+            for (&place, low) in group.iter().zip(low..) {
+                bytes[place as usize + rowid_end - 1] = low;
+            }
+        }
+        rowid = rowid.wrapping_add(group.len() as i64);
+        places = rest;
+    }
+}
+
+/// Copies `template` to every place.
+fn write_template(bytes: &mut [u8], places: &[u32], template: &[u8]) {
+    // The smallest cell with a template of 9 bytes or more may be shorter than 16: then copy what there is.
+    if let Some(fixed) = template.first_chunk::<TEMPLATE_BYTES>() {
+        for &place in places {
+            let to = &mut bytes[place as usize..][..template.len()];
+            to[..TEMPLATE_BYTES].copy_from_slice(fixed);
+            to[TEMPLATE_BYTES..].copy_from_slice(&template[TEMPLATE_BYTES..]);
+        }
+    } else {
+        put_short(bytes, places, 0, |_| template);
+    }
+}
+
+/// The same where rows differ, and the cursors behind it.
+fn write_heads(
+    bytes: &mut [u8],
+    rows: Range<usize>,
+    rowids: Rowids<'_>,
+    sizes: &Sizes,
+    header: &mut Cursor,
+    body: &mut Cursor,
+) {
+    body.places.clear();
+    (header.offset, body.offset) = (0, 0);
+    for (place, row) in header.places.iter_mut().zip(rows) {
+        let (payload, types) = (sizes.payload[sizes.index(row)], sizes.types[sizes.index(row)] as usize);
+        let cell = &mut bytes[*place as usize..];
+        let mut at = varint::write(cell, payload as u64);
+        at += varint::write(&mut cell[at..], rowids.get(row) as u64);
+        at += varint::write(&mut cell[at..], record::header_bytes(types) as u64);
+        *place += at as u32;
+        body.places.push(*place + types as u32);
+    }
+}
+
+/// The serial types and values of a column. `types_done`: types that are the same in all rows stand there already.
+fn write_column(
+    bytes: &mut [u8],
+    rows: Range<usize>,
+    column: &Stored<'_>,
+    types_done: bool,
+    header: &mut Cursor,
+    body: &mut Cursor,
+) {
+    if let (Some(serial), Some(_)) = column.uniform() {
+        let mut buffer = [0; varint::BYTES_MAX];
+        let n = varint::write(&mut buffer, serial);
+        if !types_done {
+            put_short(bytes, &header.places, header.offset, |_| &buffer[..n]);
+        }
+        header.offset += n;
+    }
+    match column {
+        Stored::Null => {}
+        Stored::Numbers { serials: Serials::Same(serial), bits } => {
+            let width = FIXED_BYTES[*serial as usize] as usize;
+            put_numbers(bytes, body, width, &bits[rows]);
+        }
+        Stored::Numbers { serials: Serials::Each { serials, width }, bits } => {
+            let (serials, bits) = (&serials[rows.clone()], &bits[rows]);
+            for (&place, &serial) in header.places.iter().zip(serials) {
+                bytes[place as usize + header.offset] = serial;
+            }
+            header.offset += 1;
+            match *width {
+                Width::Same(width) => put_numbers(bytes, body, width, bits),
+                Width::Varies => put_varying_numbers(bytes, body, serials, bits),
+            }
+        }
+        Stored::Bytes { bytes: Bytes { data, spans: Spans::Fixed(len) }, validity: None, .. } => {
+            let data = &data[rows.start * len..rows.end * len];
+            put_fixed_bytes(bytes, body, data, *len);
+        }
+        Stored::Bytes { .. } | Stored::Mixed { .. } => {
+            for ((at, to), row) in header.places.iter_mut().zip(&mut body.places).zip(rows) {
+                let n = varint::write(&mut bytes[*at as usize + header.offset..], column.serial(row));
+                *at += n as u32;
+                let mut number = [0; 8];
+                let content = column.content(row, &mut number);
+                copy(&mut bytes[*to as usize + body.offset..], content);
+                *to += content.len() as u32;
+            }
+        }
+    }
+}
+
+/// Integers and floats of `width` bytes.
+fn put_numbers(bytes: &mut [u8], body: &mut Cursor, width: usize, bits: &[i64]) {
+    fn put<const WIDTH: usize>(bytes: &mut [u8], body: &Cursor, bits: &[i64]) {
+        for (&place, number) in body.places.iter().zip(bits) {
+            let at = place as usize + body.offset;
+            bytes[at..at + WIDTH].copy_from_slice(&number.to_be_bytes()[8 - WIDTH..]);
+        }
+    }
+    match width {
+        0 => {}
+        1 => put::<1>(bytes, body, bits),
+        2 => put::<2>(bytes, body, bits),
+        3 => put::<3>(bytes, body, bits),
+        4 => put::<4>(bytes, body, bits),
+        6 => put::<6>(bytes, body, bits),
+        _ => put::<8>(bytes, body, bits),
+    }
+    body.offset += width;
+}
+
+/// Numbers of any width each.
+fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits: &[i64]) {
+    for ((place, &serial), number) in body.places.iter_mut().zip(serials).zip(bits) {
+        let width = FIXED_BYTES[serial as usize] as usize;
+        let at = *place as usize + body.offset;
+        let content = number.to_be_bytes();
+        copy(&mut bytes[at..], &content[8 - width..]);
+        *place += width as u32;
+    }
+}
+
+/// Strings of `len` bytes each, one after another in `data`.
+fn put_fixed_bytes(bytes: &mut [u8], body: &mut Cursor, data: &[u8], len: usize) {
+    if len > 0 {
+        let rows = data.chunks_exact(len);
+        match len {
+            2..=3 => put_twice::<2>(bytes, body, rows),
+            4..=7 => put_twice::<4>(bytes, body, rows),
+            8..=16 => put_twice::<8>(bytes, body, rows),
+            _ => {
+                for (&place, row) in body.places.iter().zip(rows) {
+                    bytes[place as usize + body.offset..][..len].copy_from_slice(row);
+                }
+            }
+        }
+    }
+    body.offset += len;
+}
+
+/// Strings of `HALF` to twice `HALF` bytes: the first `HALF` and the last, which may share some.
+fn put_twice<'a, const HALF: usize>(bytes: &mut [u8], body: &Cursor, rows: impl Iterator<Item = &'a [u8]>) {
+    for (&place, row) in body.places.iter().zip(rows) {
+        let to = &mut bytes[place as usize + body.offset..][..row.len()];
+        copy_twice::<HALF>(to, row);
+    }
+}
+
+#[inline]
+fn copy_twice<const HALF: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(head), Some(tail)) = (from.first_chunk::<HALF>(), from.last_chunk::<HALF>()) {
+        let n = from.len();
+        to[..HALF].copy_from_slice(head);
+        to[n - HALF..n].copy_from_slice(tail);
+    }
+}
+
+/// Copies `from` to the start of `to`; most strings and numbers are short, and a call of memcpy costs more than they do.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        0 => {}
+        1 => to[0] = from[0],
+        2..=3 => copy_twice::<2>(to, from),
+        4..=7 => copy_twice::<4>(to, from),
+        8..=16 => copy_twice::<8>(to, from),
+        17..=32 => copy_twice::<16>(to, from),
+        n => to[..n].copy_from_slice(from),
+    }
+}
+
+/// Copies a few bytes to the same offset of every row.
+fn put_short<'a>(bytes: &mut [u8], places: &[u32], offset: usize, content: impl Fn(usize) -> &'a [u8]) {
+    for (row, &place) in places.iter().enumerate() {
+        copy(&mut bytes[place as usize + offset..], content(row));
+    }
+}

@@ -1,0 +1,298 @@
+//! What a column of a batch becomes in the file: affinity applied, serial types known.
+//!
+//! Each column of a batch turns into one of four forms, by the class of its values and the affinity of the table's column.
+//! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
+
+use sqluice_format::record;
+use sqluice_format::value::{Class, FIXED_BYTES, SerialType};
+use sqluice_format::varint;
+
+use crate::affinity::{self, Affinity};
+use crate::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
+
+/// A column as it will be stored.
+pub(super) enum Stored<'a> {
+    /// NULL in every row.
+    Null,
+    /// NULLs, integers and floats.
+    Numbers {
+        serials: Serials<'a>,
+        /// The value in its low bytes: an integer, or the bits of a float.
+        bits: &'a [i64],
+    },
+    /// Text or blobs, perhaps some NULLs.
+    Bytes { bytes: Bytes<'a>, base: u64, validity: Option<Bitmap<'a>> },
+    /// Anything, its bytes laid out in a row: row `i` is `data[ends[i - 1]..ends[i]]`.
+    Mixed { serials: &'a [u64], data: &'a [u8], ends: &'a [usize] },
+}
+
+/// Serial types of numbers: all the same, or one each.
+#[derive(Clone, Copy)]
+pub(super) enum Serials<'a> {
+    Same(u8),
+    Each { serials: &'a [u8], width: Width },
+}
+
+/// Bytes of the values of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// The same in every row.
+    Same(usize),
+    /// As the serial types say.
+    Varies,
+}
+
+/// Space for one column, used again for every batch.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    serials: Vec<u8>,
+    bits: Vec<i64>,
+    long_serials: Vec<u64>,
+    data: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<'a> Stored<'a> {
+    /// Applies `affinity` to `rows` values of `column`.
+    pub(super) fn new(
+        column: &Column<'a>,
+        rows: usize,
+        affinity: Affinity,
+        convert: &mut affinity::Converter,
+        scratch: &'a mut Scratch,
+    ) -> Stored<'a> {
+        use Affinity::{Blob, Integer, Numeric, Real, Text};
+        let Column { values, validity } = *column;
+        match (values, affinity) {
+            (Values::Null, _) => Stored::Null,
+            (Values::Int(ints), Integer | Numeric | Blob) => scratch.ints(&ints[..rows], validity),
+            (Values::Int(ints), Real) => {
+                scratch.numbers(rows, validity, |row| affinity::stored_real_of_int(ints[row]))
+            }
+            (Values::Real(reals), Blob) => scratch.numbers(rows, validity, |row| Value::Real(reals[row])),
+            (Values::Real(reals), Integer | Numeric) => {
+                scratch.numbers(rows, validity, |row| affinity::real_to_int(reals[row]))
+            }
+            (Values::Real(reals), Real) => {
+                scratch.numbers(rows, validity, |row| affinity::stored_real(reals[row]))
+            }
+            (Values::Text(bytes), Text | Blob) => {
+                Stored::Bytes { bytes, base: SerialType::of_text(0).0, validity }
+            }
+            (Values::Blob(bytes), _) => Stored::Bytes { bytes, base: SerialType::of_blob(0).0, validity },
+            (Values::Text(bytes), Integer | Numeric | Real) => {
+                let numeric = |row| affinity::text_to_number(bytes.get(row), affinity);
+                if scratch.try_numbers(rows, validity, numeric) {
+                    return scratch.as_numbers();
+                }
+                scratch.mixed(column, rows, affinity, convert)
+            }
+            (Values::Int(_) | Values::Real(_), Text) | (Values::Any(_), _) => {
+                scratch.mixed(column, rows, affinity, convert)
+            }
+        }
+    }
+
+    /// The first row that is NULL.
+    pub(super) fn first_null(&self, rows: usize) -> Option<usize> {
+        match self {
+            Stored::Null => (rows > 0).then_some(0),
+            Stored::Numbers { serials: Serials::Same(serial), .. } => (*serial == 0 && rows > 0).then_some(0),
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
+                serials.iter().position(|&serial| serial == 0)
+            }
+            Stored::Bytes { validity, .. } => {
+                validity.and_then(|validity| (0..rows).find(|&row| !validity.get(row)))
+            }
+            Stored::Mixed { serials, .. } => serials.iter().position(|&serial| serial == 0),
+        }
+    }
+
+    /// Serial type of every row, and bytes of every value, where each is the same in all rows.
+    pub(super) fn uniform(&self) -> (Option<u64>, Option<usize>) {
+        match self {
+            Stored::Null => (Some(0), Some(0)),
+            Stored::Numbers { serials: Serials::Same(serial), .. } => {
+                (Some(u64::from(*serial)), Some(FIXED_BYTES[*serial as usize] as usize))
+            }
+            Stored::Numbers { serials: Serials::Each { width, .. }, .. } => match *width {
+                Width::Same(width) => (None, Some(width)),
+                Width::Varies => (None, None),
+            },
+            Stored::Bytes { bytes: Bytes { spans: Spans::Fixed(len), .. }, base, validity: None } => {
+                (Some(base + 2 * *len as u64), Some(*len))
+            }
+            Stored::Bytes { .. } | Stored::Mixed { .. } => (None, None),
+        }
+    }
+
+    /// Adds the bytes of every row's serial type and value.
+    pub(super) fn add_sizes(&self, types: &mut [u32], payload: &mut [usize]) {
+        if let Stored::Numbers { serials: Serials::Each { serials, .. }, .. } = self {
+            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
+                *types += 1;
+                *payload += FIXED_BYTES[serial as usize] as usize;
+            }
+            return;
+        }
+        for (row, (types, payload)) in types.iter_mut().zip(payload).enumerate() {
+            let serial = SerialType(self.serial(row));
+            *types += varint::len(serial.0) as u32;
+            *payload += serial.content_bytes().unwrap_or(0) as usize;
+        }
+    }
+
+    /// Whether a STRICT column of type `declared` (upper case) takes the value of `row`.
+    pub(super) fn is_strict(&self, row: usize, declared: &str) -> bool {
+        match (SerialType(self.serial(row)).class(), declared) {
+            (Some(Class::Null), _) | (_, "ANY") => true,
+            (Some(Class::Int), "INT" | "INTEGER" | "REAL") | (Some(Class::Real), "REAL") => true,
+            (Some(Class::Text), "TEXT") | (Some(Class::Blob), "BLOB") => true,
+            _ => false,
+        }
+    }
+
+    /// The serial type of `row`.
+    #[inline]
+    pub(super) fn serial(&self, row: usize) -> u64 {
+        match self {
+            Stored::Null => 0,
+            Stored::Numbers { serials: Serials::Same(serial), .. } => u64::from(*serial),
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => u64::from(serials[row]),
+            Stored::Bytes { bytes, base, validity } => {
+                if validity.is_some_and(|validity| !validity.get(row)) {
+                    0
+                } else {
+                    base + 2 * bytes.get(row).len() as u64
+                }
+            }
+            Stored::Mixed { serials, .. } => serials[row],
+        }
+    }
+
+    /// The bytes of `row`'s value: a slice of what is there, or of `number`.
+    #[inline]
+    pub(super) fn content<'b>(&'b self, row: usize, number: &'b mut [u8; 8]) -> &'b [u8] {
+        match self {
+            Stored::Null => &[],
+            Stored::Numbers { bits, .. } => {
+                *number = bits[row].to_be_bytes();
+                &number[8 - FIXED_BYTES[self.serial(row) as usize] as usize..]
+            }
+            Stored::Bytes { bytes, .. } => {
+                if self.serial(row) == 0 {
+                    &[]
+                } else {
+                    bytes.get(row)
+                }
+            }
+            Stored::Mixed { data, ends, .. } => {
+                let start = if row == 0 { 0 } else { ends[row - 1] };
+                &data[start..ends[row]]
+            }
+        }
+    }
+}
+
+impl Scratch {
+    /// Integers that stay what they are. When all are in one range, no serial type needs to be made.
+    fn ints<'a>(&'a mut self, ints: &'a [i64], validity: Option<Bitmap<'_>>) -> Stored<'a> {
+        let (min, max) = ints.iter().fold((i64::MAX, i64::MIN), |(min, max), &i| (min.min(i), max.max(i)));
+        if validity.is_none() && min <= max {
+            let (low, high) = (SerialType::of_int(min).0 as u8, SerialType::of_int(max).0 as u8);
+            if min >= 0 && max <= 1 {
+                self.serials.clear();
+                self.serials.extend(ints.iter().map(|&i| 8 + i as u8));
+                let serials = if low == high {
+                    Serials::Same(low)
+                } else {
+                    Serials::Each { serials: &self.serials, width: Width::Same(0) }
+                };
+                return Stored::Numbers { serials, bits: ints };
+            }
+            // Of one sign and one width, and neither 0 nor 1 among them: all are as wide.
+            if low == high && (min > 1 || max < 0) {
+                return Stored::Numbers { serials: Serials::Same(low), bits: ints };
+            }
+        }
+        self.serials.clear();
+        self.serials.extend(ints.iter().map(|&i| SerialType::of_int(i).0 as u8));
+        if let Some(validity) = validity {
+            for (row, serial) in self.serials.iter_mut().enumerate() {
+                *serial *= u8::from(validity.get(row));
+            }
+        }
+        Stored::Numbers { serials: self.serials(), bits: ints }
+    }
+
+    fn serials(&self) -> Serials<'_> {
+        let width_of = |serial: u8| FIXED_BYTES[serial as usize];
+        let first = self.serials.first().copied().unwrap_or(0);
+        if self.serials.iter().all(|&serial| serial == first) {
+            return Serials::Same(first);
+        }
+        let same_width = self.serials.iter().all(|&serial| width_of(serial) == width_of(first));
+        let width = if same_width { Width::Same(width_of(first) as usize) } else { Width::Varies };
+        Serials::Each { serials: &self.serials, width }
+    }
+
+    fn as_numbers(&self) -> Stored<'_> {
+        Stored::Numbers { serials: self.serials(), bits: &self.bits }
+    }
+
+    /// Numbers that a function of the row gives, and NULL.
+    fn numbers<'v>(
+        &mut self,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Stored<'_> {
+        let all = self.try_numbers(rows, validity, value);
+        debug_assert!(all, "numbers only");
+        self.as_numbers()
+    }
+
+    /// The same for a function that may give something else: false as soon as it does.
+    #[inline]
+    fn try_numbers<'v>(
+        &mut self,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> bool {
+        self.serials.clear();
+        self.bits.clear();
+        for row in 0..rows {
+            let present = validity.is_none_or(|validity| validity.get(row));
+            let (serial, bits) = match if present { value(row) } else { Value::Null } {
+                Value::Int(int) => (SerialType::of_int(int).0 as u8, int),
+                Value::Real(real) if !real.is_nan() => (SerialType::REAL.0 as u8, real.to_bits() as i64),
+                Value::Null | Value::Real(_) => (0, 0),
+                Value::Text(_) | Value::Blob(_) => return false,
+            };
+            self.serials.push(serial);
+            self.bits.push(bits);
+        }
+        true
+    }
+
+    /// Whatever the column holds, one value at a time.
+    fn mixed(
+        &mut self,
+        column: &Column<'_>,
+        rows: usize,
+        affinity: Affinity,
+        convert: &mut affinity::Converter,
+    ) -> Stored<'_> {
+        self.long_serials.clear();
+        self.data.clear();
+        self.ends.clear();
+        for row in 0..rows {
+            let value = convert.apply(column.get(row), affinity);
+            self.long_serials.push(SerialType::of(&value).0);
+            record::push_content(&value, &mut self.data);
+            self.ends.push(self.data.len());
+        }
+        Stored::Mixed { serials: &self.long_serials, data: &self.data, ends: &self.ends }
+    }
+}

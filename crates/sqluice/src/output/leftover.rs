@@ -1,0 +1,76 @@
+//! The temporary file beside a target, and what a run that was killed left of one.
+//!
+//! ```text
+//!  big.db                         the target: absent until it is whole
+//!  .big.db.sqluice-tmp-4711-0     the pages so far, locked (flock) as long as its process lives
+//! ```
+//!
+//! A killed process cannot remove its file. The next run that wants the same target finds it, sees that nobody holds the
+//! lock, and removes it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+/// A file name has at most 255 bytes: of a longer target name only so many go into the temporary one.
+const NAME_BYTES_MAX: usize = 200;
+
+/// What the names of the temporary files of `target` begin with.
+fn prefix(target: &OsStr) -> OsString {
+    let bytes = target.as_bytes();
+    let mut prefix = OsString::from(".");
+    prefix.push(OsStr::from_bytes(&bytes[..bytes.len().min(NAME_BYTES_MAX)]));
+    prefix.push(".sqluice-tmp-");
+    prefix
+}
+
+/// Creates and locks a temporary file for `target` in `folder`.
+pub(super) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
+    let process = std::process::id();
+    for attempt in 0.. {
+        let mut name = prefix(target);
+        name.push(format!("{process}-{attempt}"));
+        let path = folder.join(name);
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        // Between the two calls another run may have taken it for a leftover, and removed it.
+        if locked.is_ok() && is_still_at(&file, &path) {
+            return Ok((file, path));
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// Removes the temporary files of `target` that belong to no living process. What can't be removed stays: it does not
+/// stand in the way.
+pub(super) fn remove_stale(folder: &Path, target: &OsStr) {
+    let prefix = prefix(target);
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(file) = OpenOptions::new().read(true).open(&path) else { continue };
+        let unlocked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if unlocked && is_still_at(&file, &path) {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+fn is_still_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(file), Ok(path)) => file.is_file() && (file.dev(), file.ino()) == (path.dev(), path.ino()),
+        _ => false,
+    }
+}

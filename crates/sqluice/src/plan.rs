@@ -1,0 +1,175 @@
+//! What will be done, before anything is written: plain data, printed by `--dry-run`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_format::page::{Geometry, PageSize};
+
+use crate::error::{Error, Result};
+use crate::pipeline::CHUNKS_PER_WORKER;
+use crate::schema::{Schema, Table};
+
+/// How a new database is written, whatever its rows come from.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteOptions {
+    /// Worker threads; `None`: one a core.
+    pub threads: Option<usize>,
+    /// Bytes that the run may take, besides the largest single row: at least 24 MiB.
+    pub memory_bytes: u64,
+    /// The page size of the new file.
+    pub page_size: PageSize,
+    /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
+    /// small.
+    #[doc(hidden)]
+    pub chunk_bytes: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> WriteOptions {
+        WriteOptions {
+            threads: None,
+            memory_bytes: 256 << 20,
+            page_size: PageSize::DEFAULT,
+            chunk_bytes: 8 << 20,
+        }
+    }
+}
+
+/// The way that a table's rows take into the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Road {
+    /// Encoded into pages by sqluice.
+    Pages,
+}
+
+/// What will be done; see the module's description.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The file that will be written; `None`: the pages are made and thrown away.
+    pub target: Option<PathBuf>,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Worker threads.
+    pub threads: usize,
+    /// Bytes of pages that go to the writer at a time.
+    pub chunk_bytes: usize,
+    /// Bytes of buffers that the run takes, besides the largest single row.
+    pub buffer_bytes: u64,
+    /// The file's size, roughly, where it can be told.
+    pub estimated_bytes: Option<u64>,
+    /// What happens to each table.
+    pub tables: Vec<TablePlan>,
+}
+
+/// What will be done with a table.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePlan {
+    /// Its name.
+    pub name: String,
+    /// Rows that it will get, where that is known.
+    pub rows: Option<u64>,
+    /// Where they come from.
+    pub source: String,
+    /// The way that they take.
+    pub road: Road,
+    /// Why that way.
+    pub why: String,
+    /// The statement that makes the table.
+    pub sql: String,
+}
+
+impl Plan {
+    /// The plan for a new database with the tables of `schema`.
+    ///
+    /// # Errors
+    /// When the schema holds something that can't be done yet, or the memory is too small.
+    pub(crate) fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
+        if let Some(object) =
+            schema.others.iter().find(|object| object.kind != "view" && object.kind != "trigger")
+        {
+            let kind = if object.kind == "table" { "virtual table" } else { object.kind.as_str() };
+            let message = format!("{} {} of table {} can't be made yet", kind, object.name, object.table);
+            return Err(
+                Error::input(message).hint("leave it out of the schema, and make it with sqlite3 afterwards")
+            );
+        }
+        let per_worker = (CHUNKS_PER_WORKER * options.chunk_bytes) as u64;
+        if options.memory_bytes < per_worker {
+            let message = format!("{} bytes of memory are too few", options.memory_bytes);
+            return Err(Error::usage(message).hint(format!("give at least {per_worker}")));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = options.threads.unwrap_or_else(cores);
+        let threads = threads.min((options.memory_bytes / per_worker) as usize);
+        let tables = schema.tables.iter().map(TablePlan::new).collect::<Result<_>>()?;
+        Ok(Plan {
+            target,
+            page_bytes: options.page_size.bytes(),
+            threads,
+            chunk_bytes: options.chunk_bytes,
+            buffer_bytes: per_worker * threads as u64,
+            estimated_bytes: None,
+            tables,
+        })
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        PageSize::new(self.page_bytes as u32)
+            .and_then(|size| Geometry::new(size, 0))
+            .expect("a plan's page size is a legal one")
+    }
+}
+
+impl TablePlan {
+    fn new(table: &Table) -> Result<TablePlan> {
+        let obstacle = [
+            (table.without_rowid, "is WITHOUT ROWID"),
+            (table.autoincrement, "is AUTOINCREMENT"),
+            (table.automatic_indexes, "has UNIQUE or a PRIMARY KEY that is not its rowid"),
+            (table.checks, "has a CHECK"),
+            (table.columns.iter().any(|column| column.generated), "has a generated column"),
+        ];
+        if let Some((_, why)) = obstacle.iter().find(|(there, _)| *there) {
+            return Err(Error::input(format!("table {} {why}, which can't be filled yet", table.name))
+                .hint("declare it without, and add what is missing with sqlite3 afterwards"));
+        }
+        Ok(TablePlan {
+            name: table.name.clone(),
+            rows: None,
+            source: "nothing".to_owned(),
+            road: Road::Pages,
+            why: "a new rowid table without indexes".to_owned(),
+            sql: table.sql.clone(),
+        })
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Some(target) => writeln!(f, "target   {} (new)", target.display())?,
+            None => writeln!(f, "target   none: pages are made and thrown away")?,
+        }
+        if let Some(bytes) = self.estimated_bytes {
+            writeln!(f, "size     about {bytes} bytes")?;
+        }
+        writeln!(
+            f,
+            "pages    of {} bytes, {} at a time",
+            self.page_bytes,
+            self.chunk_bytes / self.page_bytes
+        )?;
+        writeln!(f, "threads  {} and a writer, {} bytes of buffers", self.threads, self.buffer_bytes)?;
+        for table in &self.tables {
+            let rows = table.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
+            writeln!(f, "table    {}: {rows} from {}", table.name, table.source)?;
+            writeln!(f, "  road   pages: {}", table.why)?;
+            for line in table.sql.lines() {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! What was done.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::plan::Road;
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The file that was written; `None`: the pages were thrown away.
+    pub target: Option<PathBuf>,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Pages of the file.
+    pub pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The checksum of all pages, in hexadecimal: see [`checksum`](crate::checksum).
+    pub checksum: String,
+    /// How pages got to the disk: `direct`, `buffered` or `discarded`.
+    pub output: &'static str,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seconds, from the plan to the durable file.
+    pub seconds: f64,
+    /// What happened to each table.
+    pub tables: Vec<TableReport>,
+}
+
+/// What a run did to a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableReport {
+    /// Its name.
+    pub name: String,
+    /// Rows written.
+    pub rows: u64,
+    /// The way that they took.
+    pub road: Road,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Interior pages.
+    pub interior_pages: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+}
