@@ -21,8 +21,11 @@ use crate::checksum::{Checksum, PageHash};
 use crate::error::{Error, Result};
 use crate::progress::{Amount, Cancel, Progress};
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 1 << 20;
+/// Bytes that are read at once: a multiple of every page size.
+const WINDOW_BYTES: u64 = 256 << 10;
+
+/// Windows that are kept: one for each level of a deep tree.
+const WINDOWS: usize = 8;
 
 /// A database to look at.
 #[derive(Clone, Debug)]
@@ -207,15 +210,22 @@ fn sqlite_check(connection: &Connection, check: SqliteCheck) -> rusqlite::Result
     Ok(if lines == ["ok"] { Vec::new() } else { lines })
 }
 
-/// Reads pages from a file, a window at a time: a tree that was written in order is read in order.
+/// Reads pages from a file through a few windows: a tree that was written in order is read in order, level by level.
 struct FilePages<'a> {
     file: &'a File,
     path: &'a Path,
     file_bytes: u64,
-    window: Vec<u8>,
-    window_at: u64,
+    /// What was read last comes first.
+    windows: Vec<Window>,
     progress: &'a dyn Progress,
     cancel: &'a Cancel,
+}
+
+/// A part of the file that begins at a multiple of [`WINDOW_BYTES`].
+#[derive(Default)]
+struct Window {
+    at: u64,
+    bytes: Vec<u8>,
 }
 
 impl<'a> FilePages<'a> {
@@ -226,32 +236,39 @@ impl<'a> FilePages<'a> {
         progress: &'a dyn Progress,
         cancel: &'a Cancel,
     ) -> FilePages<'a> {
-        FilePages { file, path, file_bytes, window: Vec::new(), window_at: 0, progress, cancel }
+        FilePages { file, path, file_bytes, windows: Vec::new(), progress, cancel }
     }
 
-    /// Reads the window that begins at `at`.
-    fn read_window(&mut self, at: u64) -> Result<()> {
-        self.cancel.check()?;
-        let bytes = (self.file_bytes - at).min(READ_BYTES as u64) as usize;
-        self.window.resize(bytes, 0);
-        self.window_at = at;
-        self.file.read_exact_at(&mut self.window, at).map_err(|e| Error::read(self.path, e))?;
-        self.progress.advance(Amount { rows: 0, bytes: bytes as u64 });
-        Ok(())
+    /// The window that holds byte `at`.
+    fn window(&mut self, at: u64) -> Result<&Window> {
+        let start = at - at % WINDOW_BYTES;
+        let found = self.windows.iter().position(|window| window.at == start && !window.bytes.is_empty());
+        let index = match found {
+            Some(index) => index,
+            None => {
+                self.cancel.check()?;
+                if self.windows.len() < WINDOWS {
+                    self.windows.push(Window::default());
+                }
+                let index = self.windows.len() - 1;
+                let Window { at, bytes } = &mut self.windows[index];
+                *at = start;
+                bytes.resize((self.file_bytes - start).min(WINDOW_BYTES) as usize, 0);
+                self.file.read_exact_at(bytes, start).map_err(|e| Error::read(self.path, e))?;
+                self.progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+                index
+            }
+        };
+        self.windows[..=index].rotate_right(1);
+        Ok(&self.windows[0])
     }
 
     fn checksum(&mut self, geometry: Geometry, page_count: u32) -> Result<String> {
-        let page_bytes = geometry.page_bytes();
+        let mut page = vec![0; geometry.page_bytes()];
         let mut sum = Checksum::default();
-        let mut number = 1;
-        while number <= page_count {
-            self.read_window(geometry.offset(number))?;
-            for page in self.window.chunks_exact(page_bytes) {
-                if number <= page_count && number != geometry.lock_page() {
-                    sum.add(number, PageHash::of(page));
-                }
-                number += 1;
-            }
+        for number in (1..=page_count).filter(|&number| number != geometry.lock_page()) {
+            self.read_page(number, &mut page)?;
+            sum.add(number, PageHash::of(&page));
         }
         Ok(sum.to_hex())
     }
@@ -262,16 +279,9 @@ impl ReadPage for FilePages<'_> {
 
     fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<()> {
         let at = u64::from(number - 1) * into.len() as u64;
-        let within = at.checked_sub(self.window_at).and_then(|skip| {
-            let skip = usize::try_from(skip).ok()?;
-            Some(skip..skip + into.len())
-        });
-        let in_window = |range: std::ops::Range<usize>| self.window.get(range).is_some();
-        if !within.clone().is_some_and(in_window) {
-            self.read_window(at / READ_BYTES as u64 * READ_BYTES as u64)?;
-        }
-        let skip = (at - self.window_at) as usize;
-        into.copy_from_slice(&self.window[skip..skip + into.len()]);
+        let window = self.window(at)?;
+        let skip = (at - window.at) as usize;
+        into.copy_from_slice(&window.bytes[skip..skip + into.len()]);
         Ok(())
     }
 }
