@@ -32,6 +32,20 @@ impl<'a, const N: usize> Finder<'a, N> {
         Finder { data, needles, block: from, mask: 0, next: from }
     }
 
+    /// Goes on to the next block with a hit, if there is one. Apart from `next`, which is small enough to be inlined then.
+    #[inline]
+    fn refill(&mut self) -> bool {
+        while self.mask == 0 {
+            if self.next >= self.data.len() {
+                return false;
+            }
+            self.block = self.next;
+            self.mask = self.mask();
+            self.next += 64;
+        }
+        true
+    }
+
     /// The bits of the block at `self.next`; the last one may be short.
     #[inline]
     fn mask(&self) -> u64 {
@@ -68,15 +82,10 @@ impl<'a, const N: usize> Finder<'a, N> {
 impl<const N: usize> Iterator for Finder<'_, N> {
     type Item = usize;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<usize> {
-        while self.mask == 0 {
-            if self.next >= self.data.len() {
-                return None;
-            }
-            self.block = self.next;
-            self.mask = self.mask();
-            self.next += 64;
+        if self.mask == 0 && !self.refill() {
+            return None;
         }
         let at = self.block + self.mask.trailing_zeros() as usize;
         self.mask &= self.mask - 1;

@@ -19,10 +19,10 @@
 //! that are no UTF-8, a NUL byte) is an [`Error`] with file, line and column, never repaired. Well-formed
 //! files mean to csv-core what they mean here.
 //!
-//! Invariant: rows and the first error equal those of the slow twin ([`naive`]), for any input and any size of parts.
+//! Invariant: rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
 //!
-//! For those who change it: a rule of the grammar is in four places: [`naive`] (by which the rest is tested), [`cut`] (quotes
-//! and line ends), [`decode`] (all of it, but only to notice what is wrong), [`malformed`] (the words for it).
+//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `cut` (quotes
+//! and line ends), `decode` (all of it, but only to notice what is wrong), `malformed` (the words for it).
 
 mod columns;
 mod cut;

@@ -192,7 +192,7 @@ fn a_record_over_the_limit_is_an_error_before_all_of_it_is_read() {
     impl std::io::Read for Endless {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.0 += buffer.len();
-            assert!(self.0 < 10_000_000, "read too far");
+            assert!(self.0 < 3_000_000, "read too far");
             buffer.fill(b'\n');
             Ok(buffer.len())
         }
@@ -280,6 +280,21 @@ fn what_the_sink_refuses_of_a_constant_is_placed_at_the_record() {
     let mut refuse =
         |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((1, 0)), error: Error::input("no") });
     assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), "in.csv:3:1: no");
+}
+
+#[test]
+fn an_empty_field_that_the_sink_refuses_is_named_as_what_it_is() {
+    for (empty_as_text, input, value) in
+        [(false, &b"a,b\n,1\n"[..], "NULL"), (true, b"a,b\n,1\n", "\"\""), (false, b"a,b\n\"\",", "\"\"")]
+    {
+        let options = CsvOptions { empty_as_text, ..CsvOptions::default() };
+        let mut source = reader(input, options).unwrap().into_source(vec![ColumnFrom::Field(0)]);
+        let mut part = source.next_part().unwrap().unwrap();
+        let mut refuse =
+            |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((0, 0)), error: Error::input("no") });
+        let expected = format!("in.csv:2:1: column \"a\", value {value}: no");
+        assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]
