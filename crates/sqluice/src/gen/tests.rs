@@ -73,6 +73,8 @@ fn expressions() -> impl Strategy<Value = String> {
         pair.clone().prop_map(|(a, b)| format!("int({a}, {b})")),
         pair.prop_map(|(a, b)| format!("real({a}, {b})")),
         (-1e9..1e9).prop_map(|a: f64| format!("{a:?}")),
+        Just("date('0001-01-01', '9999-12-31')".to_owned()),
+        Just("timestamp('2000-02-28 23:59:00', '2000-03-01 00:01:00')".to_owned()),
         (1..30).prop_map(|n| format!("digits({n})")),
         (0..50, 0..50).prop_map(|(min, more)| format!("text({min}, {})", min + more)),
         (0..50, 0..2000).prop_map(|(min, more)| format!("blob({min}, {})", min + more)),
@@ -236,6 +238,16 @@ fn reals_digits_lengths_and_bytes_are_uniform() {
     }
     assert_fits(&lengths, &[1.0 / 31.0; 31]);
     assert_fits(&first_bytes, &[1.0 / 256.0; 256]);
+}
+
+#[test]
+fn days_are_uniform_and_both_ends_are_reached() {
+    let day = |day: &str| Owned::Text(day.to_owned());
+    let days = ["2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"].map(day);
+    assert_fits(&counts("date('2024-02-28', '2024-03-02')", 1, &days), &[0.25; 4]);
+    let seconds = ["1999-12-31 23:59:59", "2000-01-01 00:00:00"].map(day);
+    let seen = counts("timestamp('1999-12-31 23:59:59', '2000-01-01 00:00:00')", 1, &seconds);
+    assert_fits(&seen, &[0.5; 2]);
 }
 
 #[test]

@@ -260,8 +260,10 @@ impl Literals {
             Cell::Real(_) => 8,
             Cell::Text(span) | Cell::Blob(span) => u64::from(span.len),
         });
-        // In memory a string takes what is copied; the data itself is there once.
-        let size = Size { mean: bytes.clone().sum::<u64>().div_ceil(literals.len() as u64), max: 24 };
+        let size = Size {
+            mean: bytes.clone().sum::<u64>().div_ceil(literals.len() as u64),
+            max: bytes.max().unwrap_or(0).max(8),
+        };
         let present =
             cells.contains(&Cell::Null).then(|| cells.iter().map(|cell| *cell != Cell::Null).collect());
         Literals { picker, table: Table::new(data, cells), present, size }
