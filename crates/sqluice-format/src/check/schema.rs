@@ -46,10 +46,15 @@ impl Row {
             return Some(format!("{kind} {name} has no statement"));
         }
         let root = self.root_page;
-        match (has_root, root) {
-            (true, i64::MIN..=1) => Some(format!("{kind} {name} can't have root page {root}")),
-            (true, _) | (false, 0) => None,
-            (false, _) => Some(format!("{kind} {name} has root page {root}, but nothing to keep there")),
+        match has_root {
+            // Page 1 is the schema's.
+            true if !(2..=i64::from(u32::MAX)).contains(&root) => {
+                Some(format!("{kind} {name} can't have root page {root}"))
+            }
+            true => None,
+            false => {
+                (root != 0).then(|| format!("{kind} {name} has root page {root}, but nothing to keep there"))
+            }
         }
     }
 }
