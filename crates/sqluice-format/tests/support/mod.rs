@@ -1,6 +1,8 @@
 //! Databases for tests: made by SQLite, or assembled from the crate's parts.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod damage;
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
