@@ -109,18 +109,16 @@ impl Chunk {
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages, aligned.
+    /// Makes sure that the buffer holds `pages` pages, aligned. Only an empty chunk ever grows: what does not fit
+    /// any other goes to the next.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
         if self.start + bytes <= self.buffer.len() {
             return;
         }
-        let mut buffer = vec![0; bytes + ALIGNMENT];
-        let start = buffer.as_ptr().align_offset(ALIGNMENT);
-        let used = self.pages as usize * self.geometry.page_bytes();
-        buffer[start..start + used].copy_from_slice(&self.buffer[self.start..self.start + used]);
-        self.buffer = buffer;
-        self.start = start;
+        assert_eq!(self.pages, 0, "a chunk that grows is empty");
+        self.buffer = vec![0; bytes + ALIGNMENT];
+        self.start = self.buffer.as_ptr().align_offset(ALIGNMENT);
     }
 
     /// Whether there are no rows in it.
@@ -281,7 +279,7 @@ impl Chunk {
     fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
         let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
         assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
-        if self.pages >= self.capacity && !self.is_empty() {
+        if self.pages >= self.capacity {
             return None;
         }
         self.close_leaf();
@@ -324,5 +322,27 @@ impl Chunk {
             bytes[link.at..link.at + PAGE_NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
         }
         self.links = links;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageSize;
+
+    #[test]
+    fn a_buffer_is_kept_for_the_next_use_unless_a_huge_row_made_it_larger() {
+        let geometry = Geometry::new(PageSize::new(512).unwrap(), 0).unwrap();
+        let mut chunk = Chunk::new(geometry, 3);
+        let usual = 3 * 512 + ALIGNMENT;
+        assert_eq!(chunk.buffer.len(), usual);
+        chunk.buffer.fill(0xaa);
+        assert!(chunk.push(1, &[2; 900]));
+        chunk.clear();
+        assert_eq!((chunk.buffer.len(), chunk.buffer[usual - 1]), (usual, 0xaa));
+        assert!(chunk.push(1, &[2; 90_000]));
+        assert_eq!(chunk.buffer.len(), chunk.page_count() as usize * 512 + ALIGNMENT);
+        chunk.clear();
+        assert_eq!(chunk.buffer.len(), usual);
     }
 }

@@ -174,6 +174,26 @@ fn an_index_belongs_to_a_table_and_has_as_many_entries() {
 }
 
 #[test]
+fn a_statement_of_a_megabyte_may_say_anything_at_its_end() {
+    let fill = "x".repeat((1 << 20) + 100);
+    let sql = format!(
+        "CREATE TABLE t (a); INSERT INTO t VALUES (1), (9); CREATE INDEX i ON t (a) /* {fill} */ WHERE a > 5"
+    );
+    let report = assert_sound(&sqlite(&sql));
+    assert_eq!((report.trees[1].rows, report.trees[2].rows), (2, 1));
+}
+
+#[test]
+fn cells_smaller_than_four_bytes_take_four() {
+    let report =
+        assert_sound(&sqlite("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID; INSERT INTO t VALUES (0), (1)"));
+    assert_eq!(
+        (report.trees[1].rows, report.trees[1].payload_bytes, report.trees[1].used_bytes),
+        (2, 4, 8 + 4 + 8)
+    );
+}
+
+#[test]
 fn the_header_says_what_is_so() {
     let sound = File::plain();
     let with = |at: usize, to: u8| {
@@ -240,8 +260,10 @@ fn the_page_count_holds_if_its_change_counter_does() {
     assert_eq!(assert_sound(&file.bytes).page_count, pages);
     file.bytes.push(0);
     file.expect(&["the file ends within a page"]);
-    file.bytes.truncate(300);
-    file.expect(&["the file ends within a page"]);
+    for bytes in [300, 100] {
+        file.bytes.truncate(bytes);
+        file.expect(&["the file ends within a page"]);
+    }
     file.bytes[28..32].copy_from_slice(&1u32.to_be_bytes());
     file.expect(&["the header counts 1 pages, the file has 0"]);
 }
