@@ -103,7 +103,8 @@ impl Chunk {
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages.
+    /// Makes sure that the buffer holds `pages` pages. Only an empty chunk ever grows: what does not fit any other goes
+    /// to the next.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
         if bytes > self.buffer.bytes().len() {
@@ -274,7 +275,7 @@ impl Chunk {
     fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
         let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
         assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
-        if self.pages >= self.capacity && !self.is_empty() {
+        if self.pages >= self.capacity {
             return None;
         }
         self.close_leaf();
@@ -317,5 +318,27 @@ impl Chunk {
             bytes[link.at..link.at + PAGE_NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
         }
         self.links = links;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageSize;
+
+    #[test]
+    fn a_buffer_is_kept_for_the_next_use_unless_a_huge_row_made_it_larger() {
+        let geometry = Geometry::new(PageSize::new(512).unwrap(), 0).unwrap();
+        let mut chunk = Chunk::new(geometry, 3);
+        let usual = 3 * 512;
+        assert_eq!(chunk.buffer.bytes().len(), usual);
+        chunk.buffer.bytes_mut().fill(0xaa);
+        assert!(chunk.push(1, &[2; 900]));
+        chunk.clear();
+        assert_eq!((chunk.buffer.bytes().len(), chunk.buffer.bytes()[usual - 1]), (usual, 0xaa));
+        assert!(chunk.push(1, &[2; 90_000]));
+        assert_eq!(chunk.buffer.bytes().len(), chunk.page_count() as usize * 512);
+        chunk.clear();
+        assert_eq!(chunk.buffer.bytes().len(), usual);
     }
 }
