@@ -163,7 +163,7 @@ impl Chunk {
     /// # Panics
     /// When the cell is larger than an empty leaf, which a payload that is all local never is.
     #[inline]
-    pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<usize> {
+    pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<u32> {
         let leaf = match &mut self.open {
             Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
             _ => self.open_leaf(cell_bytes)?,
@@ -176,7 +176,7 @@ impl Chunk {
         self.buffer.bytes_mut()[pointer..pointer + CELL_POINTER_BYTES]
             .copy_from_slice(&((content - base) as u16).to_be_bytes());
         self.rows += 1;
-        Some(content)
+        Some(content as u32)
     }
 
     /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
@@ -224,7 +224,7 @@ impl Chunk {
         if !self.make_room(cell_bytes, split) {
             return false;
         }
-        let Some(at) = self.place(cell_bytes, rowid) else { return false };
+        let Some(at) = self.place(cell_bytes, rowid).map(|at| at as usize) else { return false };
         let first_overflow = self.pages;
         self.pages += split.overflow_pages as u32;
         let bytes = self.bytes_mut();

@@ -283,7 +283,7 @@ proptest! {
         for (cell_bytes, count) in runs {
             let mut places = vec![0; count];
             let placed = run.place_run(cell_bytes, rowid, &mut places);
-            let singles: Vec<usize> =
+            let singles: Vec<u32> =
                 (0..count as i64).map_while(|i| single.place(cell_bytes, rowid + i)).collect();
             prop_assert_eq!(&places[..placed], &singles[..]);
             for place in singles {

@@ -238,7 +238,7 @@ impl Run<'_> {
             }
             let rowid = self.rowids.get(row);
             match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
-                Some(place) => places[i] = place as u32,
+                Some(place) => places[i] = place,
                 None => return i,
             }
         }
