@@ -288,7 +288,7 @@ proptest! {
             prop_assert_eq!(&places[..placed], &singles[..]);
             for place in singles {
                 for chunk in [&mut single, &mut run] {
-                    chunk.bytes_mut()[place..place + cell_bytes].fill(rowid as u8 | 1);
+                    chunk.bytes_mut()[place as usize..][..cell_bytes].fill(rowid as u8 | 1);
                 }
                 rowid += 1;
             }
