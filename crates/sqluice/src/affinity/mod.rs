@@ -15,7 +15,7 @@
 //! ```
 //!
 //! [`apply`] is that drawing, one value at a time: the slow, obvious twin. Encoders go column by column with
-//! [`text_to_number`], [`stored_real`] and the like.
+//! [`part_to_number`], [`stored_real`] and the like.
 //!
 //! Invariant: nothing here depends on a locale, a connection or a setting.
 
@@ -23,7 +23,7 @@ mod float;
 mod number;
 
 pub use float::real_to_text;
-pub use number::{Loss, text_to_number, text_to_number_checked, text_to_number_slow};
+pub use number::{Loss, part_to_number, text_to_number, text_to_number_checked, text_to_number_slow};
 
 use sqluice_format::value::Value;
 
