@@ -25,7 +25,7 @@ mod number;
 pub use float::real_to_text;
 pub use number::{Loss, part_to_number, text_to_number, text_to_number_checked, text_to_number_slow};
 
-use sqluice_format::value::Value;
+use sqluice_format::value::{Class, Value};
 
 /// The affinity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,16 +194,26 @@ impl StrictType {
         }
     }
 
-    /// Whether a value may be stored, once [`affinity`](StrictType::affinity) is applied to it. SQLite's error
-    /// otherwise is "cannot store TEXT value in INT column".
-    pub const fn fits(self, stored: &Value<'_>) -> bool {
+    /// Whether a value of that class may be stored, once [`affinity`](StrictType::affinity) is applied to it. SQLite's
+    /// error otherwise is "cannot store TEXT value in INT column".
+    pub const fn fits(self, stored: Class) -> bool {
+        match (self, stored) {
+            (_, Class::Null) | (StrictType::Any, _) => true,
+            // Whole numbers are stored as integers in REAL columns, too.
+            (StrictType::Integer | StrictType::Real, Class::Int) | (StrictType::Real, Class::Real) => true,
+            (StrictType::Text, Class::Text) | (StrictType::Blob, Class::Blob) => true,
+            _ => false,
+        }
+    }
+
+    /// Its name in SQL.
+    pub const fn name(self) -> &'static str {
         match self {
-            StrictType::Any => true,
-            StrictType::Integer => matches!(stored, Value::Null | Value::Int(_)),
-            // Whole numbers are stored as integers here too.
-            StrictType::Real => matches!(stored, Value::Null | Value::Int(_) | Value::Real(_)),
-            StrictType::Text => matches!(stored, Value::Null | Value::Text(_)),
-            StrictType::Blob => matches!(stored, Value::Null | Value::Blob(_)),
+            StrictType::Integer => "INTEGER",
+            StrictType::Real => "REAL",
+            StrictType::Text => "TEXT",
+            StrictType::Blob => "BLOB",
+            StrictType::Any => "ANY",
         }
     }
 }

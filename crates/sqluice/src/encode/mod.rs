@@ -23,7 +23,7 @@ use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::varint;
 
-use crate::affinity::{Affinity, Converter};
+use crate::affinity::{Affinity, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
 use crate::schema::Table;
@@ -54,7 +54,6 @@ pub struct Encoder {
     columns: Vec<ColumnRules>,
     rowid_alias: Option<usize>,
     scratch: Vec<Scratch>,
-    convert: Converter,
     sizes: Sizes,
     rows: Rows,
     record: Vec<u8>,
@@ -65,8 +64,8 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// Declared type of a STRICT table.
-    strict: Option<String>,
+    /// In a STRICT table, what the column takes.
+    strict: Option<StrictType>,
 }
 
 /// The rowids of an encoded batch.
@@ -118,14 +117,13 @@ impl Encoder {
             name: column.name.clone(),
             affinity: column.affinity,
             not_null: column.not_null,
-            strict: table.strict.then(|| column.declared_type.to_ascii_uppercase()),
+            strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
         });
         Encoder {
             geometry,
             columns: columns.collect(),
             rowid_alias: table.rowid_alias,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
-            convert: Converter::default(),
             sizes: Sizes::default(),
             rows: Rows::default(),
             record: Vec::new(),
@@ -161,7 +159,7 @@ impl Encoder {
             } else {
                 let rules = &self.columns[i];
                 let column = &batch.columns[i];
-                let stored = Stored::new(column, batch.rows, rules.affinity, &mut self.convert, scratch);
+                let stored = Stored::new(column, batch.rows, rules.affinity, scratch);
                 rules.check(&stored, i, batch)?;
                 stored
             });
@@ -324,10 +322,11 @@ impl ColumnRules {
             let message = format!("NULL in column {}, which is NOT NULL", self.name);
             return Err(Refused { at: Some((row, index)), error: Error::input(message) });
         }
-        if let Some(declared) = &self.strict
-            && let Some(row) = (0..batch.rows).find(|&row| !stored.is_strict(row, declared))
+        if let Some(strict) = self.strict
+            && let Some(row) = (0..batch.rows).find(|&row| !stored.fits(row, strict))
         {
             let value = describe(&batch.columns[index].get(row));
+            let declared = strict.name();
             let message = format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
             return Err(Refused { at: Some((row, index)), error: Error::input(message) });
         }

@@ -43,7 +43,7 @@ fn follow_each_other(ints: &[i64]) -> bool {
 
 /// The rowid that `value` means after a row with the rowid `last`.
 fn next(value: &Value<'_>, name: &str, last: Option<i64>, next_rowid: i64) -> Result<i64, Error> {
-    let rowid = match (affinity::to_rowid(value), last) {
+    let rowid = match (affinity::to_rowid(*value), last) {
         (Rowid::Given(rowid), _) => rowid,
         (Rowid::Next, None) => next_rowid,
         (Rowid::Next, Some(i64::MAX)) => {
