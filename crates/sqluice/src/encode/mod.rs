@@ -3,10 +3,10 @@
 //! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
 //! a thousand rows at once, and its output is tested to be the same bytes:
 //!
-//! 1. [`stored`]: apply affinity to each column, find the serial type of every value. Often one type serves the column.
+//! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
 //! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
 //!    rowids follow each other, room for many cells is one division.
-//! 3. [`scatter`]: write what stands before the serial types of every row, then column after column its serial types and
+//! 3. `scatter`: write what stands before the serial types of every row, then column after column its serial types and
 //!    values into all rows.
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
