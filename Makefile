@@ -1,7 +1,8 @@
 # `make help` lists what there is to do. Everything installs what it needs.
 
 SHELL := /bin/bash
-export PATH := $(HOME)/.cargo/bin:$(PATH):/usr/sbin:/sbin
+CARGO_HOME ?= $(HOME)/.cargo
+export PATH := $(CARGO_HOME)/bin:$(PATH):/usr/sbin:/sbin
 CARGO ?= cargo
 ARGS ?=
 
@@ -21,9 +22,9 @@ demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9
 	$(CARGO) build --release --locked -p sqluice-cli
 	@tools/demo
 
-# Tests come last: their closing lines hold the counts.
+# Tests come last, all of them whatever fails: their closing lines hold the counts.
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 lint: ## Formatting, clippy and the docs, warnings as errors
 	@tools/setup build
@@ -36,7 +37,7 @@ setup: ## Install what the tests need and this machine lacks
 
 soak: setup ## The tests with many more kills, tries and random cases (an hour or more)
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) \
-		$(CARGO) test --workspace --locked
+		$(CARGO) test --workspace --locked --no-fail-fast
 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build
