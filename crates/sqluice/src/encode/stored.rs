@@ -144,12 +144,16 @@ impl<'a> Stored<'a> {
 
     /// Whether a STRICT column of type `declared` (upper case) takes the value of `row`.
     pub(super) fn is_strict(&self, row: usize, declared: &str) -> bool {
-        match (SerialType(self.serial(row)).class(), declared) {
-            (Some(Class::Null), _) | (_, "ANY") => true,
-            (Some(Class::Int), "INT" | "INTEGER" | "REAL") | (Some(Class::Real), "REAL") => true,
-            (Some(Class::Text), "TEXT") | (Some(Class::Blob), "BLOB") => true,
-            _ => false,
-        }
+        use Class::{Blob, Int, Null, Real, Text};
+        matches!(
+            (SerialType(self.serial(row)).class(), declared),
+            (Some(Null), _)
+                | (_, "ANY")
+                | (Some(Int), "INT" | "INTEGER" | "REAL")
+                | (Some(Real), "REAL")
+                | (Some(Text), "TEXT")
+                | (Some(Blob), "BLOB")
+        )
     }
 
     /// The serial type of `row`.
