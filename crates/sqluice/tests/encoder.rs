@@ -158,7 +158,7 @@ fn capacity() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(700))]
 
     #[test]
     fn any_rows_of_any_table_become_the_same_chunks_either_way(

@@ -42,7 +42,7 @@ pub(super) fn of_alias<'a>(
 
 fn follow_each_other(ints: &[i64]) -> bool {
     let span = ints[ints.len() - 1].checked_sub(ints[0]);
-    span == Some(ints.len() as i64 - 1) && ints.iter().zip(ints[0]..).all(|(&int, expected)| int == expected)
+    span == Some(ints.len() as i64 - 1) && ints.iter().zip(0..).all(|(&int, row)| int == ints[0] + row)
 }
 
 /// The rowid that `value` means for the row of that number, after a row with the rowid `last`.
