@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use proptest::prelude::*;
-use sqluice::affinity::Converter;
+use sqluice::affinity::apply;
 use sqluice::batch::Value;
 use sqluice::encode::{Chunks, Encoder};
 use sqluice::error::Result;
@@ -72,15 +72,15 @@ fn schema_table(ddl: &str) -> Table {
 fn plain(table: &Table, geometry: Geometry, capacity: u32, rows: &[(OwnedBatch, Vec<i64>)]) -> Vec<Finished> {
     let mut finished = Vec::new();
     let mut chunk = Chunk::new(geometry, capacity);
-    let mut convert: Vec<Converter> = table.columns.iter().map(|_| Converter::default()).collect();
+    let mut scratch = vec![Vec::new(); table.columns.len()];
     for (batch, rowids) in rows {
         for (row, rowid) in rowids.iter().enumerate() {
             let mut values = Vec::new();
-            for (index, (value, convert)) in batch.row(row).into_iter().zip(&mut convert).enumerate() {
+            for (index, (value, scratch)) in batch.row(row).into_iter().zip(&mut scratch).enumerate() {
                 values.push(if table.rowid_alias == Some(index) {
                     Value::Null
                 } else {
-                    convert.apply(value.value(), table.columns[index].affinity)
+                    apply(value.value(), table.columns[index].affinity, scratch)
                 });
             }
             let mut record = Vec::new();

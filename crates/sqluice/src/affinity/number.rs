@@ -1,193 +1,366 @@
-//! Text that looks like a number.
+//! Text that looks like a number ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
 //!
 //! ```text
-//!  text      white* sign? (digits | digits . digits? | . digits) ((e|E) sign? digits)? white*
-//!  white     20, 09 to 0d
+//!  space* [+-] digits [. digits*] [e|E [+-] digits] space*  [NUL anything]
+//!              . digits
 //! ```
 //!
-//! The whole text must be that, and it ends with the text or at its first NUL: `12\0abc` is 12. The number is `s * 10^d`,
-//! rounded correctly, of as many digits as fit `s`: the first 19, or 20 of the smallest. Later digits are cut off. What is
-//! written without a dot and an exponent and fits 64 bits is exact, whatever its length.
+//! White space is the bytes 9 to 13 and 32. What follows a NUL is not looked at. Hexadecimal, separators, `inf`
+//! and `nan` are text. In words:
 //!
-//! These are the rules of `sqlite3AtoF`, `sqlite3Atoi64` and `applyNumericAffinity` of SQLite 3.54.1.
+//! 1. Text that does not match stays as it is.
+//! 2. Without a point and an exponent it is an integer, if it fits 64 bits (and no NUL follows).
+//! 3. Otherwise it is a float: the digits, without leading zeros, are cut after 19 (after 20 if the first 19 are
+//!    below [`MANTISSA_FULL`]), and what is left times a power of ten becomes the nearest float
+//!    (nearly always: see [`super::float`]). A whole one becomes an integer, by [`real_to_int`].
+//! 4. REAL affinity then makes of an integer what [`stored_real_of_int`] says.
+//!
+//! [`text_to_number_slow`] is just this. [`text_to_number`] departs from it so:
+//!
+//! 1. Up to 16 bytes of digits and one point are taken in one step, eight bytes to a word, without a branch for
+//!    each ([`short`]); they fit an integer, or 15 digits over a power of ten up to 15, where one division of floats
+//!    is exact (Clinger, 1990).
+//! 2. All else is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns
+//!    into a float ([`super::float`]).
 
-use super::{Affinity, real_to_int, stored_real_of_int};
-use crate::batch::Value;
+use super::float::decimal_to_real;
+use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
+use sqluice_format::value::Value;
 
-/// What INTEGER, NUMERIC or REAL affinity makes of text: a number, or the text itself when it does not look like one.
+/// A mantissa from which on SQLite takes no further digit: the next one might not fit 64 bits.
+pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
+
+/// What a conversion from text to a number silently lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A NUL, and what followed it.
+    Nul,
+    /// A number beyond the largest float became infinity.
+    Overflow,
+    /// A number other than zero became zero.
+    Underflow,
+    /// An integer beyond 64 bits became a float (not said of REAL affinity, where it is meant to).
+    BeyondInt64,
+}
+
+/// What INTEGER, NUMERIC or REAL affinity makes of text: the number, or the text unchanged where it does not look
+/// like one, or where `affinity` is another ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
 #[inline]
 pub fn text_to_number(text: &[u8], affinity: Affinity) -> Value<'_> {
-    match Scanned::new(text).map(|scanned| scanned.number(text)) {
-        None => Value::Text(text),
-        Some(Value::Int(int)) if affinity == Affinity::Real => stored_real_of_int(int),
-        Some(number) => number,
+    text_to_number_checked(text, affinity).0
+}
+
+/// As [`text_to_number`], and what was lost on the way: `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`.
+#[inline]
+pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    if matches!(affinity, Affinity::Blob | Affinity::Text) {
+        return (Value::Text(text), None);
+    }
+    match upper_end(text).and_then(|word| short(word, text[0], text.len(), affinity)) {
+        Some(number) => (number, None),
+        None => any(text, affinity),
     }
 }
 
-/// `s` takes a further digit as long as it is smaller.
-const MANTISSA_LIMIT: u64 = (u64::MAX - 9) / 10;
-
-/// Below this, in either direction, SQLite is sure that float and integer are the same number.
-const SURE_INT: u64 = 1 << 51;
-
-/// A text that looks like a number, taken apart.
-struct Scanned {
-    negative: bool,
-    /// `s` of the module's description.
-    mantissa: u64,
-    /// `d` of the module's description.
-    exponent: i32,
-    /// Without a dot and an exponent.
-    is_integer: bool,
-    /// Digits were cut off, or might have been.
-    is_long: bool,
-    /// Where the number stands in the text, without white space.
+/// As [`text_to_number_checked`] for `data[start..end]`, and faster: what lies in front of the text is read too, so
+/// that a load of 16 bytes does for each length. For columns whose strings lie in one buffer.
+///
+/// # Panics
+/// When `data` has no such part.
+#[inline]
+pub fn part_to_number(
+    data: &[u8],
     start: usize,
     end: usize,
-    /// A NUL follows.
+    affinity: Affinity,
+) -> (Value<'_>, Option<Loss>) {
+    let text = &data[start..end];
+    if let (Some(last), [first, ..], Affinity::Real | Affinity::Integer | Affinity::Numeric) =
+        (data[..end].last_chunk(), text, affinity)
+    {
+        if let Some(number) = short(u128::from_le_bytes(*last), *first, text.len(), affinity) {
+            return (number, None);
+        }
+        return any(text, affinity);
+    }
+    text_to_number_checked(text, affinity)
+}
+
+/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else.
+///
+/// `word` has the text at its upper end, in memory order, `first` is its first byte and `bytes` its length. '0' takes
+/// the place of what is in front of the digits: `-17.5` is `0000 0000 0000 17.5`. Then the point is taken out, and
+/// three multiplications turn each eight digits into a number.
+#[inline]
+fn short(word: u128, first: u8, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
+    const ZEROS: u128 = repeat(b'0');
+    const POINTS: u128 = repeat(b'.');
+    let negative = first == b'-';
+    let bytes = bytes - usize::from(negative);
+    if bytes == 0 || bytes > 16 {
+        return None;
+    }
+    let word = (word & !LOWER[16 - bytes]) | (ZEROS & LOWER[16 - bytes]);
+    // The lowest flag is that of the first point; a flag above it may be false.
+    let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
+    if points == 0 {
+        let int = sixteen_digits(word ^ ZEROS)? as i64;
+        let int = if negative { -int } else { int };
+        return Some(if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) });
+    }
+    if bytes == 1 {
+        return None;
+    }
+    let point = (points.trailing_zeros() / 8) as usize;
+    let without_point = (word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8) | u128::from(b'0');
+    let mantissa = sixteen_digits(without_point ^ ZEROS)?;
+    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+    let real = mantissa as f64 / POWERS_OF_TEN[15 - point];
+    let real = if negative { -real } else { real };
+    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+}
+
+const POWERS_OF_TEN: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Masks of the lower 0 to 16 bytes of a word: a load where a shift of 128 bits takes six steps.
+const LOWER: [u128; 17] = {
+    let mut masks = [u128::MAX; 17];
+    let mut bytes = 0;
+    while bytes < 16 {
+        masks[bytes] = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    masks
+};
+
+const fn repeat(byte: u8) -> u128 {
+    u128::from_ne_bytes([byte; 16])
+}
+
+/// 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
+#[inline]
+fn upper_end(bytes: &[u8]) -> Option<u128> {
+    let len = bytes.len();
+    if len > 16 {
+        return None;
+    }
+    let gap_bits = 8 * (16 - len) as u32;
+    // Two loads that overlap: the one from the end is in place, the one from the start moves up, out of the half
+    // that it is cut to or onto the very bytes that the other has.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let first = (u128::from(u64::from_le_bytes(*first)) << gap_bits) as u64;
+        Some(u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(first))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let first = (u64::from(u32::from_le_bytes(*first)) << (gap_bits - 64)) as u32;
+        Some((u128::from(u32::from_le_bytes(*last)) << 32 | u128::from(first)) << 64)
+    } else if len > 0 {
+        // 1 to 3: first, middle and last, which may be one.
+        let three = u32::from(bytes[0]) << (24 - 8 * (len - 1))
+            | u32::from(bytes[len / 2]) << (24 - 8 * (len - 1 - len / 2))
+            | u32::from(bytes[len - 1]) << 24;
+        Some(u128::from(three) << 96)
+    } else {
+        None
+    }
+}
+
+/// The number that 16 bytes of 0 to 9 are, the first in memory first; `None` where a byte is more than 9.
+#[inline]
+fn sixteen_digits(word: u128) -> Option<u64> {
+    // No carry leaves a byte unless its own flag, or that of its source, is up.
+    if (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80) != 0 {
+        return None;
+    }
+    Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
+}
+
+/// Pairs, then fours, then all eight: each product adds ten (a hundred, ten thousand) times the earlier neighbour.
+#[inline]
+fn eight_digits(word: u64) -> u64 {
+    let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 << 32 | 1) >> 32
+}
+
+/// A number as it is written: mantissa times ten to the exponent.
+struct Decimal {
+    negative: bool,
+    mantissa: u64,
+    exponent: i64,
+    /// Neither a point nor an exponent.
+    integer: bool,
+    /// Ended by a NUL.
     nul: bool,
 }
 
-/// The byte at `at`, or the NUL that SQLite finds behind the text.
-#[inline]
-fn byte(text: &[u8], at: usize) -> u8 {
-    text.get(at).copied().unwrap_or(0)
+#[inline(never)]
+fn any(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    let Some(decimal) = read(text) else { return (Value::Text(text), None) };
+    let mut loss = decimal.nul.then_some(Loss::Nul);
+    if decimal.integer && !decimal.nul {
+        if let Some(int) = decimal.int64() {
+            return (
+                if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) },
+                None,
+            );
+        }
+        loss = (affinity != Affinity::Real).then_some(Loss::BeyondInt64);
+    }
+    let real = decimal.real();
+    if real.is_infinite() {
+        loss = loss.or(Some(Loss::Overflow));
+    } else if real == 0.0 && decimal.mantissa != 0 {
+        loss = loss.or(Some(Loss::Underflow));
+    }
+    (if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) }, loss)
 }
 
-#[inline]
-fn digit(byte: u8) -> Option<u64> {
-    let digit = byte.wrapping_sub(b'0');
-    (digit < 10).then_some(u64::from(digit))
-}
+/// Reads the whole text, or says that it is no number.
+fn read(text: &[u8]) -> Option<Decimal> {
+    let byte = |at: usize| text.get(at).copied().unwrap_or(0);
+    let digit = |at: usize| byte(at).wrapping_sub(b'0');
+    let mut at = text.iter().take_while(|byte| is_space(**byte)).count();
+    let negative = byte(at) == b'-';
+    at += usize::from(matches!(byte(at), b'-' | b'+'));
 
-#[inline]
-fn skip_white(text: &[u8], mut at: usize) -> usize {
-    while matches!(byte(text, at), b' ' | b'\t'..=b'\r') {
+    let (mut mantissa, mut exponent, mut integer) = (0u64, 0i64, true);
+    let first_digit = at;
+    while digit(at) <= 9 {
+        if mantissa < MANTISSA_FULL {
+            mantissa = mantissa * 10 + u64::from(digit(at));
+        } else {
+            exponent += 1;
+        }
         at += 1;
     }
-    at
-}
-
-impl Scanned {
-    /// `None` when it does not look like a number.
-    #[inline]
-    fn new(text: &[u8]) -> Option<Scanned> {
-        let start = skip_white(text, 0);
-        let mut at = start;
-        let negative = byte(text, at) == b'-';
-        if matches!(byte(text, at), b'-' | b'+') {
-            at += 1;
-        }
-        let (mut mantissa, mut exponent, mut is_integer, mut is_long) = (0, 0_i32, true, false);
+    let mut digits = at - first_digit;
+    if byte(at) == b'.' {
+        integer = false;
+        at += 1;
         let first_digit = at;
-        while let Some(digit) = digit(byte(text, at)) {
-            if mantissa < MANTISSA_LIMIT {
-                mantissa = mantissa * 10 + digit;
-                is_long = mantissa >= MANTISSA_LIMIT;
-            } else {
-                exponent = exponent.saturating_add(1);
+        while digit(at) <= 9 {
+            if mantissa < MANTISSA_FULL {
+                mantissa = mantissa * 10 + u64::from(digit(at));
+                exponent -= 1;
             }
             at += 1;
         }
-        let mut digits = at - first_digit;
-        if byte(text, at) == b'.' {
-            is_integer = false;
-            at += 1;
-            while let Some(digit) = digit(byte(text, at)) {
-                if mantissa < MANTISSA_LIMIT {
-                    mantissa = mantissa * 10 + digit;
-                    exponent = exponent.saturating_sub(1);
-                } else {
-                    is_long = true;
-                }
-                digits += 1;
-                at += 1;
-            }
-        }
-        if digits == 0 {
+        digits += at - first_digit;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if byte(at) | 0x20 == b'e' {
+        integer = false;
+        at += 1;
+        let sign = if byte(at) == b'-' { -1 } else { 1 };
+        at += usize::from(matches!(byte(at), b'-' | b'+'));
+        if digit(at) > 9 {
             return None;
         }
-        if matches!(byte(text, at), b'e' | b'E') {
-            is_integer = false;
+        let mut tens = 0;
+        while digit(at) <= 9 {
+            tens = next_of_exponent(tens, digit(at));
             at += 1;
-            let down = byte(text, at) == b'-';
-            if matches!(byte(text, at), b'-' | b'+') {
-                at += 1;
-            }
-            let mut power = i32::try_from(digit(byte(text, at))?).ok()?;
-            at += 1;
-            while let Some(digit) = digit(byte(text, at)) {
-                power = if power < 10000 { power * 10 + digit as i32 } else { 10000 };
-                at += 1;
-            }
-            exponent = exponent.saturating_add(if down { -power } else { power });
         }
-        let end = at;
-        let nul = match skip_white(text, at) {
-            at if at >= text.len() => false,
-            at if text[at] == 0 => true,
-            _ => return None,
-        };
-        Some(Scanned { negative, mantissa, exponent, is_integer, is_long, start, end, nul })
+        exponent += sign * tens;
     }
-
-    #[inline]
-    fn number(&self, text: &[u8]) -> Value<'static> {
-        if self.is_integer {
-            let whole = if self.is_long { self.long_int(text) } else { self.int() };
-            // Behind a NUL SQLite reads on when it is not sure, finds more text there, and takes the float.
-            if let Some(int) = whole.filter(|int| !self.nul || int.unsigned_abs() < SURE_INT) {
-                return Value::Int(int);
-            }
-        }
-        real_to_int(self.real(text))
+    while is_space(byte(at)) {
+        at += 1;
     }
+    let nul = at < text.len();
+    (byte(at) == 0).then_some(Decimal { negative, mantissa, exponent, integer, nul })
+}
 
-    /// The integer that the mantissa is.
-    fn int(&self) -> Option<i64> {
-        if self.negative {
-            0_i64.checked_sub_unsigned(self.mantissa)
+impl Decimal {
+    fn int64(&self) -> Option<i64> {
+        if self.exponent != 0 {
+            None
+        } else if self.negative {
+            0i64.checked_sub_unsigned(self.mantissa)
         } else {
             i64::try_from(self.mantissa).ok()
         }
     }
 
-    /// The integer of many digits.
-    #[cold]
-    fn long_int(&self, text: &[u8]) -> Option<i64> {
-        std::str::from_utf8(&text[self.start..self.end]).ok()?.parse().ok()
-    }
-
-    fn real(&self, text: &[u8]) -> f64 {
-        let magnitude = match (self.mantissa, self.exponent) {
-            (0, _) => 0.0,
-            (mantissa @ ..=EXACT_MANTISSA_MAX, exponent @ -22..=-1) => {
-                mantissa as f64 / POWERS_OF_TEN[exponent.unsigned_abs() as usize]
-            }
-            (mantissa @ ..=EXACT_MANTISSA_MAX, exponent @ 0..=22) => {
-                mantissa as f64 * POWERS_OF_TEN[exponent as usize]
-            }
-            _ => self.rare_real(text),
-        };
-        if self.negative { -magnitude } else { magnitude }
-    }
-
-    /// Numbers of so many digits, or so large or small, that one multiplication does not round them correctly.
-    fn rare_real(&self, text: &[u8]) -> f64 {
-        let number = if self.is_long {
-            format!("{}e{}", self.mantissa, self.exponent).parse()
-        } else {
-            str::from_utf8(&text[self.start..self.end]).unwrap_or_default().parse()
-        };
-        f64::abs(number.expect("the scanner's numbers are numbers to Rust, too"))
+    fn real(&self) -> f64 {
+        let real = decimal_to_real(self.mantissa, self.exponent);
+        if self.negative { -real } else { real }
     }
 }
 
-/// The largest number such that it and all smaller ones are floats.
-const EXACT_MANTISSA_MAX: u64 = 1 << 53;
+/// SQLite's way not to overflow: an exponent of six digits or more counts as 10000, one of five as itself.
+fn next_of_exponent(exponent: i64, digit: u8) -> i64 {
+    if exponent < 10_000 { exponent * 10 + i64::from(digit) } else { 10_000 }
+}
 
-/// Those that are floats: a number of at most 53 bits times or divided by one of them is rounded once, so correctly.
-const POWERS_OF_TEN: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
-];
+/// C's `isspace`.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, 9..=13 | b' ')
+}
+
+/// The slow twin of [`text_to_number`]: the module's description, word for word.
+/// Only the rounding is shared.
+pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
+    let Some(number) = slow(text) else { return Value::Text(text) };
+    match (affinity, number) {
+        (Affinity::Blob | Affinity::Text, _) => Value::Text(text),
+        (Affinity::Real, Value::Int(int)) => stored_real_of_int(int),
+        _ => number,
+    }
+}
+
+/// An integer, or a float that is not a whole number.
+fn slow(text: &[u8]) -> Option<Value<'static>> {
+    let until_nul = text.split(|byte| *byte == 0).next()?;
+    let nul = until_nul.len() < text.len();
+    let number = str::from_utf8(until_nul).ok()?.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let (sign, number) = match number.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", number.strip_prefix('+').unwrap_or(number)),
+    };
+    let (number, exponent) = match number.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (number, None),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = format!("{whole}{}", fraction.unwrap_or(""));
+    if digits.is_empty() || !all_digits(&digits) {
+        return None;
+    }
+    let exponent_given = match exponent.map(|exponent| exponent.strip_prefix('-').ok_or(exponent)) {
+        None => 0,
+        Some(Ok(negative)) => -slow_exponent(negative)?,
+        Some(Err(other)) => slow_exponent(other.strip_prefix('+').unwrap_or(other))?,
+    };
+    if fraction.is_none()
+        && exponent.is_none()
+        && !nul
+        && let Ok(int) = format!("{sign}{digits}").parse()
+    {
+        return Some(Value::Int(int));
+    }
+    let significant = digits.trim_start_matches('0');
+    let first_19 = &significant[..significant.len().min(19)];
+    let kept = match first_19.parse::<u64>() {
+        Ok(first) if first_19.len() == 19 && first < MANTISSA_FULL => {
+            &significant[..significant.len().min(20)]
+        }
+        _ => first_19,
+    };
+    let kept = if kept.is_empty() { "0" } else { kept };
+    let dropped = significant.len().saturating_sub(kept.len()) as i64;
+    let exponent = exponent_given + dropped - fraction.map_or(0, str::len) as i64;
+    let real = decimal_to_real(kept.parse().ok()?, exponent);
+    Some(real_to_int(if sign == "-" { -real } else { real }))
+}
+
+fn slow_exponent(digits: &str) -> Option<i64> {
+    let valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    valid.then(|| digits.bytes().fold(0, |exponent, byte| next_of_exponent(exponent, byte - b'0')))
+}

@@ -3,10 +3,10 @@
 //! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
 //! a thousand rows at once, and its output is tested to be the same bytes:
 //!
-//! 1. [`stored`]: apply affinity to each column, find the serial type of every value. Often one type serves the column.
+//! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
 //! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
 //!    rowids follow each other, room for many cells is one division.
-//! 3. [`scatter`]: write what stands before the serial types of every row, then column after column its serial types and
+//! 3. `scatter`: write what stands before the serial types of every row, then column after column its serial types and
 //!    values into all rows.
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
@@ -23,7 +23,7 @@ use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::varint;
 
-use crate::affinity::{Affinity, Converter};
+use crate::affinity::{Affinity, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
 use crate::schema::Table;
@@ -54,7 +54,6 @@ pub struct Encoder {
     columns: Vec<ColumnRules>,
     rowid_alias: Option<usize>,
     scratch: Vec<Scratch>,
-    convert: Converter,
     sizes: Sizes,
     rows: Rows,
     record: Vec<u8>,
@@ -65,8 +64,8 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// Declared type of a STRICT table.
-    strict: Option<String>,
+    /// In a STRICT table, what the column takes.
+    strict: Option<StrictType>,
 }
 
 /// The rowids of an encoded batch.
@@ -118,14 +117,13 @@ impl Encoder {
             name: column.name.clone(),
             affinity: column.affinity,
             not_null: column.not_null,
-            strict: table.strict.then(|| column.declared_type.to_ascii_uppercase()),
+            strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
         });
         Encoder {
             geometry,
             columns: columns.collect(),
             rowid_alias: table.rowid_alias,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
-            convert: Converter::default(),
             sizes: Sizes::default(),
             rows: Rows::default(),
             record: Vec::new(),
@@ -162,7 +160,7 @@ impl Encoder {
             } else {
                 let rules = &self.columns[i];
                 let column = &batch.columns[i];
-                let stored = Stored::new(column, batch.rows, rules.affinity, &mut self.convert, scratch);
+                let stored = Stored::new(column, batch.rows, rules.affinity, scratch);
                 if let Err(found) = rules.check(&stored, i, batch) {
                     refused = first_in_batch(refused, found);
                 }
@@ -244,7 +242,7 @@ impl Run<'_> {
             }
             let rowid = self.rowids.get(row);
             match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
-                Some(place) => places[i] = place as u32,
+                Some(place) => places[i] = place,
                 None => return i,
             }
         }
@@ -336,10 +334,10 @@ impl ColumnRules {
         let refuse = |row, message| Err(Refused { at: Some((row, index)), error: Error::input(message) });
         let null = if self.not_null { stored.first_null(batch.rows) } else { None };
         // Only what comes before a NULL counts.
-        if let Some(declared) = &self.strict
-            && let Some(row) = (0..null.unwrap_or(batch.rows)).find(|&row| !stored.is_strict(row, declared))
+        if let Some(strict) = self.strict
+            && let Some(row) = (0..null.unwrap_or(batch.rows)).find(|&row| !stored.fits(row, strict))
         {
-            let value = describe(&batch.columns[index].get(row));
+            let (value, declared) = (describe(&batch.columns[index].get(row)), strict.name());
             return refuse(
                 row,
                 format!("{value} in column {}, which is {declared} of a STRICT table", self.name),

@@ -47,7 +47,7 @@ fn follow_each_other(ints: &[i64]) -> bool {
 
 /// The rowid that `value` means for the row of that number, after a row with the rowid `last`.
 fn next(value: &Value<'_>, name: &str, last: Option<i64>, number: i64) -> Result<i64, Error> {
-    let rowid = match affinity::to_rowid(value) {
+    let rowid = match affinity::to_rowid(*value) {
         Rowid::Given(rowid) => rowid,
         Rowid::Next if last.is_none_or(|last| last == number - 1) => return Ok(number),
         Rowid::Next => return Err(null_among_numbers(name)),
