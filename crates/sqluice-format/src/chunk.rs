@@ -243,8 +243,11 @@ impl Chunk {
     fn make_room(&mut self, cell_bytes: usize, split: Split) -> bool {
         let fits_leaf =
             self.open.is_some_and(|leaf| leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES);
-        let pages = u64::from(self.pages) + u64::from(!fits_leaf) + split.overflow_pages as u64;
-        if pages > u64::from(self.capacity) && !self.is_empty() {
+        let more = u64::from(!fits_leaf) + split.overflow_pages as u64;
+        let pages = u64::from(self.pages) + more;
+        // A row that needs no further page goes to the open leaf even when a huge row before it took the chunk beyond its
+        // capacity: `place` sees it so, too.
+        if more > 0 && pages > u64::from(self.capacity) && !self.is_empty() {
             return false;
         }
         self.reserve_pages(u32::try_from(pages).expect("a record is at most 1 GB"));

@@ -28,7 +28,7 @@ use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use crate::source::Refused;
-pub(crate) use rowid::out_of_order;
+pub(crate) use rowid::{null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
 
@@ -151,6 +151,7 @@ impl Encoder {
                 rowid::of_alias(batch, alias, name, next_rowid, last_rowid, &mut given)?
             }
         };
+        let mut refused = None;
         let mut stored = Vec::with_capacity(self.columns.len());
         for (i, scratch) in self.scratch.iter_mut().enumerate() {
             // The record holds NULL where the column is another name for the rowid.
@@ -160,9 +161,14 @@ impl Encoder {
                 let rules = &self.columns[i];
                 let column = &batch.columns[i];
                 let stored = Stored::new(column, batch.rows, rules.affinity, scratch);
-                rules.check(&stored, i, batch)?;
+                if let Err(found) = rules.check(&stored, i, batch) {
+                    refused = first_in_batch(refused, found);
+                }
                 stored
             });
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         self.sizes.measure(&stored, batch.rows)?;
         let run = Run {
@@ -314,23 +320,33 @@ impl Sizes {
     }
 }
 
+/// The one of two refusals whose row comes first.
+fn first_in_batch(one: Option<Refused>, other: Refused) -> Option<Refused> {
+    let row = |refused: &Refused| refused.at.map(|(row, _)| row);
+    match one {
+        Some(one) if row(&one) <= row(&other) => Some(one),
+        _ => Some(other),
+    }
+}
+
 impl ColumnRules {
     fn check(&self, stored: &Stored<'_>, index: usize, batch: &Batch<'_>) -> Result<(), Refused> {
-        if self.not_null
-            && let Some(row) = stored.first_null(batch.rows)
-        {
-            let message = format!("NULL in column {}, which is NOT NULL", self.name);
-            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
-        }
+        let refuse = |row, message| Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        let null = if self.not_null { stored.first_null(batch.rows) } else { None };
+        // Only what comes before a NULL counts.
         if let Some(strict) = self.strict
-            && let Some(row) = (0..batch.rows).find(|&row| !stored.fits(row, strict))
+            && let Some(row) = (0..null.unwrap_or(batch.rows)).find(|&row| !stored.fits(row, strict))
         {
-            let value = describe(&batch.columns[index].get(row));
-            let declared = strict.name();
-            let message = format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
-            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
+            let (value, declared) = (describe(&batch.columns[index].get(row)), strict.name());
+            return refuse(
+                row,
+                format!("{value} in column {}, which is {declared} of a STRICT table", self.name),
+            );
         }
-        Ok(())
+        match null {
+            Some(row) => refuse(row, format!("NULL in column {}, which is NOT NULL", self.name)),
+            None => Ok(()),
+        }
     }
 }
 
