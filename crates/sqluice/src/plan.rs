@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PageSize};
 
 use crate::error::{Error, Result};
@@ -48,6 +48,7 @@ pub enum Road {
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// The file that will be written; `None`: the pages are made and thrown away.
+    #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// Bytes of a page.
     pub page_bytes: usize,
@@ -172,4 +173,9 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
+}
+
+/// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.
+pub(crate) fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
