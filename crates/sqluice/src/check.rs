@@ -111,9 +111,12 @@ impl Check {
         pages.file_bytes = bytes;
 
         let (report, sqlite_problems, checksum) = std::thread::scope(|scope| {
-            let interrupt = connection.as_ref().map(Connection::get_interrupt_handle);
+            let interrupt = connection.as_ref().ok().map(Connection::get_interrupt_handle);
             let sqlite = self.sqlite;
-            let theirs = scope.spawn(move || connection.map_or(Ok(Vec::new()), |c| sqlite_check(&c, sqlite)));
+            let theirs = scope.spawn(move || match connection {
+                Ok(connection) => sqlite_check(&connection, sqlite),
+                Err(problem) => Ok(vec![problem]),
+            });
             let ours = (|| {
                 let options = Options { problems_max: PROBLEMS_MAX, ..Options::default() };
                 progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
@@ -149,9 +152,9 @@ impl Phase {
     }
 }
 
-/// A connection in a read transaction, so that nobody changes the file; `None` when SQLite takes it for no database, which
-/// our reader will explain.
-fn hold(target: &Path, cancel: &Cancel) -> Result<Option<Connection>> {
+/// A connection in a read transaction, so that nobody changes the file; or what SQLite says when it takes it for no
+/// database, which our reader will explain.
+fn hold(target: &Path, cancel: &Cancel) -> Result<Result<Connection, String>> {
     // An absolute path is never taken for a URI.
     let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -166,7 +169,9 @@ fn hold(target: &Path, cancel: &Cancel) -> Result<Option<Connection>> {
     });
     let connection = match begun {
         Ok(connection) => connection,
-        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => return Ok(None),
+        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => {
+            return Ok(Err(error.to_string()));
+        }
         Err(error) => return Err(unreadable(target, error)),
     };
     let mut wal = path.into_os_string();
@@ -178,7 +183,7 @@ fn hold(target: &Path, cancel: &Cancel) -> Result<Option<Connection>> {
             target.display()
         )));
     }
-    Ok(Some(connection))
+    Ok(Ok(connection))
 }
 
 fn is_unsound(code: rusqlite::ErrorCode) -> bool {

@@ -49,8 +49,11 @@ impl NewFile {
         refuse_existing(target, &folder.join(&file_name))?;
         refuse_siblings(&folder, &file_name)?;
         let (file, temporary) = leftover::create(&folder, &file_name).map_err(|error| {
-            let what = format!("cannot create a file in {}", folder.display());
-            explained(Error::target(what), error)
+            let failure = Error::target(format!("cannot create a file in {}", folder.display()));
+            match folder.exists() {
+                true => explained(failure, error),
+                false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
+            }
         })?;
         let direct = page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(&file, true);
         Ok(NewFile { name: target.to_owned(), folder, file_name, file, temporary: Some(temporary), direct })
@@ -176,7 +179,6 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Adds the cause, and what the user can do about it.
 fn explained(failure: Error, error: io::Error) -> Error {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "make the folder first: mkdir -p",
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "choose a folder that you may write to"
