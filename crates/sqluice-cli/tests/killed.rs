@@ -2,6 +2,8 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (100).
 
+#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
+
 mod support;
 
 use std::fs;

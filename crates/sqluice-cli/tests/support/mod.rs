@@ -1,5 +1,6 @@
 //! What the tests of the command share: running it, and looking at what it left.
 
+#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::ffi::OsStr;
