@@ -92,6 +92,8 @@ impl Plan {
     /// # Errors
     /// When the schema holds something that can't be done yet, or the memory is too small.
     pub(crate) fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
+        // Before the indexes, some of which the tables' own constraints have made.
+        let tables = schema.tables.iter().map(TablePlan::new).collect::<Result<_>>()?;
         if let Some(object) =
             schema.others.iter().find(|object| object.kind != "view" && object.kind != "trigger")
         {
@@ -112,7 +114,6 @@ impl Plan {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = options.threads.unwrap_or_else(cores);
         let threads = threads.min((options.memory_bytes / per_worker) as usize);
-        let tables = schema.tables.iter().map(TablePlan::new).collect::<Result<_>>()?;
         Ok(Plan {
             target,
             page_bytes: options.page_size.bytes(),
