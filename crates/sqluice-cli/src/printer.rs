@@ -6,6 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::ColorChoice;
 use serde::Serialize;
 use sqluice::error::{Error, ErrorKind};
@@ -50,12 +51,21 @@ impl Printer {
         }
     }
 
-    /// Data, on standard output.
+    /// Whether only errors are told.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Data, on standard output. When nobody reads it any more, they have seen enough: that is no error, and what the
+    /// command found still decides its exit code.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-        Ok(())
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("cannot write to standard output")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A report as JSON, on standard output.
@@ -79,11 +89,6 @@ impl Printer {
 
     /// An error with its causes and hint; returns the exit code that it means.
     pub(crate) fn error(&self, error: &anyhow::Error) -> ExitCode {
-        // Whoever read our output has seen enough.
-        let broken_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
-        if error.downcast_ref::<io::Error>().is_some_and(broken_pipe) {
-            return ExitCode::SUCCESS;
-        }
         let engine = error.downcast_ref::<Error>();
         let kind = engine.map_or(ErrorKind::Target, Error::kind);
         let mut text = format!("{} {error}", self.paint("1;31", "error:"));
@@ -103,7 +108,7 @@ impl Printer {
 
     fn say(&self, text: &str) {
         // Nobody is left to tell when this fails.
-        let _ = writeln!(io::stderr(), "{text}");
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
 
     fn paint(&self, style: &str, text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Text to numbers, in millions of values a second on one core: `cargo bench -p sqluice --bench affinity`.
 //!
-//! The values lie one after another in a buffer, as a CSV file has them; each line is the best of several runs.
+//! A part of a name, as an argument, picks lines. The values lie one after another in a buffer, as a CSV file has them; each line is the best of several runs.
 #![allow(clippy::print_stdout)]
 
 use sqluice::affinity::{Affinity, part_to_number, real_to_text, text_to_number, text_to_number_slow};
@@ -33,6 +33,9 @@ fn million_a_second(mut run: impl FnMut()) -> f64 {
 }
 
 fn texts(name: &str, affinity: Affinity, mut text: impl FnMut(&mut Random) -> String) {
+    if std::env::args().nth(1).is_some_and(|part| !part.starts_with('-') && !name.contains(&part)) {
+        return;
+    }
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let (mut data, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..VALUES {

@@ -97,22 +97,26 @@ impl Check {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Checked> {
         let started = Instant::now();
         let target = &self.target;
-        let file = File::open(target).map_err(|e| Error::read(target, e))?;
-        let metadata = file.metadata().map_err(|e| Error::read(target, e))?;
+        // Looked at before it is opened, since opening a named pipe waits for somebody to write to it.
+        let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
         if !metadata.is_file() {
             return Err(Error::input(format!("{} is no file", target.display())).hint("name a database file"));
         }
+        let file = File::open(target).map_err(|e| Error::read(target, e))?;
         let bytes = metadata.len();
         let mut pages = FilePages::new(&file, target, bytes, progress, cancel);
-        let connection = hold(target)?;
+        let connection = hold(target, cancel)?;
         // The size may have changed until the lock was there.
         let bytes = file.metadata().map_err(|e| Error::read(target, e))?.len().max(bytes);
         pages.file_bytes = bytes;
 
         let (report, sqlite_problems, checksum) = std::thread::scope(|scope| {
-            let interrupt = connection.as_ref().map(Connection::get_interrupt_handle);
+            let interrupt = connection.as_ref().ok().map(Connection::get_interrupt_handle);
             let sqlite = self.sqlite;
-            let theirs = scope.spawn(move || connection.map_or(Ok(Vec::new()), |c| sqlite_check(&c, sqlite)));
+            let theirs = scope.spawn(move || match connection {
+                Ok(connection) => sqlite_check(&connection, sqlite),
+                Err(problem) => Ok(vec![problem]),
+            });
             let ours = (|| {
                 let options = Options { problems_max: PROBLEMS_MAX, ..Options::default() };
                 progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
@@ -148,21 +152,26 @@ impl Phase {
     }
 }
 
-/// A connection in a read transaction, so that nobody changes the file; `None` when SQLite takes it for no database, which
-/// our reader will explain.
-fn hold(target: &Path) -> Result<Option<Connection>> {
+/// A connection in a read transaction, so that nobody changes the file; or what SQLite says when it takes it for no
+/// database, which our reader will explain.
+fn hold(target: &Path, cancel: &Cancel) -> Result<Result<Connection, String>> {
     // An absolute path is never taken for a URI.
     let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let begun = Connection::open_with_flags(&path, flags).and_then(|connection| {
+    let begun = Connection::open_with_flags(&path, flags).and_then(|mut connection| {
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        // SQLite's check may go on when ours has long been done.
+        let cancel = cancel.clone();
+        connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     });
     let connection = match begun {
         Ok(connection) => connection,
-        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => return Ok(None),
+        Err(error) if matches!(error.sqlite_error_code(), Some(code) if is_unsound(code)) => {
+            return Ok(Err(error.to_string()));
+        }
         Err(error) => return Err(unreadable(target, error)),
     };
     let mut wal = path.into_os_string();
@@ -174,7 +183,7 @@ fn hold(target: &Path) -> Result<Option<Connection>> {
             target.display()
         )));
     }
-    Ok(Some(connection))
+    Ok(Ok(connection))
 }
 
 fn is_unsound(code: rusqlite::ErrorCode) -> bool {

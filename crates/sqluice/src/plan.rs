@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::pipeline::CHUNKS_PER_WORKER;
 use crate::schema::{Schema, Table};
 
@@ -52,6 +52,7 @@ pub enum Road {
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// The file that will be written; `None`: the pages are made and thrown away.
+    #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// Bytes of a page.
     pub page_bytes: usize,
@@ -92,21 +93,27 @@ impl Plan {
     /// # Errors
     /// When the schema holds something that can't be done yet, or the memory is too small.
     pub(crate) fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
-        // Before the indexes, some of which the tables' own constraints have made.
-        let tables = schema.tables.iter().map(TablePlan::new).collect::<Result<_>>()?;
+        // Before the indexes: those that a constraint brings are explained by it.
+        let tables =
+            schema.tables.iter().map(|table| TablePlan::new(schema, table)).collect::<Result<_>>()?;
         if let Some(object) =
             schema.others.iter().find(|object| object.kind != "view" && object.kind != "trigger")
         {
             let kind = if object.kind == "table" { "virtual table" } else { object.kind.as_str() };
-            let message = format!("{} {} of table {} can't be made yet", kind, object.name, object.table);
-            return Err(
-                Error::input(message).hint("leave it out of the schema, and make it with sqlite3 afterwards")
-            );
+            let message = match kind {
+                "index" => format!("index {} of table {} can't be made yet", object.name, object.table),
+                _ => format!("{kind} {} can't be made yet", object.name),
+            };
+            return Err(Error::input(message)
+                .at(Place::file(&schema.file))
+                .hint("leave it out of the schema, and make it with sqlite3 afterwards"));
         }
         let per_worker = (CHUNKS_PER_WORKER * options.chunk_bytes) as u64;
         if options.memory_bytes < per_worker {
             let message = format!("{} bytes of memory are too few", options.memory_bytes);
-            return Err(Error::usage(message).hint(format!("give at least {per_worker}")));
+            return Err(
+                Error::usage(message).hint(format!("--memory {}MiB or more", per_worker.div_ceil(1 << 20)))
+            );
         }
         if options.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
@@ -135,7 +142,7 @@ impl Plan {
 }
 
 impl TablePlan {
-    fn new(table: &Table) -> Result<TablePlan> {
+    fn new(schema: &Schema, table: &Table) -> Result<TablePlan> {
         let obstacle = [
             (table.without_rowid, "is WITHOUT ROWID"),
             (table.autoincrement, "is AUTOINCREMENT"),
@@ -145,6 +152,7 @@ impl TablePlan {
         ];
         if let Some((_, why)) = obstacle.iter().find(|(there, _)| *there) {
             return Err(Error::input(format!("table {} {why}, which can't be filled yet", table.name))
+                .at(schema.place_of_table(&table.name))
                 .hint("declare it without, and add what is missing with sqlite3 afterwards"));
         }
         Ok(TablePlan {
@@ -184,4 +192,9 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
+}
+
+/// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.
+pub(crate) fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::plan::Road;
+use crate::plan::{Road, path_as_text};
 
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The file that was written; `None`: the pages were thrown away.
+    #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// Rows of all tables.
     pub rows: u64,

@@ -44,7 +44,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
     };
     if printer.is_json() {
         printer.json(&report)?;
-    } else {
+    } else if !(printer.is_quiet() && report.sound) {
         printer.data(&text(&report))?;
     }
     Ok(if report.sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -50,8 +50,11 @@ fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     match files.next() {
         None => Ok((target, schema)),
         Some(extra) => {
-            let reason =
-                if args.discard { "--discard takes no database" } else { "--preset takes no schema file" };
+            let reason = match (args.discard, args.preset.is_some()) {
+                (true, true) => "with --discard no database is named, and with --preset no schema file",
+                (true, false) => "with --discard no database is named, only a schema file",
+                (false, _) => "with --preset no schema file is named, only a database",
+            };
             Err(Error::usage(format!("{} is one file too many", extra.display())).hint(reason))
         }
     }

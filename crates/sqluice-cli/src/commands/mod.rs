@@ -7,6 +7,7 @@ mod load;
 
 use std::process::ExitCode;
 
+use sqluice::output::NewFile;
 use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
@@ -26,6 +27,9 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 
 /// Prints a plan that is not carried out.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
+    if let Some(target) = &plan.target {
+        NewFile::refuse(target)?;
+    }
     if printer.is_json() {
         printer.json(plan)?;
     } else {

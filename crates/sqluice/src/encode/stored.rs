@@ -81,7 +81,10 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => Stored::Bytes { bytes, base: SerialType::of_blob(0).0, validity },
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                let numeric = |row| affinity::text_to_number(bytes.get(row), affinity);
+                let numeric = |row| {
+                    let text = bytes.range(row);
+                    affinity::part_to_number(bytes.data, text.start, text.end, affinity).0
+                };
                 if scratch.try_numbers(rows, validity, numeric) {
                     return scratch.as_numbers();
                 }

@@ -329,8 +329,9 @@ fn table(sql: &str, rows: u64) -> (Vec<Vec<Owned>>, Vec<usize>) {
 #[test]
 fn a_source_cuts_its_rows_by_the_schema_alone() {
     let sql = preset("user").unwrap().sql;
-    let (rows, parts) = table(&sql, 300_001);
-    assert_eq!(rows.len(), 300_001);
+    let (rows, parts) = table(&sql, 600_001);
+    assert_eq!(rows.len(), 600_001);
+    assert!(parts.len() > 1);
     assert!(parts[0].is_multiple_of(ROWS_MAX) && parts[0] > 100_000, "{parts:?}");
     assert_eq!(table(&sql, parts[0] as u64).1, parts[..1]);
     assert_eq!(table(&sql, 1000).0[..], rows[..1000]);
@@ -341,9 +342,9 @@ fn a_source_cuts_its_rows_by_the_schema_alone() {
 #[test]
 fn large_values_make_small_parts_and_batches_so_that_memory_is_bounded() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB /* gen: blob(1000000, 2000000) */)";
-    let (rows, parts) = table(sql, 5);
-    assert_eq!(rows.len(), 5);
-    assert_eq!(parts, [2, 2, 1]);
+    let (rows, parts) = table(sql, 9);
+    assert_eq!(rows.len(), 9);
+    assert_eq!(parts, [4, 4, 1]);
 }
 
 #[test]

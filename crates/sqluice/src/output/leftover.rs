@@ -12,10 +12,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
 
 /// A file name has at most 255 bytes: of a longer target name only so many go into the temporary one.
 const NAME_BYTES_MAX: usize = 200;
@@ -41,10 +42,12 @@ pub(super) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        // Between the two calls another run may have taken it for a leftover, and removed it.
-        if locked.is_ok() && is_still_at(&file, &path) {
-            return Ok((file, path));
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_still_at(&file, &path) => return Ok((file, path)),
+            // Between the two calls another run took it for a leftover, and removes it.
+            Ok(()) | Err(Errno::WOULDBLOCK) => {}
+            // This file system has no locks. So nobody gets one, and takes this file for a leftover.
+            Err(_) => return Ok((file, path)),
         }
     }
     unreachable!("the loop ends by returning")
@@ -60,7 +63,9 @@ pub(super) fn remove_stale(folder: &Path, target: &OsStr) {
             continue;
         }
         let path = entry.path();
-        let Ok(file) = OpenOptions::new().read(true).open(&path) else { continue };
+        // Whatever else has such a name is not waited for, nor followed.
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+        let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(&path) else { continue };
         let unlocked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         if unlocked && is_still_at(&file, &path) {
             let _ = std::fs::remove_file(&path);

@@ -44,22 +44,29 @@ impl NewFile {
     /// # Errors
     /// When `target` exists, a `-journal` or `-wal` lies beside it, or nothing can be written there.
     pub fn create(target: &Path, page_bytes: usize) -> Result<NewFile> {
-        let resolved = resolve(target)?;
-        let Some(file_name) = resolved.file_name().map(OsStr::to_owned) else {
-            return Err(Error::target(format!("{} names no file", target.display())));
-        };
-        let folder = match resolved.parent() {
-            Some(folder) if folder != Path::new("") => folder.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        refuse_existing(target, &resolved)?;
-        refuse_siblings(&folder, &file_name)?;
+        let (folder, file_name) = place(target)?;
         leftover::remove_stale(&folder, &file_name);
+        refuse_existing(target, &folder.join(&file_name))?;
+        refuse_siblings(&folder, &file_name)?;
         let (file, temporary) = leftover::create(&folder, &file_name).map_err(|error| {
-            Error::target(format!("cannot create a file in {}", folder.display())).because(error)
+            let failure = Error::target(format!("cannot create a file in {}", folder.display()));
+            match folder.exists() {
+                true => explained(failure, error),
+                false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
+            }
         })?;
         let direct = page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(&file, true);
         Ok(NewFile { name: target.to_owned(), folder, file_name, file, temporary: Some(temporary), direct })
+    }
+
+    /// Refuses a target that [`NewFile::create`] would refuse for what lies there. Nothing is written.
+    ///
+    /// # Errors
+    /// When `target` exists, or a `-journal` or `-wal` lies beside it.
+    pub fn refuse(target: &Path) -> Result<()> {
+        let (folder, file_name) = place(target)?;
+        refuse_existing(target, &folder.join(&file_name))?;
+        refuse_siblings(&folder, &file_name)
     }
 
     /// Where the pages are until the file gets its name.
@@ -88,21 +95,7 @@ impl NewFile {
     }
 
     fn failed(&self, what: &str, error: impl Into<io::Error>) -> Error {
-        let error = error.into();
-        let hint = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Some("free some space or choose another folder; nothing was left behind")
-            }
-            io::ErrorKind::FileTooLarge => {
-                Some("raise the limit on file sizes (ulimit -f) or choose another file system")
-            }
-            _ => None,
-        };
-        let failure = Error::target(format!("cannot {what} {}", self.name.display())).because(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        explained(Error::target(format!("cannot {what} {}", self.name.display())), error.into())
     }
 }
 
@@ -127,8 +120,18 @@ impl Output for NewFile {
             });
         }
         // The file is whole and has its name: what is left is to make the name as durable as the content.
-        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| self.failed("make durable the name of", error))
+        match File::open(&self.folder).and_then(|folder| folder.sync_all()) {
+            // Some file systems have no fsync for folders: their names are as durable as they get.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            Err(error) => {
+                let what =
+                    format!("{} is complete, but its name is not known to be on disk", self.name.display());
+                Err(Error::target(what)
+                    .because(error)
+                    .hint("check the disk; after a power failure the file may be gone"))
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     fn describe(&self) -> &'static str {
@@ -164,12 +167,52 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     let here = rustix::fs::CWD;
     match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // A hard link fails when the name is taken, too.
+            // A hard link fails when the name is taken, too. Once it is there, the old name does no harm.
             fs::hard_link(from, to)?;
-            fs::remove_file(from)
+            let _ = fs::remove_file(from);
+            Ok(())
         }
         other => Ok(other?),
     }
+}
+
+/// Adds the cause, and what the user can do about it.
+fn explained(failure: Error, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a folder that you may write to"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space or choose another folder; nothing was left behind"
+        }
+        io::ErrorKind::FileTooLarge => {
+            "raise the limit on file sizes (ulimit -f) or choose another file system"
+        }
+        _ => return failure.because(error),
+    };
+    failure.because(error).hint(hint)
+}
+
+/// The folder and the name of the file that is meant, symbolic links followed.
+fn place(target: &Path) -> Result<(PathBuf, OsString)> {
+    let resolved = resolve(target)?;
+    let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let file_name = match resolved.file_name() {
+        Some(file_name) if !ends_in_slash => file_name.to_owned(),
+        _ => {
+            let what = match target.as_os_str().is_empty() {
+                true => "the name of the database is empty".to_owned(),
+                false => format!("{} is a folder", target.display()),
+            };
+            return Err(Error::target(what).hint("name a file in a folder that exists"));
+        }
+    };
+    let folder = match resolved.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    Ok((folder, file_name))
 }
 
 /// Follows symbolic links to the file that is meant, which need not exist.
@@ -197,7 +240,7 @@ fn refuse_existing(target: &Path, resolved: &Path) -> Result<()> {
         }
         Ok(_) => Err(exists(target)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::target(format!("cannot look at {}", target.display())).because(error)),
+        Err(error) => Err(explained(Error::target(format!("cannot look at {}", target.display())), error)),
     }
 }
 

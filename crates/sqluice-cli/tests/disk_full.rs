@@ -1,0 +1,204 @@
+//! File systems that are full, read-only or unlike the usual: small ext4 images on a loop device, a limit on file sizes, and
+//! one in memory.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::{Ran, checksum, folder, generate, integrity, names, run, skipped};
+use tempfile::TempDir;
+
+/// A file system of its own.
+struct Image {
+    folder: TempDir,
+}
+
+impl Image {
+    /// Makes and mounts an ext4 image of so many MiB; `None`, loudly, when mounting is not permitted.
+    fn mount(test: &str, mebibytes: u64) -> Option<Image> {
+        let folder = folder();
+        let (file, at) = (folder.path().join("image"), folder.path().join("at"));
+        fs::File::create(&file).unwrap().set_len(mebibytes << 20).unwrap();
+        fs::create_dir(&at).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-m", "0"]).arg(&file).output();
+        let made = made.expect("this test needs mkfs.ext4: apt-get install e2fsprogs");
+        assert!(made.status.success(), "{made:?}");
+        let mounted = Command::new("mount").args(["-o", "loop"]).args([&file, &at]).output().unwrap();
+        if !mounted.status.success() {
+            skipped(
+                test,
+                &format!(
+                    "cannot mount an image (are you root?): {}",
+                    String::from_utf8_lossy(&mounted.stderr)
+                ),
+            );
+            return None;
+        }
+        Some(Image { folder })
+    }
+
+    /// Where it is mounted.
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("at")
+    }
+
+    fn remount_read_only(&self) {
+        let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(self.root()).output().unwrap();
+        assert!(mounted.status.success(), "{mounted:?}");
+    }
+
+    fn free_bytes(&self) -> u64 {
+        let said = Command::new("stat").args(["-f", "-c", "%f %S"]).arg(self.root()).output().unwrap();
+        String::from_utf8(said.stdout)
+            .unwrap()
+            .split_whitespace()
+            .map(|number| number.parse::<u64>().unwrap())
+            .product()
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(self.root()).status();
+        if !unmounted.is_ok_and(|status| status.success()) {
+            let _ = Command::new("umount").arg("-l").arg(self.root()).status();
+        }
+    }
+}
+
+const FULL: &str = "\
+error: cannot write x.db
+  caused by: No space left on device (os error 28)
+
+hint: free some space or choose another folder; nothing was left behind
+";
+
+#[test]
+fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
+    let Some(image) = Image::mount("a_full_disk_is_a_clear_error_that_leaves_nothing", 40) else { return };
+    let root = image.root();
+    let (before, free) = (names(&root), image.free_bytes());
+    // Direct and buffered, full in the middle of a write or between two.
+    for page_size in ["4096", "65536", "1024"] {
+        for threads in ["1", "2"] {
+            let args = [&generate("x.db", "20M")[..], &["--page-size", page_size, "-j", threads]].concat();
+            let ran = run(&root, args);
+            assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
+            assert_eq!(names(&root), before);
+            assert_eq!(image.free_bytes(), free, "all space is free again");
+        }
+    }
+
+    // The input of a load lies elsewhere; the error is the same.
+    let input = folder();
+    let csv = input.path().join("big.csv");
+    fs::write(&csv, format!("a\n{}", format!("{}\n", "x".repeat(999)).repeat(60_000))).unwrap();
+    let ran = run(&root, ["load", "x.db", csv.to_str().unwrap()]);
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
+    assert_eq!((names(&root), image.free_bytes()), (before, free));
+
+    // And what fits, fits.
+    run(&root, generate("x.db", "1M")).ok();
+    assert_eq!(integrity(&root.join("x.db")), "ok");
+}
+
+#[test]
+fn a_disk_without_room_for_a_name_is_a_clear_error() {
+    let Some(image) = Image::mount("a_disk_without_room_for_a_name_is_a_clear_error", 2) else { return };
+    let root = image.root();
+    // Out of inodes.
+    let full = (0..).find(|index| fs::File::create(root.join(format!("{index}"))).is_err()).unwrap();
+    let ran = run(&root, generate("x.db", "3")).failed(1, "cannot create a file in .");
+    assert!(
+        ran.stderr.contains("caused by: No space left on device")
+            && ran.stderr.contains("hint: free some space")
+    );
+    fs::remove_file(root.join(format!("{}", full - 1))).unwrap();
+    run(&root, generate("x.db", "3")).ok();
+}
+
+#[test]
+fn a_read_only_disk_is_a_clear_error() {
+    let Some(image) = Image::mount("a_read_only_disk_is_a_clear_error", 16) else { return };
+    let root = image.root();
+    run(&root, generate("x.db", "1k")).ok();
+    image.remount_read_only();
+    let before = names(&root);
+    let ran = run(&root, generate("y.db", "3"));
+    let stderr = "\
+error: cannot create a file in .
+  caused by: Read-only file system (os error 30)
+
+hint: choose a folder that you may write to
+";
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), stderr), "{ran:?}");
+    run(&root, generate("x.db", "3")).failed(1, "x.db already exists");
+    // What is there can be looked at.
+    run(&root, ["check", "--full", "x.db"]).ok();
+    run(&root, ["info", "x.db"]).ok();
+    assert_eq!(names(&root), before);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
+    let folder = folder();
+    // 8 MiB in units of 512 bytes or 1024, as shells have it; and one that a page ends beyond.
+    for limit in ["8192", "9"] {
+        for page_size in ["4096", "1024"] {
+            let ran = Command::new("sh")
+                .args(["-c", &format!("ulimit -f {limit}; exec \"$0\" \"$@\""), support::SQLUICE])
+                .args(generate("x.db", "3M"))
+                .args(["--page-size", page_size])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let ran = Ran::from(ran);
+            let stderr = "\
+error: cannot write x.db
+  caused by: File too large (os error 27)
+
+hint: raise the limit on file sizes (ulimit -f) or choose another file system
+";
+            assert_eq!((ran.code(), &*ran.stderr), (Some(1), stderr), "{ran:?}");
+            assert_eq!(names(folder.path()), [""; 0]);
+        }
+    }
+}
+
+/// Makes databases of three page sizes in `folder`; their checksums, and how they were written.
+fn make(folder: &Path) -> Vec<(String, String)> {
+    let made = ["512", "4096", "65536"].map(|page_size| {
+        let args = [&generate("x.db", "1M")[..], &["--json", "--page-size", page_size]].concat();
+        let report = run(folder, args).ok().json();
+        let path = folder.join("x.db");
+        assert_eq!(integrity(&path), "ok");
+        assert_eq!(report["checksum"], checksum(&path));
+        fs::remove_file(path).unwrap();
+        (report["checksum"].as_str().unwrap().to_owned(), report["output"].as_str().unwrap().to_owned())
+    });
+    made.into()
+}
+
+#[test]
+fn every_file_system_gets_the_same_bytes() {
+    let checksums = |made: &[(String, String)]| made.iter().map(|(sum, _)| sum.clone()).collect::<Vec<_>>();
+    let here = make(folder().path());
+    assert_eq!(here[0].1, "buffered", "pages of 512 bytes are no blocks of a disk");
+
+    if Path::new("/dev/shm").is_dir() {
+        let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+        assert_eq!(checksums(&make(memory.path())), checksums(&here));
+    } else {
+        skipped("every_file_system_gets_the_same_bytes", "there is no /dev/shm");
+    }
+
+    let Some(image) = Image::mount("every_file_system_gets_the_same_bytes", 64) else { return };
+    let on_image = make(&image.root());
+    assert_eq!(checksums(&on_image), checksums(&here));
+    let outputs: Vec<_> = on_image.iter().map(|(_, output)| &**output).collect();
+    assert_eq!(outputs, ["buffered", "direct", "direct"]);
+}

@@ -1,0 +1,241 @@
+//! Being asked to stop, and losing those who listen.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{
+    Ran, SQLUICE, end, folder, generate, integrity, names, run, send, sqluice, start, wait_for_writes,
+};
+
+/// Starts the command with signals as a terminal would have them (whoever runs the tests may ignore some, and that is
+/// inherited), and waits until it listens to them.
+fn start_listening(folder: &Path, args: &[&str]) -> Child {
+    let child = Command::new("env")
+        .args(["--default-signal=INT,TERM,HUP", SQLUICE])
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while !listens(&child) {
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not listen to signals");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+/// Whether it catches SIGXFSZ, which it begins to last.
+fn listens(child: &Child) -> bool {
+    const SIGXFSZ: u32 = 25;
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = u64::from_str_radix(mask.unwrap().trim(), 16).unwrap();
+    mask >> (SIGXFSZ - 1) & 1 == 1
+}
+
+#[track_caller]
+fn assert_interrupted(ran: &Ran) {
+    assert_eq!((ran.code(), &*ran.stdout, &*ran.stderr), (Some(130), "", "error: interrupted\n"), "{ran:?}");
+}
+
+#[test]
+fn asked_to_stop_generate_leaves_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    for signal in ["INT", "TERM", "HUP"] {
+        for flags in [&[][..], &["-j1"], &["--page-size", "1024"], &["--json"], &["-q"]] {
+            let args = [&generate("x.db", "400M")[..], flags].concat();
+            let mut child = start_listening(folder, &args);
+            wait_for_writes(folder, "x.db", &mut child);
+            let asked = Instant::now();
+            send(&child, signal);
+            assert_interrupted(&end(child));
+            assert!(asked.elapsed() < Duration::from_secs(10), "{signal} {flags:?}: {:?}", asked.elapsed());
+            assert_eq!(names(folder), [""; 0], "{signal} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn asked_to_stop_load_leaves_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    let line = format!("{0},{0}\n", "abcdefgh".repeat(10));
+    fs::write(folder.join("in.csv"), format!("a,b\n{}", line.repeat(1_500_000))).unwrap();
+    let mut child = start_listening(folder, &["load", "x.db", "in.csv"]);
+    wait_for_writes(folder, "x.db", &mut child);
+    send(&child, "TERM");
+    assert_interrupted(&end(child));
+    assert_eq!(names(folder), ["in.csv"]);
+}
+
+#[test]
+fn asked_to_stop_discard_stops() {
+    let child =
+        start_listening(Path::new("/"), &["generate", "--discard", "--preset", "user", "--rows", "100B"]);
+    std::thread::sleep(Duration::from_millis(300));
+    send(&child, "INT");
+    assert_interrupted(&end(child));
+}
+
+#[test]
+fn asked_to_stop_check_stops() {
+    let folder = folder();
+    let folder = folder.path();
+    run(folder, generate("x.db", "15M")).ok();
+    let read = fs::read(folder.join("x.db")).unwrap();
+    for (signal, flags, millis) in [
+        ("INT", &[][..], 50),
+        ("TERM", &["--full"], 100),
+        ("HUP", &["--json"], 200),
+        ("INT", &["--full"], 300),
+    ] {
+        let child = start_listening(folder, &[&["check", "x.db"], flags].concat());
+        std::thread::sleep(Duration::from_millis(millis));
+        send(&child, signal);
+        assert_interrupted(&end(child));
+        assert_eq!(names(folder), ["x.db"]);
+    }
+    assert!(fs::read(folder.join("x.db")).unwrap() == read, "a check changes nothing");
+}
+
+#[test]
+fn asked_to_stop_check_stops_while_sqlite_still_checks() {
+    // An index makes SQLite's full check take many times as long as ours.
+    let folder = folder();
+    let folder = folder.path();
+    let connection = rusqlite::Connection::open(folder.join("x.db")).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = OFF; CREATE TABLE t (a, b); CREATE INDEX i ON t (a); CREATE INDEX j ON t (b, a);
+             WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400000)
+             INSERT INTO t SELECT i * 7919 % 400009, i FROM n;",
+        )
+        .unwrap();
+    drop(connection);
+    let started = Instant::now();
+    let whole = run(folder, ["check", "x.db", "--full"]).ok();
+    let seconds = started.elapsed().as_secs_f64();
+    assert!(whole.stdout.starts_with("sound: 400,000 rows"), "{whole:?}");
+    let child = start_listening(folder, &["check", "x.db", "--full"]);
+    std::thread::sleep(Duration::from_secs_f64(seconds * 0.6));
+    send(&child, "INT");
+    assert_interrupted(&end(child));
+}
+
+#[test]
+fn what_nohup_started_outlives_its_terminal() {
+    let folder = folder();
+    let folder = folder.path();
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", SQLUICE])
+        .args(generate("x.db", "5M"))
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_writes(folder, "x.db", &mut child);
+    send(&child, "HUP");
+    end(child).ok();
+    assert_eq!(names(folder), ["x.db"]);
+}
+
+/// Runs with one of its outputs going to somebody who has gone.
+fn run_to_nobody(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
+    let nobody = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    let mut command = sqluice(folder);
+    command.args(args).stdout(nobody());
+    command.stderr(if stderr_too { Stdio::from(nobody()) } else { Stdio::piped() });
+    end(command.spawn().unwrap())
+}
+
+#[test]
+fn nobody_reading_standard_output_is_no_error() {
+    let folder = folder();
+    let folder = folder.path();
+    let ran = run_to_nobody(folder, &[&generate("x.db", "1k")[..], &["--json"]].concat(), false);
+    assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{ran:?}");
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+    for args in [
+        &["check", "x.db"][..],
+        &["check", "x.db", "--json"],
+        &["info", "x.db"],
+        &["info", "x.db", "--json"],
+        &["generate", "y.db", "--preset", "user", "--rows", "3", "--dry-run"],
+        &["generate", "y.db", "--preset", "user", "--rows", "3", "--dry-run", "--json"],
+        &["generate", "--discard", "--preset", "user", "--rows", "3", "--json"],
+        &["--version"],
+        &["--help"],
+        &["generate", "--help"],
+    ] {
+        for stderr_too in [false, true] {
+            let ran = run_to_nobody(folder, args, stderr_too);
+            assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{args:?}: {ran:?}");
+        }
+    }
+    // Nobody reads the verdict; the exit code still is one.
+    fs::write(folder.join("z.db"), "no database").unwrap();
+    assert_eq!(run_to_nobody(folder, &["check", "z.db"], false).code(), Some(1));
+    assert_eq!(run_to_nobody(folder, &["check", "nothing.db"], true).code(), Some(1));
+}
+
+#[test]
+fn a_standard_output_that_is_full_is_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ran = sqluice(Path::new("/"))
+        .args(["generate", "--discard", "--preset", "user", "--rows", "3", "--json"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let stderr =
+        "error: cannot write to standard output\n  caused by: No space left on device (os error 28)\n";
+    let ran = Ran::from(ran);
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), stderr));
+}
+
+#[test]
+fn without_a_terminal_progress_is_a_line_now_and_then_and_nobody_need_read_it() {
+    let folder = folder();
+    let folder = folder.path();
+    // Long enough for a line.
+    let discard = ["generate", "--discard", "--preset", "user", "--rows", "100B"];
+    let started = |args: &[&str]| start(folder, [&discard[..], args].concat());
+    let mut talking = started(&[]);
+    let mut silent = started(&["--no-progress"]);
+    let mut unheard = started(&[]);
+    drop(unheard.stderr.take());
+    // The first line comes after five seconds.
+    let mut line = [0; 10];
+    talking.stderr.as_mut().unwrap().read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"generate: ");
+    std::thread::sleep(Duration::from_secs(1));
+    for child in [&mut talking, &mut silent, &mut unheard] {
+        assert!(child.try_wait().unwrap().is_none(), "it goes on");
+        send(child, "TERM");
+    }
+    let ran = end(talking);
+    assert_eq!(ran.code(), Some(130));
+    assert!(
+        !ran.stderr.contains(['\r', '\x1b']) && ran.stderr.ends_with("\nerror: interrupted\n"),
+        "{ran:?}"
+    );
+    let ran = end(silent);
+    assert_eq!((ran.code(), &*ran.stderr), (Some(130), "error: interrupted\n"));
+    let mut unheard = unheard;
+    assert_eq!(unheard.wait().unwrap().code(), Some(130));
+}

@@ -1,0 +1,186 @@
+//! What the tests of the command share: running it, and looking at what it left.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The command under test.
+pub(crate) const SQLUICE: &str = env!("CARGO_BIN_EXE_sqluice");
+
+/// A folder on the disk that the build is on: the system's may be in memory.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// The command, to be run in `folder`, without a terminal.
+pub(crate) fn sqluice(folder: &Path) -> Command {
+    let mut command = Command::new(SQLUICE);
+    command.current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs the command to its end.
+pub(crate) fn run(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ran {
+    Ran::from(sqluice(folder).args(args).output().unwrap())
+}
+
+/// Starts the command; what it says can be had from [`end`].
+pub(crate) fn start(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Child {
+    sqluice(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the end of what [`start`] started, at most a minute.
+pub(crate) fn end(mut child: Child) -> Ran {
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("the command does not end: {:?}", Ran::from(child.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ran::from(child.wait_with_output().unwrap())
+}
+
+/// Sends a signal.
+pub(crate) fn send(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// How a run ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            status: output.status,
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Asserts that it succeeded.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Ran {
+        assert!(self.status.success(), "{self:?}");
+        self
+    }
+
+    /// Asserts that it failed with `code`, `error` in its words, a hint if one should be there, and no panic.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, error: &str) -> Ran {
+        assert_eq!(self.code(), Some(code), "{self:?}");
+        assert!(self.stderr.starts_with("error: ") && self.stderr.contains(error), "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// The arguments that make `target` from the preset.
+pub(crate) fn generate<'a>(target: &'a str, rows: &'a str) -> [&'a str; 6] {
+    ["generate", target, "--preset", "user", "--rows", rows]
+}
+
+/// The names in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The temporary files of `target` in a folder.
+pub(crate) fn temporaries(folder: &Path, target: &str) -> Vec<PathBuf> {
+    let prefix = format!(".{target}.sqluice-tmp-");
+    let names = names(folder).into_iter().filter(|name| name.starts_with(&prefix));
+    names.map(|name| folder.join(name)).collect()
+}
+
+/// Waits until the temporary file of `target` has something in it.
+pub(crate) fn wait_for_writes(folder: &Path, target: &str, child: &mut Child) -> PathBuf {
+    let started = Instant::now();
+    loop {
+        let written = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        if let Some(found) = temporaries(folder, target).into_iter().find(written) {
+            return found;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+        assert!(started.elapsed() < Duration::from_secs(60), "it writes nothing");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// What SQLite's integrity check says, or why it can't be run.
+pub(crate) fn integrity(database: &Path) -> String {
+    rusqlite::Connection::open(database)
+        .and_then(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)))
+        .unwrap_or_else(|error| error.to_string())
+}
+
+/// The checksum that `check` finds in a sound database.
+#[track_caller]
+pub(crate) fn checksum(database: &Path) -> String {
+    let checked = run(Path::new("/"), [OsStr::new("check"), OsStr::new("--json"), database.as_os_str()]).ok();
+    checked.json()["checksum"].as_str().unwrap().to_owned()
+}
+
+/// Says that a test did not run, past the test harness, which keeps the words of what passes. In CI that is a failure.
+pub(crate) fn skipped(test: &str, why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{test} must run in CI: {why}");
+    let _ = writeln!(std::io::stderr(), "\nSKIPPED: {test}: {why}\n");
+}
+
+/// Random numbers whose seed is printed when the test fails.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// Seeded by SQLUICE_SEED, or else by the time.
+    pub(crate) fn new() -> Random {
+        let time =
+            || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+        let seed = std::env::var("SQLUICE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(time);
+        println!("SQLUICE_SEED={seed}");
+        Random(seed)
+    }
+
+    /// The next (SplitMix64).
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 up to 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
