@@ -2,6 +2,8 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (100).
 
+#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
+
 mod support;
 
 use std::fs;

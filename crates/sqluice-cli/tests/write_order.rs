@@ -12,6 +12,7 @@
 //! Under the target's name there must be nothing, or a whole database. Orders that are wrong must fail that test.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
 
 mod support;
 
