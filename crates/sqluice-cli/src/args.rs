@@ -1,9 +1,11 @@
 //! What can be said on the command line.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
+use sqluice::r#gen::FUNCTIONS;
 use sqluice::plan::WriteOptions;
 use sqluice_format::page::PageSize;
 
@@ -11,7 +13,7 @@ use crate::numbers;
 
 /// Fill SQLite files at the speed of the disk.
 #[derive(Debug, Parser)]
-#[command(name = "sqluice", version = version(), about, propagate_version = false, max_term_width = 100)]
+#[command(name = "sqluice", version = version(), about = "Fill SQLite files at the speed of the disk", propagate_version = false, max_term_width = 100)]
 #[command(
     after_help = "Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted."
 )]
@@ -102,13 +104,7 @@ fn page_size(text: &str) -> Result<PageSize, String> {
 /// Make a test database from a schema: ordinary CREATE TABLE statements, with a comment such as
 /// `-- gen: int(1, 100)` on a column that needs more than its type says.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:
-  sqluice generate big.db --preset user --rows 1e9
-  sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
-  sqluice generate --preset user --rows 500M --discard
-
-Functions: row() int(a, b) real(a, b) digits(n) text(min, max) blob(min, max)
-           choice(a, b, ...) null(p, inner)")]
+#[command(after_help = generate_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
 pub(crate) struct Generate {
     /// The database to make, and the schema file (not with --preset); with --discard the schema file alone
     #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
@@ -127,6 +123,21 @@ pub(crate) struct Generate {
     pub(crate) discard: bool,
     #[command(flatten)]
     pub(crate) write: Write,
+}
+
+/// Examples, and the functions that the engine knows.
+fn generate_help() -> String {
+    let mut help = "Examples:
+  sqluice generate big.db --preset user --rows 1e9
+  sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
+  sqluice generate --preset user --rows 500M --discard
+
+Functions of a `-- gen:` comment:\n"
+        .to_owned();
+    for function in FUNCTIONS {
+        let _ = writeln!(help, "  {:28} {}", function.signature, function.about);
+    }
+    help
 }
 
 fn rows(text: &str) -> Result<(Option<String>, u64), String> {

@@ -63,3 +63,41 @@ impl AlignedBuffer {
         &mut self.buffer[self.start..self.start + self.len]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_aligned_and_what_they_were_as_the_buffer_grows() {
+        let mut buffer = AlignedBuffer::with_capacity(10);
+        assert_eq!(buffer.bytes(), []);
+        assert!(buffer.capacity() >= 10);
+        let mut expected = Vec::new();
+        for i in 0..20_000_u32 {
+            buffer.extend_from_slice(&i.to_be_bytes());
+            expected.extend_from_slice(&i.to_be_bytes());
+            assert!(buffer.capacity() < 4 * expected.len() + 2 * ALIGNMENT);
+        }
+        assert_eq!(buffer.bytes(), expected);
+        assert_eq!(buffer.bytes().as_ptr().align_offset(ALIGNMENT), 0);
+        buffer.set_len(200_000);
+        assert_eq!((&buffer.bytes()[..80_000], buffer.bytes().len()), (&expected[..], 200_000));
+        buffer.bytes_mut()[199_999] = 7;
+        assert_eq!(buffer.bytes()[199_999], 7);
+        buffer.set_len(3);
+        assert_eq!(buffer.bytes(), &expected[..3]);
+    }
+
+    #[test]
+    fn a_buffer_with_room_does_not_move() {
+        let mut buffer = AlignedBuffer::with_capacity(100_000);
+        let at = buffer.bytes().as_ptr();
+        buffer.reserve(100_000);
+        for _ in 0..100 {
+            buffer.extend_from_slice(&[1; 1000]);
+        }
+        assert_eq!(buffer.bytes().as_ptr(), at);
+        assert_eq!(buffer.bytes(), [1; 100_000]);
+    }
+}

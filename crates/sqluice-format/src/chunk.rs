@@ -103,7 +103,8 @@ impl Chunk {
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages.
+    /// Makes sure that the buffer holds `pages` pages. Only an empty chunk ever grows: what does not fit any other goes
+    /// to the next.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
         if bytes > self.buffer.bytes().len() {
@@ -162,7 +163,7 @@ impl Chunk {
     /// # Panics
     /// When the cell is larger than an empty leaf, which a payload that is all local never is.
     #[inline]
-    pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<usize> {
+    pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<u32> {
         let leaf = match &mut self.open {
             Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
             _ => self.open_leaf(cell_bytes)?,
@@ -175,7 +176,7 @@ impl Chunk {
         self.buffer.bytes_mut()[pointer..pointer + CELL_POINTER_BYTES]
             .copy_from_slice(&((content - base) as u16).to_be_bytes());
         self.rows += 1;
-        Some(content)
+        Some(content as u32)
     }
 
     /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
@@ -223,7 +224,7 @@ impl Chunk {
         if !self.make_room(cell_bytes, split) {
             return false;
         }
-        let Some(at) = self.place(cell_bytes, rowid) else { return false };
+        let Some(at) = self.place(cell_bytes, rowid).map(|at| at as usize) else { return false };
         let first_overflow = self.pages;
         self.pages += split.overflow_pages as u32;
         let bytes = self.bytes_mut();
@@ -242,8 +243,11 @@ impl Chunk {
     fn make_room(&mut self, cell_bytes: usize, split: Split) -> bool {
         let fits_leaf =
             self.open.is_some_and(|leaf| leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES);
-        let pages = u64::from(self.pages) + u64::from(!fits_leaf) + split.overflow_pages as u64;
-        if pages > u64::from(self.capacity) && !self.is_empty() {
+        let more = u64::from(!fits_leaf) + split.overflow_pages as u64;
+        let pages = u64::from(self.pages) + more;
+        // A row that needs no further page goes to the open leaf even when a huge row before it took the chunk beyond its
+        // capacity: `place` sees it so, too.
+        if more > 0 && pages > u64::from(self.capacity) && !self.is_empty() {
             return false;
         }
         self.reserve_pages(u32::try_from(pages).expect("a record is at most 1 GB"));
@@ -274,7 +278,7 @@ impl Chunk {
     fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
         let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
         assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
-        if self.pages >= self.capacity && !self.is_empty() {
+        if self.pages >= self.capacity {
             return None;
         }
         self.close_leaf();
@@ -317,5 +321,27 @@ impl Chunk {
             bytes[link.at..link.at + PAGE_NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
         }
         self.links = links;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageSize;
+
+    #[test]
+    fn a_buffer_is_kept_for_the_next_use_unless_a_huge_row_made_it_larger() {
+        let geometry = Geometry::new(PageSize::new(512).unwrap(), 0).unwrap();
+        let mut chunk = Chunk::new(geometry, 3);
+        let usual = 3 * 512;
+        assert_eq!(chunk.buffer.bytes().len(), usual);
+        chunk.buffer.bytes_mut().fill(0xaa);
+        assert!(chunk.push(1, &[2; 900]));
+        chunk.clear();
+        assert_eq!((chunk.buffer.bytes().len(), chunk.buffer.bytes()[usual - 1]), (usual, 0xaa));
+        assert!(chunk.push(1, &[2; 90_000]));
+        assert_eq!(chunk.buffer.bytes().len(), chunk.page_count() as usize * 512);
+        chunk.clear();
+        assert_eq!(chunk.buffer.bytes().len(), usual);
     }
 }

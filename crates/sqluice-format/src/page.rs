@@ -123,12 +123,12 @@ impl Geometry {
         if number == self.lock_page { number + 1 } else { number }
     }
 
-    /// The number of the page that comes `index` pages after `first`, the lock-byte page not counted.
-    /// `first` is not the lock-byte page.
+    /// The number of the page that comes `index` pages after `first`, the lock-byte page not counted. If `first` is
+    /// the lock-byte page, the one after it takes its place.
     #[inline]
     pub const fn nth_page(self, first: u32, index: u32) -> u32 {
         let number = first + index;
-        if first < self.lock_page && number >= self.lock_page { number + 1 } else { number }
+        if first <= self.lock_page && number >= self.lock_page { number + 1 } else { number }
     }
 
     /// Where a page starts in the file, in bytes.

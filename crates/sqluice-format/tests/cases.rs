@@ -5,7 +5,7 @@ mod support;
 use sqluice_format::aligned::ALIGNMENT;
 use sqluice_format::cell::{self, Split};
 use sqluice_format::chunk::{Chunk, Leaf, Link};
-use sqluice_format::database::{Header, HeaderError, write_schema};
+use sqluice_format::database::{Header, HeaderError, SchemaEntry, write_schema};
 use sqluice_format::page::{self, Geometry, PageKind, PageSize};
 use sqluice_format::record::{self, RecordError};
 use sqluice_format::tree::{self, Child, TableTree};
@@ -179,6 +179,7 @@ fn the_page_of_the_lock_byte_is_left_out() {
     assert_eq!([9, 10, 11].map(|n| geometry.skip_lock_page(n)), [9, 11, 11]);
     assert_eq!([0, 1, 2, 3].map(|i| geometry.nth_page(8, i)), [8, 9, 11, 12]);
     assert_eq!([0, 1].map(|i| geometry.nth_page(11, i)), [11, 12]);
+    assert_eq!([0, 1].map(|i| geometry.nth_page(10, i)), [11, 12]);
     assert_eq!([1, 2, 11].map(|n| geometry.offset(n)), [0, 512, 5120]);
 }
 
@@ -455,4 +456,25 @@ fn an_empty_schema_is_an_empty_leaf_on_page_1() {
         assert_eq!(page[100..108], [13, 0, 0, 0, 0, content[0], content[1], 0]);
         assert_eq!(pages.bytes.len(), bytes as usize);
     }
+}
+
+#[test]
+fn the_schema_takes_no_page_more_than_it_needs() {
+    // Cells of 48 bytes (size, rowid, record of 46) and a pointer each: a header of 6, 5 + 1 + 1 + 1 bytes, a statement.
+    let entry_of = |cell_bytes: usize| entry("t", 100, &"x".repeat(cell_bytes - 16));
+    assert_eq!(pages_of(&[entry_of(48)]), 0);
+    // 512 - 100 - 8 = 8 * 50 + 4.
+    assert_eq!(pages_of(&[&vec![entry_of(48); 7][..], &[entry_of(52)]].concat()), 0);
+    assert_eq!(pages_of(&[&vec![entry_of(48); 7][..], &[entry_of(53)]].concat()), 1);
+    // 512 - 8 = 10 * 50 + 4.
+    assert_eq!(pages_of(&[&vec![entry_of(48); 9][..], &[entry_of(52)]].concat()), 1);
+    assert_eq!(pages_of(&[&vec![entry_of(48); 9][..], &[entry_of(53)]].concat()), 2);
+}
+
+/// Pages that a schema takes besides page 1.
+fn pages_of(entries: &[SchemaEntry]) -> usize {
+    let mut pages = Pages::new(geometry(512, 0));
+    let page_1 = write_schema(entries, pages.geometry, &mut pages);
+    assert_eq!(page_1.len(), 512);
+    pages.bytes.len() / 512 - 1
 }

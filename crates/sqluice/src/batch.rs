@@ -3,6 +3,8 @@
 //! The one thing that passes from a source to the encoder. A column is a slice of numbers or a way to find byte strings
 //! in a buffer: a parser's, an Arrow array's, a generator's. Nothing is copied to make one.
 
+use std::ops::Range;
+
 pub use sqluice_format::value::Value;
 
 /// Rows that a batch should have at most: what they need in scratch space stays in the second-level cache.
@@ -88,10 +90,19 @@ impl<'a> Bytes<'a> {
     /// String `row`.
     #[inline]
     pub fn get(self, row: usize) -> &'a [u8] {
+        &self.data[self.range(row)]
+    }
+
+    /// Where string `row` lies in `data`.
+    #[inline]
+    pub fn range(self, row: usize) -> Range<usize> {
         match self.spans {
-            Spans::Fixed(len) => &self.data[row * len..][..len],
-            Spans::Offsets(offsets) => &self.data[offsets[row] as usize..offsets[row + 1] as usize],
-            Spans::Anywhere(spans) => &self.data[spans[row].start as usize..][..spans[row].len as usize],
+            Spans::Fixed(len) => row * len..(row + 1) * len,
+            Spans::Offsets(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
+            Spans::Anywhere(spans) => {
+                let start = spans[row].start as usize;
+                start..start + spans[row].len as usize
+            }
         }
     }
 }

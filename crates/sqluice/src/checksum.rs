@@ -27,8 +27,9 @@ impl PageHash {
     pub fn of(page: &[u8]) -> PageHash {
         let (blocks, rest) = page.as_chunks::<64>();
         debug_assert!(rest.is_empty());
-        // Four lanes, so that one multiplication need not wait for another.
-        let mut lanes = KEYS;
+        // Four lanes, so that one multiplication need not wait for another. They begin with other numbers than the second
+        // word of each pair is mixed with: else the two words of the first block could be swapped.
+        let mut lanes = KEYS.map(|key| key.rotate_left(23));
         for block in blocks {
             let (words, _) = block.as_chunks::<8>();
             for (i, lane) in lanes.iter_mut().enumerate() {

@@ -5,7 +5,7 @@
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`]
 //! 2. what, from where, to where: [`source`], [`gen`](mod@gen), [`encode`], [`output`], [`pipeline`], [`plan`], [`report`],
 //!    `new_database`
-//! 3. the public doors: [`generate`], [`load`], [`check`]
+//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 // Floor 1.
 pub mod affinity;
@@ -30,6 +30,7 @@ pub mod check;
 pub mod generate;
 #[cfg(feature = "csv")]
 pub mod load;
+pub mod write;
 
 /// The version of the SQLite that is built in.
 pub fn sqlite_version() -> &'static str {

@@ -26,7 +26,7 @@ use sqluice_format::page::{self, Geometry, PAGE_NUMBER_MAX, PageKind};
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 
 use crate::checksum::{Checksum, PageHash};
-use crate::encode::{Chunks, Encoder, RowidRange, out_of_order};
+use crate::encode::{Chunks, Encoder, RowidRange, null_among_numbers, out_of_order};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::progress::{Amount, Cancel, Progress};
@@ -86,10 +86,13 @@ pub(crate) fn run(
             recycle.push(give_back);
             let worker = Worker { index: worker, empty, made: 0, settings, to_writer: to_writer.clone() };
             let (dispenser, tables) = (&dispenser, &tables);
-            std::thread::Builder::new()
+            let started = std::thread::Builder::new()
                 .name("sqluice-worker".to_owned())
-                .spawn_scoped(scope, move || worker.run(dispenser, tables, cancel))
-                .map_err(|error| Error::target("cannot start a thread").because(error))?;
+                .spawn_scoped(scope, move || worker.run(dispenser, tables, cancel));
+            if let Err(error) = started {
+                dispenser.stop.store(true, Ordering::Relaxed);
+                return Err(Error::target("cannot start a thread").because(error));
+            }
         }
         drop(to_writer);
         let mut writer = Writer::new(&tables, settings.geometry, output, progress);
@@ -276,6 +279,15 @@ impl Filling<'_> {
     }
 }
 
+/// The writer waits for every part: it must hear of one whose worker panics, or both would wait forever.
+impl Drop for Filling<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.send(Message::Failed(Error::target("a worker panicked")));
+        }
+    }
+}
+
 impl Chunks for Filling<'_> {
     fn current(&mut self) -> &mut Chunk {
         &mut self.open.as_mut().expect("a chunk is open while a batch is encoded").0
@@ -391,8 +403,7 @@ impl<'a> Writer<'a> {
         let name = table.rowid_alias.map_or("rowid", |alias| &table.columns[alias].name);
         match self.last_rowid {
             Some(before) if first_assumed && before != first - 1 => {
-                let message = format!("NULL in column {name} among rows that have numbers there");
-                return Err(Error::input(message).hint("give all rows a number, or none"));
+                return Err(null_among_numbers(name));
             }
             Some(before) if before >= first => return Err(out_of_order(name, before, first)),
             _ => self.last_rowid = Some(last),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
-use sqluice_format::page::{Geometry, PageSize};
+use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
 use crate::error::{Error, Place, Result};
 use crate::pipeline::CHUNKS_PER_WORKER;
@@ -23,6 +23,9 @@ pub struct WriteOptions {
     /// small.
     #[doc(hidden)]
     pub chunk_bytes: usize,
+    /// Where SQLite's lock byte is: tests move it to where small files reach it.
+    #[doc(hidden)]
+    pub pending_byte: u32,
 }
 
 impl Default for WriteOptions {
@@ -32,6 +35,7 @@ impl Default for WriteOptions {
             memory_bytes: 256 << 20,
             page_size: PageSize::DEFAULT,
             chunk_bytes: 8 << 20,
+            pending_byte: PENDING_BYTE,
         }
     }
 }
@@ -62,6 +66,8 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
+    #[serde(skip)]
+    pending_byte: u32,
 }
 
 /// What will be done with a table.
@@ -109,6 +115,9 @@ impl Plan {
                 Error::usage(message).hint(format!("--memory {}MiB or more", per_worker.div_ceil(1 << 20)))
             );
         }
+        if options.threads == Some(0) {
+            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+        }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = options.threads.unwrap_or_else(cores);
         let threads = threads.min((options.memory_bytes / per_worker) as usize);
@@ -120,6 +129,7 @@ impl Plan {
             buffer_bytes: per_worker * threads as u64,
             estimated_bytes: None,
             tables,
+            pending_byte: options.pending_byte,
         })
     }
 
@@ -127,6 +137,7 @@ impl Plan {
         PageSize::new(self.page_bytes as u32)
             .and_then(|size| Geometry::new(size, 0))
             .expect("a plan's page size is a legal one")
+            .with_pending_byte(self.pending_byte)
     }
 }
 

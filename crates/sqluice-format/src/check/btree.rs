@@ -49,21 +49,16 @@ impl<P: ReadPage> Checker<'_, P> {
         }
         let page = self.read(number)?;
         let header_at = if number == 1 { DATABASE_HEADER_BYTES } else { 0 };
-        let depth = match layout::read(&page, header_at, self.geometry) {
+        match layout::read(&page, header_at, self.geometry) {
             Ok(layout) if is_table(layout.kind) == walk.table => {
-                self.page(walk, number, level, upper, &page, layout)?
+                return self.page(walk, number, level, upper, &page, layout);
             }
             Ok(layout) => {
                 self.problem(Some(number), format!("a page of kind {} has no place here", layout.kind as u8));
-                None
             }
-            Err(what) => {
-                self.problem(Some(number), what);
-                None
-            }
-        };
-        self.done_with(page);
-        Ok(depth)
+            Err(what) => self.problem(Some(number), what),
+        }
+        Ok(None)
     }
 
     fn page(
@@ -211,7 +206,6 @@ impl<P: ReadPage> Checker<'_, P> {
             tree.used_bytes += used;
             tree.unused_bytes += unused;
             (parent, next, usage) = (next, word(&page, 0), Use::LaterOverflow);
-            self.done_with(page);
         }
         if next != 0 {
             self.problem(Some(parent), format!("an overflow chain goes on to page {next} after its end"));

@@ -34,8 +34,6 @@ pub(super) struct Checker<'p, P> {
     claimed: Vec<u64>,
     /// A pointer-map page and its number, 0 for none.
     map: (u32, Vec<u8>),
-    /// Page buffers that are not in use.
-    buffers: Vec<Vec<u8>>,
 }
 
 impl<'p, P: ReadPage> Checker<'p, P> {
@@ -49,7 +47,6 @@ impl<'p, P: ReadPage> Checker<'p, P> {
             current: None,
             problems_max: options.problems_max,
             map: (0, Vec::new()),
-            buffers: Vec::new(),
         }
     }
 
@@ -74,15 +71,10 @@ impl<'p, P: ReadPage> Checker<'p, P> {
         &mut self.report.trees[current]
     }
 
-    /// Reads a page into a buffer; give that back to [`Checker::done_with`].
     pub(super) fn read(&mut self, number: u32) -> Result<Vec<u8>, P::Error> {
-        let mut page = self.buffers.pop().unwrap_or_else(|| vec![0; self.geometry.page_bytes()]);
+        let mut page = vec![0; self.geometry.page_bytes()];
         self.pages.read_page(number, &mut page)?;
         Ok(page)
-    }
-
-    pub(super) fn done_with(&mut self, page: Vec<u8>) {
-        self.buffers.push(page);
     }
 
     fn is_claimed(&self, number: u32) -> bool {
@@ -124,10 +116,6 @@ impl<'p, P: ReadPage> Checker<'p, P> {
     fn pointer_map_says(&mut self, number: u32, usage: Use, parent: u32) -> Result<(), P::Error> {
         let map = pointer_map_page(number, self.geometry);
         if self.map.0 != map {
-            let old = std::mem::take(&mut self.map.1);
-            if !old.is_empty() {
-                self.done_with(old);
-            }
             self.map = (map, self.read(map)?);
         }
         let at = (number - map - 1) as usize * POINTER_BYTES;

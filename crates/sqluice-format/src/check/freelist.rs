@@ -37,7 +37,6 @@ impl<P: ReadPage> Checker<'_, P> {
             }
             parent = trunk;
             trunk = word(&page, 0);
-            self.done_with(page);
         }
         let (found, said) = (self.report.freelist_pages, self.header.freelist_pages);
         // A list that broke off has been reported.

@@ -46,10 +46,15 @@ impl Row {
             return Some(format!("{kind} {name} has no statement"));
         }
         let root = self.root_page;
-        match (has_root, root) {
-            (true, i64::MIN..=1) => Some(format!("{kind} {name} can't have root page {root}")),
-            (true, _) | (false, 0) => None,
-            (false, _) => Some(format!("{kind} {name} has root page {root}, but nothing to keep there")),
+        match has_root {
+            // Page 1 is the schema's.
+            true if !(2..=i64::from(u32::MAX)).contains(&root) => {
+                Some(format!("{kind} {name} can't have root page {root}"))
+            }
+            true => None,
+            false => {
+                (root != 0).then(|| format!("{kind} {name} has root page {root}, but nothing to keep there"))
+            }
         }
     }
 }
@@ -95,9 +100,7 @@ impl<P: ReadPage> Checker<'_, P> {
     /// Reads the current tree, which belongs to `row` and whose root is claimed.
     pub(super) fn walk(&mut self, row: &Row) -> Result<(), P::Error> {
         let root = self.tree().root_page;
-        let page = self.read(root)?;
-        let found = PageKind::from_byte(page[0]);
-        self.done_with(page);
+        let found = PageKind::from_byte(self.read(root)?[0]);
         let index = matches!(found, Some(PageKind::InteriorIndex | PageKind::LeafIndex));
         if index && self.tree().kind == TreeKind::Table {
             self.tree().kind = TreeKind::WithoutRowid;
@@ -154,7 +157,8 @@ fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let root_page = match (root.class()?, root.0) {
         (Class::Null, _) => 0,
         (Class::Int, 8 | 9) => root.0 as i64 - 8,
-        (Class::Int, _) if !root_bytes.is_empty() => record::int(root_bytes),
+        // All of it, unless names of a megabyte come before it.
+        (Class::Int, _) if Some(root_bytes.len() as u64) == root.content_bytes() => record::int(root_bytes),
         _ => return None,
     };
     let sql = match columns[4].0.class()? {
@@ -181,5 +185,30 @@ fn text(bytes: &[u8], encoding: u32) -> String {
         2 => units(|[low, high]| u16::from_be_bytes([high, low])),
         3 => units(u16::from_be_bytes),
         _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+
+    #[test]
+    fn a_row_that_is_cut_off_within_its_statement_is_read() {
+        let mut record = Vec::new();
+        let (name, sql) = (Value::Text(b"t"), Value::Text(b"CREATE TABLE t (a)"));
+        record::encode(&[Value::Text(b"table"), name, name, Value::Int(70_000), sql], &mut record);
+        let payload = record.len() as u64;
+        let whole = decode(&record, payload, 1).unwrap();
+        assert!(whole.sql_whole && whole.root_page == 70_000 && !whole.says("where") && whole.says("(a)"));
+        let cut = decode(&record[..record.len() - 1], payload, 1).unwrap();
+        assert_eq!(cut.sql.as_deref(), Some("create table t (a"));
+        // What it does not see, it may say.
+        assert!(!cut.sql_whole && cut.says("where"));
+        // Not so within the root page.
+        let root_end = record.len() - "CREATE TABLE t (a)".len();
+        assert!(decode(&record[..root_end], payload, 1).is_some());
+        assert!(decode(&record[..root_end - 1], payload, 1).is_none());
+        assert!(decode(&record[..root_end - 3], payload, 1).is_none());
     }
 }

@@ -3,10 +3,10 @@
 //! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
 //! a thousand rows at once, and its output is tested to be the same bytes:
 //!
-//! 1. [`stored`]: apply affinity to each column, find the serial type of every value. Often one type serves the column.
+//! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
 //! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
 //!    rowids follow each other, room for many cells is one division.
-//! 3. [`scatter`]: write what stands before the serial types of every row, then column after column its serial types and
+//! 3. `scatter`: write what stands before the serial types of every row, then column after column its serial types and
 //!    values into all rows.
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
@@ -23,12 +23,12 @@ use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::varint;
 
-use crate::affinity::{Affinity, Converter};
+use crate::affinity::{Affinity, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use crate::source::Refused;
-pub(crate) use rowid::out_of_order;
+pub(crate) use rowid::{null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
 
@@ -54,7 +54,6 @@ pub struct Encoder {
     columns: Vec<ColumnRules>,
     rowid_alias: Option<usize>,
     scratch: Vec<Scratch>,
-    convert: Converter,
     sizes: Sizes,
     rows: Rows,
     record: Vec<u8>,
@@ -65,8 +64,8 @@ struct ColumnRules {
     name: String,
     affinity: Affinity,
     not_null: bool,
-    /// Declared type of a STRICT table.
-    strict: Option<String>,
+    /// In a STRICT table, what the column takes.
+    strict: Option<StrictType>,
 }
 
 /// The rowids of an encoded batch.
@@ -118,14 +117,13 @@ impl Encoder {
             name: column.name.clone(),
             affinity: column.affinity,
             not_null: column.not_null,
-            strict: table.strict.then(|| column.declared_type.to_ascii_uppercase()),
+            strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
         });
         Encoder {
             geometry,
             columns: columns.collect(),
             rowid_alias: table.rowid_alias,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
-            convert: Converter::default(),
             sizes: Sizes::default(),
             rows: Rows::default(),
             record: Vec::new(),
@@ -153,6 +151,7 @@ impl Encoder {
                 rowid::of_alias(batch, alias, name, next_rowid, last_rowid, &mut given)?
             }
         };
+        let mut refused = None;
         let mut stored = Vec::with_capacity(self.columns.len());
         for (i, scratch) in self.scratch.iter_mut().enumerate() {
             // The record holds NULL where the column is another name for the rowid.
@@ -161,10 +160,15 @@ impl Encoder {
             } else {
                 let rules = &self.columns[i];
                 let column = &batch.columns[i];
-                let stored = Stored::new(column, batch.rows, rules.affinity, &mut self.convert, scratch);
-                rules.check(&stored, i, batch)?;
+                let stored = Stored::new(column, batch.rows, rules.affinity, scratch);
+                if let Err(found) = rules.check(&stored, i, batch) {
+                    refused = first_in_batch(refused, found);
+                }
                 stored
             });
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         self.sizes.measure(&stored, batch.rows)?;
         let run = Run {
@@ -238,7 +242,7 @@ impl Run<'_> {
             }
             let rowid = self.rowids.get(row);
             match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
-                Some(place) => places[i] = place as u32,
+                Some(place) => places[i] = place,
                 None => return i,
             }
         }
@@ -316,22 +320,33 @@ impl Sizes {
     }
 }
 
+/// The one of two refusals whose row comes first.
+fn first_in_batch(one: Option<Refused>, other: Refused) -> Option<Refused> {
+    let row = |refused: &Refused| refused.at.map(|(row, _)| row);
+    match one {
+        Some(one) if row(&one) <= row(&other) => Some(one),
+        _ => Some(other),
+    }
+}
+
 impl ColumnRules {
     fn check(&self, stored: &Stored<'_>, index: usize, batch: &Batch<'_>) -> Result<(), Refused> {
-        if self.not_null
-            && let Some(row) = stored.first_null(batch.rows)
+        let refuse = |row, message| Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        let null = if self.not_null { stored.first_null(batch.rows) } else { None };
+        // Only what comes before a NULL counts.
+        if let Some(strict) = self.strict
+            && let Some(row) = (0..null.unwrap_or(batch.rows)).find(|&row| !stored.fits(row, strict))
         {
-            let message = format!("NULL in column {}, which is NOT NULL", self.name);
-            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
+            let (value, declared) = (describe(&batch.columns[index].get(row)), strict.name());
+            return refuse(
+                row,
+                format!("{value} in column {}, which is {declared} of a STRICT table", self.name),
+            );
         }
-        if let Some(declared) = &self.strict
-            && let Some(row) = (0..batch.rows).find(|&row| !stored.is_strict(row, declared))
-        {
-            let value = describe(&batch.columns[index].get(row));
-            let message = format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
-            return Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        match null {
+            Some(row) => refuse(row, format!("NULL in column {}, which is NOT NULL", self.name)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -1,4 +1,8 @@
 //! Rowids that a column gives.
+//!
+//! To SQLite NULL is one more than the largest rowid so far. A part does not know what came before it, so NULL means
+//! the number of the row here, counted from 1, which is the same if all rows before it have theirs; it is
+//! refused where it is not. Thus what is taken does not depend on where the input is cut.
 
 use super::{Rowids, describe};
 use crate::affinity::{self, Rowid};
@@ -6,8 +10,8 @@ use crate::batch::{Batch, Value, Values};
 use crate::error::Error;
 use crate::source::Refused;
 
-/// The rowids that column `alias` gives, and whether the first is an assumption: NULL stands for one more than the row
-/// before, which is `last_rowid` or not known.
+/// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which
+/// is `last_rowid`, is not known. `next_rowid` is the number of the first row.
 pub(super) fn of_alias<'a>(
     batch: &Batch<'_>,
     alias: usize,
@@ -28,7 +32,7 @@ pub(super) fn of_alias<'a>(
     given.clear();
     for row in 0..batch.rows {
         let value = column.get(row);
-        let rowid = next(&value, name, last, next_rowid)
+        let rowid = next(&value, name, last, next_rowid + row as i64)
             .map_err(|error| Refused { at: Some((row, alias)), error })?;
         last = Some(rowid);
         given.push(rowid);
@@ -38,32 +42,38 @@ pub(super) fn of_alias<'a>(
 
 fn follow_each_other(ints: &[i64]) -> bool {
     let span = ints[ints.len() - 1].checked_sub(ints[0]);
-    span == Some(ints.len() as i64 - 1) && ints.iter().zip(ints[0]..).all(|(&int, expected)| int == expected)
+    span == Some(ints.len() as i64 - 1) && ints.iter().zip(0..).all(|(&int, row)| int == ints[0] + row)
 }
 
-/// The rowid that `value` means after a row with the rowid `last`.
-fn next(value: &Value<'_>, name: &str, last: Option<i64>, next_rowid: i64) -> Result<i64, Error> {
-    let rowid = match (affinity::to_rowid(value), last) {
-        (Rowid::Given(rowid), _) => rowid,
-        (Rowid::Next, None) => next_rowid,
-        (Rowid::Next, Some(i64::MAX)) => {
-            return Err(Error::input(format!("no rowid is left for NULL in column {name}")));
-        }
-        (Rowid::Next, Some(last)) => last + 1,
-        (Rowid::Mismatch, _) => {
+/// The rowid that `value` means for the row of that number, after a row with the rowid `last`.
+fn next(value: &Value<'_>, name: &str, last: Option<i64>, number: i64) -> Result<i64, Error> {
+    let rowid = match affinity::to_rowid(*value) {
+        Rowid::Given(rowid) => rowid,
+        Rowid::Next if last.is_none_or(|last| last == number - 1) => return Ok(number),
+        Rowid::Next => return Err(null_among_numbers(name)),
+        Rowid::Mismatch => {
             let value = describe(value);
             return Err(Error::input(format!("{value} in column {name}, which is INTEGER PRIMARY KEY")));
         }
     };
     match last {
-        Some(last) if last == rowid => Err(Error::input(format!("{name} = {rowid} twice"))),
-        Some(last) if last > rowid => Err(out_of_order(name, last, rowid)),
+        Some(last) if last >= rowid => Err(out_of_order(name, last, rowid)),
         _ => Ok(rowid),
     }
 }
 
+/// The error for NULL where rows before had rowids of their own.
+pub(crate) fn null_among_numbers(name: &str) -> Error {
+    Error::input(format!("NULL in column {name} among rows that have numbers there"))
+        .hint("give all rows a number, or none")
+}
+
 /// The error for rows that do not come in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
+    if last == rowid {
+        return Error::input(format!("{name} = {rowid} twice"))
+            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER");
+    }
     Error::input(format!("{name} = {rowid} comes after {last}")).hint(
         "rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER",
     )

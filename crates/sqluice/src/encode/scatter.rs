@@ -48,9 +48,6 @@ pub(super) struct Head {
     header: Vec<u8>,
 }
 
-/// Bytes that are copied at once: most cells begin with fewer bytes that are alike.
-const TEMPLATE_BYTES: usize = 16;
-
 impl Head {
     pub(super) fn new(stored: &[Stored<'_>], sizes: &Sizes) -> Head {
         let (mut payload, mut header) = (Vec::new(), Vec::new());
@@ -109,29 +106,38 @@ fn write_alike_heads(bytes: &mut [u8], places: &[u32], first_rowid: i64, head: &
         varint::push(&mut template, rowid as u64);
         let rowid_end = template.len();
         template.extend_from_slice(&head.header);
-        write_template(bytes, group, &template);
-        let low = template[rowid_end - 1];
-        if group.len() > 1 {
-            for (&place, low) in group.iter().zip(low..) {
-                bytes[place as usize + rowid_end - 1] = low;
-            }
-        }
+        write_counting(bytes, group, &template, rowid_end - 1);
         rowid = rowid.wrapping_add(group.len() as i64);
         places = rest;
     }
 }
 
-/// Copies `template` to every place.
-fn write_template(bytes: &mut [u8], places: &[u32], template: &[u8]) {
-    // The smallest cell with a template of 9 bytes or more may be shorter than 16: then copy what there is.
-    if let Some(fixed) = template.first_chunk::<TEMPLATE_BYTES>() {
-        for &place in places {
-            let to = &mut bytes[place as usize..][..template.len()];
-            to[..TEMPLATE_BYTES].copy_from_slice(fixed);
-            to[TEMPLATE_BYTES..].copy_from_slice(&template[TEMPLATE_BYTES..]);
-        }
-    } else {
-        put_short(bytes, places, 0, |_| template);
+/// Copies `template` to every place, its byte `counter` one more each time: it does not overflow.
+fn write_counting(bytes: &mut [u8], places: &[u32], template: &[u8], counter: usize) {
+    let len = template.len();
+    let (Some(head), Some(tail)) = (template.first_chunk::<8>(), template.last_chunk::<8>()) else {
+        return write_counting_bytes(bytes, places, template, counter);
+    };
+    if counter >= 8 || len > 16 {
+        return write_counting_bytes(bytes, places, template, counter);
+    }
+    // Two words, which may share some bytes: the one that counts is written last.
+    let mut head = u64::from_be_bytes(*head);
+    let step = 1 << (8 * (7 - counter));
+    for &place in places {
+        let to = &mut bytes[place as usize..][..len];
+        to[len - 8..].copy_from_slice(tail);
+        to[..8].copy_from_slice(&head.to_be_bytes());
+        head = head.wrapping_add(step);
+    }
+}
+
+/// The same for templates of any length.
+fn write_counting_bytes(bytes: &mut [u8], places: &[u32], template: &[u8], counter: usize) {
+    for (&place, count) in places.iter().zip(u64::from(template[counter])..) {
+        let to = &mut bytes[place as usize..][..template.len()];
+        to.copy_from_slice(template);
+        to[counter] = count as u8;
     }
 }
 

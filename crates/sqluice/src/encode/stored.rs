@@ -4,10 +4,10 @@
 //! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
 
 use sqluice_format::record;
-use sqluice_format::value::{Class, FIXED_BYTES, SerialType};
+use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 
-use crate::affinity::{self, Affinity};
+use crate::affinity::{self, Affinity, StrictType};
 use crate::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
 
 /// A column as it will be stored.
@@ -50,6 +50,7 @@ pub(super) struct Scratch {
     long_serials: Vec<u64>,
     data: Vec<u8>,
     ends: Vec<usize>,
+    text: Vec<u8>,
 }
 
 impl<'a> Stored<'a> {
@@ -58,7 +59,6 @@ impl<'a> Stored<'a> {
         column: &Column<'a>,
         rows: usize,
         affinity: Affinity,
-        convert: &mut affinity::Converter,
         scratch: &'a mut Scratch,
     ) -> Stored<'a> {
         use Affinity::{Blob, Integer, Numeric, Real, Text};
@@ -81,14 +81,17 @@ impl<'a> Stored<'a> {
             }
             (Values::Blob(bytes), _) => Stored::Bytes { bytes, base: SerialType::of_blob(0).0, validity },
             (Values::Text(bytes), Integer | Numeric | Real) => {
-                let numeric = |row| affinity::text_to_number(bytes.get(row), affinity);
+                let numeric = |row| {
+                    let text = bytes.range(row);
+                    affinity::part_to_number(bytes.data, text.start, text.end, affinity).0
+                };
                 if scratch.try_numbers(rows, validity, numeric) {
                     return scratch.as_numbers();
                 }
-                scratch.mixed(column, rows, affinity, convert)
+                scratch.mixed(column, rows, affinity)
             }
             (Values::Int(_) | Values::Real(_), Text) | (Values::Any(_), _) => {
-                scratch.mixed(column, rows, affinity, convert)
+                scratch.mixed(column, rows, affinity)
             }
         }
     }
@@ -142,14 +145,9 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Whether a STRICT column of type `declared` (upper case) takes the value of `row`.
-    pub(super) fn is_strict(&self, row: usize, declared: &str) -> bool {
-        match (SerialType(self.serial(row)).class(), declared) {
-            (Some(Class::Null), _) | (_, "ANY") => true,
-            (Some(Class::Int), "INT" | "INTEGER" | "REAL") | (Some(Class::Real), "REAL") => true,
-            (Some(Class::Text), "TEXT") | (Some(Class::Blob), "BLOB") => true,
-            _ => false,
-        }
+    /// Whether a column of a STRICT table takes the value of `row`.
+    pub(super) fn fits(&self, row: usize, strict: StrictType) -> bool {
+        SerialType(self.serial(row)).class().is_some_and(|class| strict.fits(class))
     }
 
     /// The serial type of `row`.
@@ -277,18 +275,17 @@ impl Scratch {
     }
 
     /// Whatever the column holds, one value at a time.
-    fn mixed(
-        &mut self,
-        column: &Column<'_>,
-        rows: usize,
-        affinity: Affinity,
-        convert: &mut affinity::Converter,
-    ) -> Stored<'_> {
+    fn mixed(&mut self, column: &Column<'_>, rows: usize, affinity: Affinity) -> Stored<'_> {
         self.long_serials.clear();
         self.data.clear();
         self.ends.clear();
         for row in 0..rows {
-            let value = convert.apply(column.get(row), affinity);
+            let value = match (column.get(row), affinity) {
+                (Value::Text(text), Affinity::Integer | Affinity::Numeric | Affinity::Real) => {
+                    affinity::text_to_number(text, affinity)
+                }
+                (value, _) => affinity::apply(value, affinity, &mut self.text),
+            };
             self.long_serials.push(SerialType::of(&value).0);
             record::push_content(&value, &mut self.data);
             self.ends.push(self.data.len());

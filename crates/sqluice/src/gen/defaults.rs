@@ -9,6 +9,7 @@
 //! | VARCHAR(n) and other texts with a length | `text(1, n)` |
 //! | TEXT | `text(1, 20)` |
 //! | REAL, FLOAT, DOUBLE | `real(0, 1000)` |
+//! | DATE; DATETIME, TIMESTAMP | `date(...)`; `timestamp(...)` of the years 2000 to 2029 |
 //! | NUMERIC(p), DECIMAL(p, s) | `int(0, 10^p - 1)`, `real(0, 10^(p-s) - 1)` |
 //! | NUMERIC, DECIMAL, no type, ANY | `int(0, 1000000)` |
 //! | BLOB, BLOB(n) | `blob(1, 32)`, `blob(1, n)` |
@@ -50,6 +51,10 @@ fn of_type(column: &Column) -> String {
         (Affinity::Real, _) => "real(0, 1000)".to_owned(),
         (Affinity::Blob, Some(n)) if has("BLOB") => format!("blob(1, {n})"),
         (Affinity::Blob, None) if has("BLOB") => "blob(1, 32)".to_owned(),
+        (Affinity::Numeric, _) if has("DATETIME") || has("TIMESTAMP") => {
+            "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')".to_owned()
+        }
+        (Affinity::Numeric, _) if has("DATE") => "date('2000-01-01', '2029-12-31')".to_owned(),
         (Affinity::Numeric, Some(_)) => numeric(&sizes),
         _ => "int(0, 1000000)".to_owned(),
     }
@@ -101,6 +106,9 @@ mod tests {
             ("NUMERIC(5)", "int(0, 99999)"),
             ("NUMERIC(99)", "int(0, 999999999999999999)"),
             ("NUMERIC", "int(0, 1000000)"),
+            ("DATE", "date('2000-01-01', '2029-12-31')"),
+            ("DATETIME", "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')"),
+            ("TIMESTAMP(6)", "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')"),
             ("BLOB", "blob(1, 32)"),
             ("BLOB(8)", "blob(1, 8)"),
             ("", "int(0, 1000000)"),

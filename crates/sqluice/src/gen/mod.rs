@@ -25,6 +25,8 @@ mod preset;
 mod random;
 mod spec;
 mod table;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use functions::{FUNCTIONS, Function};

@@ -239,7 +239,7 @@ mod tests {
                 "s.sql:1:36: a of t is NOT NULL, and choice(1, null(0.1, 2)) may be NULL",
             ),
             (
-                "CREATE TABLE t (a -- gen: row()\n); DROP TABLE t;",
+                "CREATE TABLE t (a -- gen: row()\n); ALTER TABLE t RENAME TO u;",
                 "s.sql:1:26: the schema has no column a of t",
             ),
             (

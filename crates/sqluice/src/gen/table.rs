@@ -65,9 +65,10 @@ fn part_rows(row_bytes: u64) -> u64 {
     if rows > batch { rows / batch * batch } else { rows }
 }
 
-/// As many rows as make [`BATCH_BYTES`].
+/// As many rows as make [`BATCH_BYTES`], in whole words of a bitmap where that is more than one.
 fn batch_rows(row_bytes_max: u64) -> usize {
-    (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize
+    let rows = (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize;
+    if rows > 64 { rows / 64 * 64 } else { rows }
 }
 
 impl Source for GeneratedTable {

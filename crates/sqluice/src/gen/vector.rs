@@ -4,8 +4,8 @@
 
 use crate::batch::{Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
 
-/// Bytes past the last string that may be scribbled on, so that strings can be written eight bytes at a time.
-pub(crate) const SLACK: usize = 16;
+/// Bytes past the last string that may be scribbled on, so that strings can be written in whole words.
+pub(crate) const SLACK: usize = 40;
 
 /// Which rows to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

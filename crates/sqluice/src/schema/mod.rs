@@ -122,7 +122,19 @@ impl Schema {
             let denied = denied.lock().expect("nothing panics under this lock").take();
             return Err(explain(&sql, file, error, denied));
         }
-        Schema::from_catalogue(&connection, sql, file).map_err(catalogue)
+        let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
+        // CREATE TABLE AS is no INSERT to the authorizer.
+        for table in &schema.tables {
+            let any = format!("SELECT EXISTS (SELECT 1 FROM \"{}\")", table.name.replace('"', "\"\""));
+            if connection.query_row(&any, [], |row| row.get(0)).map_err(catalogue)? {
+                let message =
+                    format!("a schema file only declares, and this one puts rows into {}", table.name);
+                return Err(Error::input(message)
+                    .at(schema.place_of_table(&table.name))
+                    .hint("write CREATE TABLE with columns, not with AS SELECT"));
+            }
+        }
+        Ok(schema)
     }
 
     fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {

@@ -54,7 +54,7 @@ pub type Sink<'a> = dyn FnMut(&Batch<'_>) -> Result<(), Refused> + 'a;
 pub struct Refused {
     /// Row within the batch and column of the value that is to blame, when one is.
     pub at: Option<(usize, usize)>,
-    /// What is wrong, the value named. Whoever decodes adds the place.
+    /// What is wrong, column and value named. Whoever decodes adds the place.
     pub error: Error,
 }
 

@@ -10,6 +10,7 @@
 //! than 2^-63 where there are more.
 
 mod choice;
+mod dates;
 mod numbers;
 mod strings;
 
@@ -35,6 +36,8 @@ pub const FUNCTIONS: &[Function] = &[
     strings::DIGITS,
     strings::TEXT,
     strings::BLOB,
+    dates::DATE,
+    dates::TIMESTAMP,
     choice::CHOICE,
     choice::NULL,
 ];
@@ -261,6 +264,21 @@ mod tests {
             ("text(-1, 5)", 5, "text: argument 1 is from 0 to 16777216, not -1"),
             ("text(5, 1B)", 8, "text: argument 2 is from 0 to 16777216, not 1000000000"),
             ("blob(5, 4)", 8, "blob: the second argument is at least the first: 4 is below 5"),
+            (
+                "date('2023-02-29', '2024-01-01')",
+                5,
+                "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2023-02-29'",
+            ),
+            (
+                "timestamp('2000-01-01 00:00:00', 5)",
+                33,
+                "timestamp: argument 2 is a text of the form 'YYYY-MM-DD hh:mm:ss' from year 1 on, not 5",
+            ),
+            (
+                "date('2024-01-02', '2024-01-01')",
+                19,
+                "date: the second argument is no earlier than the first",
+            ),
             ("choice()", 0, "choice: takes at least one argument"),
             ("choice(1: 0, 2: 0)", 0, "choice: at least one weight is above 0"),
             ("choice(1: 1e300, 2: 1e308, 3: 1e308)", 0, "choice: the weights are too large"),

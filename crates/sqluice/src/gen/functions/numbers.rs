@@ -106,7 +106,10 @@ impl Generate for Real {
         key.map64(rows.first, out.reals(rows.count), |bits| {
             // From 1 to 2, 52 random bits; then from 0 to 1. `high - low` could be infinite, this is not.
             let share = f64::from_bits(0x3ff0_0000_0000_0000 | bits >> 12) - 1.0;
-            (low * (1.0 - share) + high * share).max(low).min(high)
+            let real = low * (1.0 - share) + high * share;
+            // Rounding may have carried it over an end. Not `max` and `min`, which look for NaN.
+            let real = if real < low { low } else { real };
+            if real > high { high } else { real }
         });
     }
 

@@ -26,9 +26,6 @@ use crate::source::{Part, Refused, Sink};
 /// The spans of a batch need no more than this, in bytes.
 const SPANS_BYTES_MAX: usize = 2 << 20;
 
-/// How much of a value a message shows, in characters.
-const SHOWN_CHARACTERS_MAX: usize = 60;
-
 /// What all parts of a file know.
 pub(super) struct Shared {
     pub(super) file: std::path::PathBuf,
@@ -198,23 +195,9 @@ impl CsvPart {
         let Refused { at: Some((row, column)), error } = refused else { return refused.error };
         let shared = &self.shared;
         let Some(Ok(record)) = self.naive().nth(rows_done + row) else { return error };
-        let Some(field) = shared.columns.get(column).and_then(Filled::field) else {
-            return error.at(record[0].at.place(&shared.file));
-        };
-        let name = &shared.header.names[field];
-        let value = match &record[field].value {
-            None if !shared.empty_as_text => "NULL".to_owned(),
-            value => shown(value.as_deref().unwrap_or_default()),
-        };
-        let mut explained = Error::input(format!("column {name:?}, value {value}: {}", error.message()))
-            .at(record[field].at.place(&shared.file));
-        if let Some(hint) = error.hint_text() {
-            explained = explained.hint(hint);
-        }
-        match std::error::Error::source(&error) {
-            Some(cause) => explained.because(cause.to_string()),
-            None => explained,
-        }
+        // A column that the file does not have is blamed on the record.
+        let field = shared.columns.get(column).and_then(Filled::field).unwrap_or(0);
+        error.at(record[field].at.place(&shared.file))
     }
 
     /// The first fault.
@@ -415,13 +398,4 @@ fn mark_present(spans: &[Span], validity: &mut [u64]) -> bool {
         nulls |= present.count_ones() as usize != spans.len();
     }
     nulls
-}
-
-/// A value as a message shows it.
-fn shown(value: &[u8]) -> String {
-    let text = String::from_utf8_lossy(value);
-    match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
-        Some((cut, _)) => format!("{:?}...", &text[..cut]),
-        None => format!("{text:?}"),
-    }
 }

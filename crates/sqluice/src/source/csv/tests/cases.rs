@@ -266,8 +266,7 @@ fn what_the_sink_refuses_is_named_with_its_place() {
         })
         .unwrap_err();
     let row = ROWS_MAX + 10;
-    let expected =
-        format!("in.csv:{}:3: column \"price\", value \"\\\"{row}\\\"\": not a number", row * 2 + 3);
+    let expected = format!("in.csv:{}:3: not a number", row * 2 + 3);
     assert_eq!(error.to_string(), expected);
     assert_eq!(error.hint_text(), Some("leave it out"));
 }
@@ -280,21 +279,6 @@ fn what_the_sink_refuses_of_a_constant_is_placed_at_the_record() {
     let mut refuse =
         |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((1, 0)), error: Error::input("no") });
     assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), "in.csv:3:1: no");
-}
-
-#[test]
-fn an_empty_field_that_the_sink_refuses_is_named_as_what_it_is() {
-    for (empty_as_text, input, value) in
-        [(false, &b"a,b\n,1\n"[..], "NULL"), (true, b"a,b\n,1\n", "\"\""), (false, b"a,b\n\"\",", "\"\"")]
-    {
-        let options = CsvOptions { empty_as_text, ..CsvOptions::default() };
-        let mut source = reader(input, options).unwrap().into_source(vec![ColumnFrom::Field(0)]);
-        let mut part = source.next_part().unwrap().unwrap();
-        let mut refuse =
-            |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((0, 0)), error: Error::input("no") });
-        let expected = format!("in.csv:2:1: column \"a\", value {value}: no");
-        assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), expected);
-    }
 }
 
 #[test]
@@ -314,10 +298,7 @@ fn rows_before_a_malformed_one_reach_the_sink_first() {
     let mut part = source.next_part().unwrap().unwrap();
     let mut refuse =
         |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((0, 0)), error: Error::input("no") });
-    assert_eq!(
-        part.decode(&mut refuse).unwrap_err().to_string(),
-        "in.csv:2:1: column \"a\", value \"1\": no"
-    );
+    assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), "in.csv:2:1: no");
 }
 
 #[test]

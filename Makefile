@@ -1,0 +1,55 @@
+# `make help` lists what there is to do. Everything installs what it needs.
+
+SHELL := /bin/bash
+CARGO_HOME ?= $(HOME)/.cargo
+export PATH := $(CARGO_HOME)/bin:$(PATH):/usr/sbin:/sbin
+CARGO ?= cargo
+ARGS ?=
+
+# For `make soak`.
+SQLUICE_KILLS ?= 2000
+SQLUICE_TRIES ?= 5000
+PROPTEST_CASES ?= 20000
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint soak bench-billion mutants install clean
+
+help: ## List these
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9 for more)
+	@tools/setup build
+	$(CARGO) build --release --locked -p sqluice-cli
+	@tools/demo
+
+# Tests come last, all of them whatever fails: their closing lines hold the counts.
+test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
+	$(CARGO) test --workspace --locked --no-fail-fast
+
+lint: ## Formatting, clippy and the docs, warnings as errors
+	@tools/setup build
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
+
+setup: ## Install what the tests need and this machine lacks
+	@tools/setup test
+
+soak: setup ## The tests with many more kills, tries and random cases (an hour or more)
+	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) \
+		$(CARGO) test --workspace --locked --no-fail-fast
+
+bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
+	@tools/setup build
+	bench/billion $(ARGS)
+
+mutants: setup ## Break the format crate in every small way; a test must notice
+	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
+	$(CARGO) mutants -p sqluice-format $(ARGS)
+
+install: ## Install the command `sqluice`
+	@tools/setup build
+	$(CARGO) install --locked --path crates/sqluice-cli
+
+clean: ## Remove everything that was built
+	$(CARGO) clean

@@ -1,0 +1,108 @@
+//! A billion rows of the published `user` table: `sqluice generate` beside the bare disk and the fastest ways of SQLite.
+//!
+//! ```text
+//!  round:  generate -> verified      a process of the release binary, durable at its end
+//!          raw      -> its length    as many bytes, O_DIRECT, one thread, fsync; every second round begins with it
+//!          insert   -> verified      50 rows a prepared INSERT, unsafe PRAGMAs, fsync
+//!          attach   -> verified      INSERT INTO main.user SELECT * FROM a.user, unsafe PRAGMAs, fsync
+//!          discard  -> its report    all pages made, none written
+//! ```
+//!
+//! Ratios are taken within a round, because what is minutes apart does not compare on a shared machine. Rows are compared
+//! by rate, since SQL gets fewer of them. Wherever a choice had to be made it favours SQLite: its source is in the page
+//! cache, it copies raw records (the SELECT has no LIMIT), and it syncs once, at the end.
+
+mod compare;
+mod laps;
+mod record;
+mod verify;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use sqluice_bench::count;
+use sqluice_bench::process::Runner;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "billion",
+    about = "One billion rows: sqluice beside the bare disk and SQLite, in alternating rounds"
+)]
+struct Arguments {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    lap: Option<Lap>,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Settings {
+    /// Rows that sqluice generates; the raw write has as many bytes
+    #[arg(long, default_value = "1e9", value_name = "N", value_parser = count)]
+    rows: u64,
+    /// Rows that each of the two ways through SQL writes
+    #[arg(long, default_value = "10M", value_name = "N", value_parser = count)]
+    sql_rows: u64,
+    /// Rows that sqluice generates with --discard
+    #[arg(long, default_value = "500M", value_name = "N", value_parser = count)]
+    discard_rows: u64,
+    /// How often everything is measured, in turns
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Where the files go while they are needed [default: target/bench]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Where the record goes [default: bench/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// The program to measure [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    sqluice: Option<PathBuf>,
+}
+
+/// What this program does as a process of its own when it runs laps.
+#[derive(Clone, Debug, Subcommand)]
+enum Lap {
+    /// Write bytes past the page cache
+    #[command(hide = true)]
+    Raw { file: PathBuf, bytes: u64 },
+    /// Insert rows, 50 a statement
+    #[command(hide = true)]
+    Insert { file: PathBuf, rows: u64 },
+    /// Copy the table of another database
+    #[command(hide = true)]
+    Attach { file: PathBuf, source: PathBuf },
+    /// See that a database has these rows
+    #[command(hide = true)]
+    Verify { file: PathBuf, rows: u64 },
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.lap {
+        Some(Lap::Raw { file, bytes }) => {
+            laps::raw(file, *bytes).and_then(|how| Ok(write!(io::stdout(), "{how}")?))
+        }
+        Some(Lap::Insert { file, rows }) => laps::insert(file, *rows),
+        Some(Lap::Attach { file, source }) => laps::attach(file, source),
+        Some(Lap::Verify { file, rows }) => verify::verify(file, *rows),
+        None => return compare(&arguments.settings),
+    };
+    ended(done, false)
+}
+
+fn compare(settings: &Settings) -> ExitCode {
+    match Runner::new() {
+        Ok(runner) => ended(compare::run(settings, &runner), runner.is_stopped()),
+        Err(error) => ended(Err(error), false),
+    }
+}
+
+fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    ExitCode::from(if stopped { 130 } else { 1 })
+}

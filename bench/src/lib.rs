@@ -1,0 +1,75 @@
+//! What side-by-side runs have in common: each lap is a process of its own, timed from outside, on files that are gone
+//! afterwards, and its result is verified before its time counts.
+//!
+//! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
+
+pub mod machine;
+pub mod process;
+pub mod scratch;
+pub mod stats;
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::Context;
+
+/// A count as people write it: `1000`, `1_000`, `1e9`, `10M`, `1B`.
+///
+/// # Errors
+/// When it is none.
+pub fn count(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "");
+    let (digits, factor) = match plain.char_indices().last() {
+        Some((end, 'k' | 'K')) => (&plain[..end], 1e3),
+        Some((end, 'm' | 'M')) => (&plain[..end], 1e6),
+        Some((end, 'b' | 'B' | 'g' | 'G')) => (&plain[..end], 1e9),
+        _ => (plain.as_str(), 1.0),
+    };
+    let count = digits.parse::<f64>().map(|value| value * factor);
+    match count {
+        Ok(count) if count.fract() == 0.0 && (0.0..9e15).contains(&count) => Ok(count as u64),
+        _ => Err(format!("{text:?} is no count such as 1000, 1_000, 1e6, 10M or 1B")),
+    }
+}
+
+/// Makes a file and its name in the folder durable: what no lap may leave to others.
+///
+/// # Errors
+/// When the disk refuses.
+pub fn sync(file: &Path) -> anyhow::Result<()> {
+    let folder = file.parent().context("a file is in a folder")?;
+    for path in [file, folder] {
+        let opened = File::open(path).and_then(|opened| opened.sync_all());
+        opened.with_context(|| format!("cannot sync {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A whole number with thousands set apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|part| str::from_utf8(part).unwrap()).collect();
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        for (text, expected) in [("1e9", 1_000_000_000), ("10M", 10_000_000), ("1_000", 1000), ("2.5k", 2500)]
+        {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5", "nan", "inf", "1e30"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! A lap: one process, timed from its start to its end, with what it took.
+//!
+//! Laps run in processes of their own also where this program could do the work itself. Linux lets a new process begin
+//! with the peak memory of the one that started it: after four gigabytes of SQLite's cache in here, no lap would ever
+//! need less.
+
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// What a process took.
+#[derive(Clone, Debug)]
+pub struct Took {
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+    /// Seconds on the cores, of all its threads together.
+    pub cpu_seconds: f64,
+    /// The most memory it held.
+    pub memory_bytes: u64,
+    /// What it printed.
+    pub stdout: String,
+}
+
+/// Runs laps, and stops the one that is running when somebody asks this program to end.
+#[derive(Debug)]
+pub struct Runner {
+    running: Arc<AtomicI32>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Runner {
+    /// From now on SIGINT, SIGTERM and SIGHUP end the lap, and the run with an error, so that files get removed.
+    ///
+    /// # Errors
+    /// When signals can't be listened for.
+    pub fn new() -> anyhow::Result<Runner> {
+        let runner = Runner { running: Arc::default(), stop: Arc::default() };
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
+        let (running, stop) = (runner.running.clone(), runner.stop.clone());
+        std::thread::spawn(move || {
+            for _ in signals.forever() {
+                stop.store(true, Ordering::SeqCst);
+                end(running.load(Ordering::SeqCst));
+            }
+        });
+        Ok(runner)
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Runs a process to its end.
+    ///
+    /// # Errors
+    /// When it can't be started, fails, or somebody asked to stop.
+    pub fn run(&self, command: &mut Command) -> anyhow::Result<Took> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let start = Instant::now();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let pid = i32::try_from(child.id()).context("a process id is an i32")?;
+        self.running.store(pid, Ordering::SeqCst);
+        if self.is_stopped() {
+            end(pid);
+        }
+        let mut stdout = String::new();
+        let read = child.stdout.take().map_or(Ok(0), |mut pipe| pipe.read_to_string(&mut stdout));
+        let waited = wait(pid);
+        self.running.store(0, Ordering::SeqCst);
+        let (status, usage) = waited.with_context(|| format!("cannot wait for {name}"))?;
+        let seconds = start.elapsed().as_secs_f64();
+        if self.is_stopped() {
+            bail!("interrupted");
+        }
+        read.with_context(|| format!("cannot read what {name} says"))?;
+        if !status.success() {
+            bail!("{name} failed: {status}");
+        }
+        Ok(Took {
+            seconds,
+            cpu_seconds: seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+            memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+            stdout,
+        })
+    }
+}
+
+/// Asks a process to end; 0 is none.
+fn end(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+fn wait(pid: i32) -> io::Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: `rusage` is plain numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to locals that outlive the call, which writes nothing else.
+        let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+        if waited == pid {
+            return Ok((ExitStatus::from_raw(status), usage));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn seconds_of(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_timed_and_heard() {
+        let took =
+            Runner::new().unwrap().run(Command::new("sh").args(["-c", "sleep 0.1; echo heard"])).unwrap();
+        assert_eq!(took.stdout, "heard\n");
+        assert!(took.seconds >= 0.1 && took.memory_bytes > 0, "{took:?}");
+    }
+
+    #[test]
+    fn a_process_that_fails_is_an_error() {
+        let runner = Runner::new().unwrap();
+        let error = runner.run(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+        assert!(runner.run(&mut Command::new("/nowhere/nothing")).is_err());
+    }
+}

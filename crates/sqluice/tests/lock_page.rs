@@ -1,0 +1,126 @@
+//! The page of the lock byte, which is never used, at every place of small files. `SQLITE_TESTCTRL_PENDING_BYTE` moves it for
+//! the whole process: hence a binary of its own with a single test.
+
+mod support;
+
+use std::path::Path;
+
+use rusqlite::ffi;
+use sqluice::plan::WriteOptions;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::report::Report;
+use sqluice::schema::Schema;
+use sqluice::source::Source;
+use sqluice::write::write_tables;
+use sqluice_format::page::{PENDING_BYTE, PageSize};
+use support::Random;
+use support::files::{Home, assert_sound, checksum_around, integrity, open, records};
+use support::rows::{Owned, OwnedBatch, OwnedColumn};
+use support::source::InMemory;
+
+fn move_pending_byte(to: u32) {
+    // SAFETY: no connection is open, and no other thread uses SQLite.
+    unsafe { ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PENDING_BYTE, to) };
+}
+
+/// Two tables: leaves, overflow chains, two levels of interior pages between the two and after the second; then a
+/// schema of several pages, with a chain of its own.
+fn schema(page_bytes: u32) -> Schema {
+    let long: String = (0..page_bytes / 4).map(|_| "long ").collect();
+    let sql = format!(
+        "CREATE TABLE a (x); CREATE TABLE b (x, y INTEGER PRIMARY KEY); CREATE TABLE c (x);
+         CREATE VIEW v AS SELECT '{long}'; CREATE VIEW w AS SELECT '{long}';"
+    );
+    Schema::parse(sql, Path::new("test.sql")).unwrap()
+}
+
+/// Rows of a table: blobs of these lengths, in batches and parts of several sizes.
+fn rows(lengths: impl Iterator<Item = usize>, rowids: bool) -> Vec<OwnedBatch> {
+    let values: Vec<Owned> = lengths.map(|len| Owned::Blob(vec![len as u8; len])).collect();
+    let mut first = 1_i64 << 40;
+    let batch = |values: &[Owned]| {
+        let mut columns = vec![OwnedColumn::of(values.to_vec())];
+        if rowids {
+            // Interior cells as large as can be.
+            columns.push(OwnedColumn::ints((first..).take(values.len()).collect()));
+            first += values.len() as i64;
+        }
+        OwnedBatch { rows: values.len(), columns }
+    };
+    values.chunks(17).map(batch).collect()
+}
+
+fn write(path: Option<&Path>, page_bytes: u32, chunk_pages: u32, pending_byte: u32) -> Report {
+    let schema = schema(page_bytes);
+    let page = page_bytes as usize;
+    let mut random = Random(u64::from(page_bytes));
+    let mixed: Vec<usize> = (0..70)
+        .map(|_| match random.below(10) {
+            0 => random.below(page * 5),
+            1..3 => page - 30 - random.below(20),
+            _ => random.below(page / 3),
+        })
+        .collect();
+    let leaves = std::iter::repeat_n(page - 60, page / 8);
+    let sources: Vec<Box<dyn Source>> = vec![
+        Box::new(InMemory::new(rows(mixed.into_iter(), false), &[1, 2])),
+        Box::new(InMemory::new(rows(leaves, true), &[3])),
+        Box::new(InMemory::new(rows([10].into_iter(), false), &[1])),
+    ];
+    let options = WriteOptions {
+        threads: Some(2),
+        page_size: PageSize::new(page_bytes).unwrap(),
+        chunk_bytes: (page_bytes * chunk_pages) as usize,
+        pending_byte,
+        ..WriteOptions::default()
+    };
+    write_tables(path, &schema, sources, &options, &Silent, &Cancel::new()).unwrap()
+}
+
+#[test]
+fn the_page_of_the_lock_byte_is_left_out_wherever_it_falls() {
+    for (page_bytes, chunk_pages) in [(512, 6), (1024, 1), (1024, 9), (4096, 9)] {
+        let undisturbed = write(None, page_bytes, chunk_pages, PENDING_BYTE);
+        assert!(undisturbed.tables[0].overflow_pages > 10 && undisturbed.tables[1].interior_pages > 1);
+        let pages = undisturbed.pages;
+        // SQLite reads page 1 as 4096 bytes first, and the lock byte can't be in there.
+        let first = (4096 / page_bytes + 1).max(3);
+        let step = if page_bytes == 4096 { 7 } else { 1 };
+        let beyond = pages - 3..=pages + 3;
+        for lock_page in (first..pages - 3).step_by(step).chain(beyond) {
+            let pending_byte = (lock_page - 1) * page_bytes + lock_page % page_bytes;
+            move_pending_byte(pending_byte);
+            let home = Home::new();
+            let path = home.path("ours.db");
+            let report = write(Some(&path), page_bytes, chunk_pages, pending_byte);
+            let bytes = std::fs::read(&path).unwrap();
+            let about = format!("{page_bytes} {chunk_pages}, lock page {lock_page} of {pages}");
+            // The page right after the last does not belong to the file.
+            assert_eq!(report.pages, pages + u32::from(lock_page <= pages), "{about}");
+            assert_eq!(report.bytes, bytes.len() as u64, "{about}");
+            assert_eq!(report.checksum, checksum_around(&bytes, pending_byte), "{about}");
+            let start = (lock_page - 1) as usize * page_bytes as usize;
+            assert!(bytes.iter().skip(start).take(page_bytes as usize).all(|&byte| byte == 0), "{about}");
+            assert_sound(&bytes, pending_byte);
+
+            let database = open(&path);
+            assert_eq!(integrity(&database), "ok", "{about}");
+            for (table, report) in ["a", "b", "c"].into_iter().zip(&report.tables) {
+                assert_eq!(records(&database, &bytes, table).len() as u64, report.rows, "{about}");
+                let sum: i64 = database
+                    .query_row(&format!("SELECT count(*) FROM {table} WHERE length(x) >= 0"), [], |row| {
+                        row.get(0)
+                    })
+                    .unwrap();
+                assert_eq!(sum as u64, report.rows, "{about}");
+            }
+            database
+                .execute_batch(
+                    "INSERT INTO a SELECT x FROM a; DELETE FROM b WHERE y % 3 = 0; CREATE INDEX i ON a (x)",
+                )
+                .unwrap();
+            assert_eq!(integrity(&database), "ok", "{about}");
+        }
+    }
+    move_pending_byte(PENDING_BYTE);
+}

@@ -1,0 +1,135 @@
+//! Looking at database files.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use sqluice::checksum::{Checksum, PageHash};
+use sqluice_format::cell;
+use sqluice_format::check::{self, Options, Report};
+use sqluice_format::database::Header;
+use sqluice_format::page::{Geometry, PENDING_BYTE};
+use sqluice_format::varint;
+
+/// A folder that goes away with it.
+pub(crate) struct Home(tempfile::TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        Home(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Names of the files in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+/// Tests need no durability.
+pub(crate) fn open(path: &Path) -> Connection {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;").unwrap();
+    connection
+}
+
+/// What `PRAGMA integrity_check` says, `ok` in the best case.
+pub(crate) fn integrity(connection: &Connection) -> String {
+    let lines = |connection: &Connection| {
+        connection
+            .prepare("PRAGMA integrity_check")?
+            .query_map([], |row| row.get::<_, String>(0))?
+            .collect::<Result<Vec<_>, _>>()
+    };
+    lines(connection).map_or_else(|error| error.to_string(), |lines| lines.join("\n"))
+}
+
+/// Our own reader's report, which must find nothing wrong.
+pub(crate) fn assert_sound(bytes: &[u8], pending_byte: u32) -> Report {
+    let options = Options { pending_byte, ..Options::default() };
+    let Ok(report) = check::check(&mut &*bytes, bytes.len() as u64, &options);
+    let problems: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
+    assert!(report.is_sound(), "{problems}");
+    report
+}
+
+/// The checksum of a file's pages.
+pub(crate) fn checksum(bytes: &[u8]) -> String {
+    checksum_around(bytes, PENDING_BYTE)
+}
+
+pub(crate) fn checksum_around(bytes: &[u8], pending_byte: u32) -> String {
+    let geometry = Header::from_bytes(bytes).unwrap().geometry.with_pending_byte(pending_byte);
+    let mut sum = Checksum::default();
+    for (number, page) in (1..).zip(bytes.chunks(geometry.page_bytes())) {
+        if number != geometry.lock_page() {
+            sum.add(number, PageHash::of(page));
+        }
+    }
+    sum.to_hex()
+}
+
+/// What the system's `sqlite3` says to some SQL; `None`, with a remark, when there is none.
+pub(crate) fn system_sqlite3(path: &Path, sql: &str) -> Option<String> {
+    match std::process::Command::new("sqlite3").arg(path).arg(sql).output() {
+        Ok(output) => {
+            let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+            Some(format!("{out}{err}").trim_end().to_owned())
+        }
+        Err(error) => {
+            #[allow(clippy::print_stderr, reason = "a test that does not run must be heard of")]
+            {
+                eprintln!("SKIPPED: the system's sqlite3 does not run: {error}");
+            }
+            None
+        }
+    }
+}
+
+/// Rowid and record of every row of the table with that name, read from the pages.
+pub(crate) fn records(connection: &Connection, bytes: &[u8], table: &str) -> Vec<(i64, Vec<u8>)> {
+    let root = connection
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1 AND type = 'table'", [table], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    let mut rows = Vec::new();
+    read_rows(bytes, Header::from_bytes(bytes).unwrap().geometry, root, &mut rows);
+    rows
+}
+
+fn read_rows(bytes: &[u8], geometry: Geometry, number: u32, rows: &mut Vec<(i64, Vec<u8>)>) {
+    let page_at = |number: u32| &bytes[geometry.offset(number) as usize..][..geometry.usable_bytes()];
+    let word = |page: &[u8], at: usize| u32::from_be_bytes(page[at..at + 4].try_into().unwrap());
+    let page = page_at(number);
+    let leaf = page[0] == 13;
+    assert!(leaf || page[0] == 5, "page {number} is no page of a table");
+    let count = usize::from(u16::from_be_bytes([page[3], page[4]]));
+    let pointers = if leaf { 8 } else { 12 };
+    for pointer in page[pointers..pointers + count * 2].chunks(2) {
+        let cell = &page[usize::from(u16::from_be_bytes([pointer[0], pointer[1]]))..];
+        if !leaf {
+            read_rows(bytes, geometry, word(cell, 0), rows);
+            continue;
+        }
+        let (payload, n) = varint::read(cell).unwrap();
+        let (rowid, m) = varint::read(&cell[n..]).unwrap();
+        let split = cell::table_leaf_split(payload as usize, geometry);
+        let mut record = cell[n + m..][..split.local].to_vec();
+        let mut next = if record.len() < payload as usize { word(cell, n + m + split.local) } else { 0 };
+        while next != 0 {
+            let left = payload as usize - record.len();
+            let page = page_at(next);
+            record.extend_from_slice(&page[4..][..left.min(page.len() - 4)]);
+            next = word(page, 0);
+        }
+        assert_eq!(record.len(), payload as usize);
+        rows.push((rowid as i64, record));
+    }
+    if !leaf {
+        read_rows(bytes, geometry, word(page, 8), rows);
+    }
+}
