@@ -2,7 +2,7 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (100).
 
-#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
+#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
 
 mod support;
 
