@@ -142,10 +142,13 @@ fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
 
 #[test]
 fn an_index_belongs_to_a_table_and_has_as_many_entries() {
+    let fill = "x".repeat((1 << 20) + 100);
     for (index, sound) in [
-        ("CREATE INDEX i ON t (a)", false),
-        ("CREATE INDEX i ON T (a DESC, b)", false),
-        ("CREATE INDEX i ON t (a) WHERE a > 5", true),
+        ("CREATE INDEX i ON t (a)".to_owned(), false),
+        ("CREATE INDEX i ON T (a DESC, b)".to_owned(), false),
+        ("CREATE INDEX i ON t (a) WHERE a > 5".to_owned(), true),
+        // A statement whose end is not read could end with WHERE.
+        (format!("CREATE INDEX i ON t (a) /* {fill} */"), true),
     ] {
         let home = Home::new();
         let db = open(&home.path);
