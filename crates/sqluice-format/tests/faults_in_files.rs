@@ -29,8 +29,13 @@ fn the_freelist_is_as_long_as_the_header_says() {
         file.pages()
     )]);
     file.set_word(trunk, 0, 0);
+    let leaf = file.word(trunk, 8);
     file.set_word(trunk, 8, 0);
-    file.expect_among(&format!("page {trunk}: refers to page 0, but pages run from 1 to {}", file.pages()));
+    file.set_word(1, 36, count);
+    file.expect(&[
+        &format!("page {trunk}: refers to page 0, but pages run from 1 to {}", file.pages()),
+        &format!("page {leaf}: is never used"),
+    ]);
     assert_eq!(file.report().freelist_pages, count - 1);
     file.set_word(1, 32, 1_000_000);
     file.expect_among(&format!("page 1: refers to page 1000000, but pages run from 1 to {}", file.pages()));
