@@ -13,7 +13,6 @@
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![cfg(target_os = "linux")]
-#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
 
 mod support;
 
