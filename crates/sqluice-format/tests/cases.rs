@@ -293,7 +293,10 @@ fn an_empty_chunk_takes_a_row_of_any_size_and_shrinks_again() {
     let mut chunk = Chunk::new(geometry(512, 0), 2);
     assert!(chunk.push(1, &record_of(100_000, 7)));
     assert_eq!(chunk.page_count(), 1 + 196);
-    assert!(!chunk.push(2, &record_of(2, 7)));
+    // Over its capacity, it takes what needs no further page, by either way, and nothing else.
+    assert!(chunk.push(2, &record_of(2, 7)) && chunk.place(4, 3).is_some());
+    assert!(!chunk.push(4, &record_of(470, 7)) && !chunk.push(4, &record_of(600, 7)));
+    assert!(chunk.place(470, 4).is_none());
     chunk.finish();
     chunk.clear();
     assert_eq!((chunk.page_count(), chunk.rows(), chunk.leaves(), chunk.links()), (0, 0, &[][..], &[][..]));

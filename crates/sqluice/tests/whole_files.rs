@@ -226,7 +226,7 @@ fn values(database: &Connection, table: &RandomTable) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(cases(120))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn any_schema_any_rows_and_any_page_size_give_what_sqlite_would_have_written(case in case()) {
