@@ -2,8 +2,6 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (100).
 
-#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
-
 mod support;
 
 use std::fs;
@@ -12,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use support::{
-    Random, end, folder, generate, integrity, names, run, send, start, temporaries, wait_for_writes,
+    Random, end, folder, generate, integrity, names, run, send, start, tell, temporaries, wait_for_writes,
 };
 
 /// About 200 MB: long enough that there are moments to choose from.
@@ -125,11 +123,14 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     }
 
     phases.sort();
-    println!("{rounds} kills, by what they left:");
-    for group in phases.chunk_by(|a, b| a == b) {
-        println!("{:>5}  {:?}  {}", group.len(), group[0], "#".repeat(group.len() * 100 / rounds));
-    }
     let writing = phases.iter().filter(|phase| matches!(phase, Phase::Writing { .. })).count();
+    let mut histogram =
+        format!("{rounds} kills, {writing} of them between the first and the last write; by what they left:");
+    for group in phases.chunk_by(|a, b| a == b) {
+        let bar = "#".repeat(group.len() * 100 / rounds);
+        histogram += &format!("\n{:>5}  {:21} {bar}", group.len(), format!("{:?}", group[0]));
+    }
+    tell(&histogram);
     assert!(writing * 10 >= rounds * 8, "only {writing} of {rounds} between the first and the last write");
 }
 
