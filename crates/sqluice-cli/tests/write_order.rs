@@ -11,8 +11,8 @@
 //!
 //! Under the target's name there must be nothing, or a whole database. Orders that are wrong must fail that test.
 
+#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![cfg(target_os = "linux")]
-#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
 
 mod support;
 

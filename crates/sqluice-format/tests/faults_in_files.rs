@@ -29,8 +29,13 @@ fn the_freelist_is_as_long_as_the_header_says() {
         file.pages()
     )]);
     file.set_word(trunk, 0, 0);
+    let leaf = file.word(trunk, 8);
     file.set_word(trunk, 8, 0);
-    file.expect_among(&format!("page {trunk}: refers to page 0, but pages run from 1 to {}", file.pages()));
+    file.set_word(1, 36, count);
+    file.expect(&[
+        &format!("page {trunk}: refers to page 0, but pages run from 1 to {}", file.pages()),
+        &format!("page {leaf}: is never used"),
+    ]);
     assert_eq!(file.report().freelist_pages, count - 1);
     file.set_word(1, 32, 1_000_000);
     file.expect_among(&format!("page 1: refers to page 1000000, but pages run from 1 to {}", file.pages()));
@@ -142,10 +147,13 @@ fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
 
 #[test]
 fn an_index_belongs_to_a_table_and_has_as_many_entries() {
+    let fill = "x".repeat((1 << 20) + 100);
     for (index, sound) in [
-        ("CREATE INDEX i ON t (a)", false),
-        ("CREATE INDEX i ON T (a DESC, b)", false),
-        ("CREATE INDEX i ON t (a) WHERE a > 5", true),
+        ("CREATE INDEX i ON t (a)".to_owned(), false),
+        ("CREATE INDEX i ON T (a DESC, b)".to_owned(), false),
+        ("CREATE INDEX i ON t (a) WHERE a > 5".to_owned(), true),
+        // A statement whose end is not read could end with WHERE.
+        (format!("CREATE INDEX i ON t (a) /* {fill} */"), true),
     ] {
         let home = Home::new();
         let db = open(&home.path);

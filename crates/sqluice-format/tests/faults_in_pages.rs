@@ -264,6 +264,16 @@ fn expect_tree(pages: Vec<Vec<u8>>, expected: &[&str]) {
 }
 
 #[test]
+fn freeblocks_may_be_as_close_as_four_bytes() {
+    // A row of one NULL is a cell of four bytes, and between two that go one stays.
+    let sql = "PRAGMA page_size = 512; CREATE TABLE t (a);
+        INSERT INTO t VALUES (NULL), (NULL), (NULL), (NULL), (NULL); DELETE FROM t WHERE rowid IN (2, 4)";
+    let file = File::of(sqlite(sql));
+    let first = file.half(2, 1);
+    assert_eq!((file.half(2, first), file.half(2, first + 2)), (first + 8, 4));
+}
+
+#[test]
 fn only_an_empty_root_has_no_cells() {
     let mut empty = vec![0; 512];
     write_header(&mut empty, PageKind::LeafTable, 0, 512);

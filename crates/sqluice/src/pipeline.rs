@@ -27,7 +27,7 @@ use sqluice_format::tree::{AppendPage, Child, TableTree};
 
 use crate::checksum::{Checksum, PageHash};
 use crate::encode::{Chunks, Encoder, RowidRange, null_among_numbers, out_of_order};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::output::Output;
 use crate::progress::{Amount, Cancel, Progress};
 use crate::schema::Table;
@@ -153,8 +153,8 @@ impl Dispenser<'_> {
 enum Message {
     /// Pages, in order within the part.
     Pages(Sealed),
-    /// The part is complete.
-    End { input_bytes: u64, rowids: Option<RowidRange> },
+    /// The part, which begins at that place of the input, is complete.
+    End { input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
     /// The part can't be encoded.
     Failed(Error),
 }
@@ -188,11 +188,11 @@ impl Worker {
                 Filling { worker: &mut self, id, sequence: 0, open: None, rowids: None, cancel };
             let encoded = part.and_then(|mut part| {
                 filling.encode(&mut *part, encoder)?;
-                Ok(part.input_bytes())
+                Ok((part.input_bytes(), part.place()))
             });
             let rowids = filling.rowids;
             let last = match encoded {
-                Ok(input_bytes) => Message::End { input_bytes, rowids },
+                Ok((input_bytes, place)) => Message::End { input_bytes, place, rowids },
                 Err(error) => Message::Failed(error),
             };
             if filling.send(last).is_err() {
@@ -357,8 +357,11 @@ impl<'a> Writer<'a> {
                         let _ = recycle[worker].send((chunk, hashes));
                         turn.1 += 1;
                     }
-                    Message::End { input_bytes, rowids } => {
-                        self.check_order(rowids)?;
+                    Message::End { input_bytes, place, rowids } => {
+                        self.check_order(rowids).map_err(|error| match place {
+                            Some(place) => error.at(place),
+                            None => error,
+                        })?;
                         self.progress.advance(Amount { rows: 0, bytes: input_bytes });
                         turn = (turn.0 + 1, 0);
                     }
@@ -376,8 +379,11 @@ impl<'a> Writer<'a> {
         let (geometry, page_bytes) = (chunk.geometry(), chunk.geometry().page_bytes());
         let first = self.appender.take_numbers(chunk.page_count())?;
         chunk.relocate(first);
-        for link in chunk.links() {
-            let page = link.at / page_bytes;
+        // A leaf may hold the heads of several chains.
+        let mut patched: Vec<usize> = chunk.links().iter().map(|link| link.at / page_bytes).collect();
+        patched.sort_unstable();
+        patched.dedup();
+        for page in patched {
             hashes[page] = PageHash::of(&chunk.bytes()[page * page_bytes..][..page_bytes]);
         }
         for (index, hash) in (0..).zip(&*hashes) {

@@ -1,7 +1,7 @@
 //! What the tests of the command share: running it, and looking at what it left.
 
+#![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
 
 use std::ffi::OsStr;
 use std::fs;

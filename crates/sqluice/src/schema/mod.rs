@@ -164,11 +164,22 @@ impl Schema {
     pub fn place_of_table(&self, name: &str) -> Place {
         let tokens: Vec<Token> =
             token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
-        let is_name =
-            |token: &Token| token.name(&self.sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
-        let declared = tokens.iter().enumerate().filter(|(_, token)| token.is_word(&self.sql, "TABLE"));
-        // At most IF NOT EXISTS, a schema and a dot stand between the two.
-        let found = declared.flat_map(|(at, _)| tokens[at + 1..].iter().take(6)).find(|token| is_name(token));
+        let sql = &self.sql;
+        let declared = tokens.iter().enumerate().filter(|(_, token)| token.is_word(sql, "TABLE"));
+        // IF NOT EXISTS, a schema and a dot may stand before the name.
+        let name_after = |(at, _): (usize, &Token)| {
+            let mut rest = &tokens[at + 1..];
+            for word in ["IF", "NOT", "EXISTS"] {
+                if let [first, others @ ..] = rest
+                    && first.is_word(sql, word)
+                {
+                    rest = others;
+                }
+            }
+            rest.get(if rest.get(1).is_some_and(|dot| dot.is_symbol(sql, ".")) { 2 } else { 0 }).cloned()
+        };
+        let is_name = |token: &Token| token.name(sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
+        let found = declared.filter_map(name_after).find(is_name);
         match found {
             Some(token) => Place::in_text(&self.file, &self.sql, token.at.start),
             None => Place::file(&self.file),
@@ -249,9 +260,13 @@ impl Table {
     }
 }
 
-/// What a schema file may not do, in words; `None` when it may.
-fn forbidden(action: &AuthAction<'_>) -> Option<String> {
-    let internal = |table: &str| table.to_ascii_lowercase().starts_with("sqlite_");
+/// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.
+fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
+    let internal = |table: &str| {
+        let shadow =
+            |name: &String| table.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
+        table.to_ascii_lowercase().starts_with("sqlite_") || virtual_tables.iter().any(shadow)
+    };
     match action {
         AuthAction::Insert { table_name } | AuthAction::Delete { table_name } if !internal(table_name) => {
             Some(format!("changes rows of {table_name}"))
@@ -265,6 +280,7 @@ fn forbidden(action: &AuthAction<'_>) -> Option<String> {
         | AuthAction::CreateTempIndex { .. }
         | AuthAction::CreateTempTrigger { .. }
         | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
+        AuthAction::Pragma { pragma_name: "page_size" | "data_version", pragma_value: None } => None,
         AuthAction::Pragma { pragma_name, .. } => {
             let harmless = ["foreign_keys", "user_version", "application_id"];
             let known = harmless.iter().any(|name| pragma_name.eq_ignore_ascii_case(name));
@@ -279,11 +295,17 @@ fn guarded() -> rusqlite::Result<(Connection, Arc<Mutex<Option<String>>>)> {
     let mut connection = Connection::open_in_memory()?;
     let denied = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&denied);
-    let authorize = move |context: AuthContext<'_>| match forbidden(&context.action) {
-        None => Authorization::Allow,
-        Some(what) => {
-            seen.lock().expect("nothing panics under this lock").get_or_insert(what);
-            Authorization::Deny
+    let mut virtual_tables: Vec<String> = Vec::new();
+    let authorize = move |context: AuthContext<'_>| {
+        if let AuthAction::CreateVtable { table_name, .. } = context.action {
+            virtual_tables.push(table_name.to_owned());
+        }
+        match forbidden(&context.action, &virtual_tables) {
+            None => Authorization::Allow,
+            Some(what) => {
+                seen.lock().expect("nothing panics under this lock").get_or_insert(what);
+                Authorization::Deny
+            }
         }
     };
     connection.authorizer(Some(authorize))?;

@@ -11,7 +11,7 @@
 pub mod csv;
 
 use crate::batch::Batch;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 
 /// A sequence of parts.
@@ -36,6 +36,11 @@ pub trait Part: Send {
     /// Bytes of input that it stands for; 0 where there is no input.
     fn input_bytes(&self) -> u64 {
         0
+    }
+
+    /// Where in the input it begins, if there is such a place.
+    fn place(&self) -> Option<Place> {
+        None
     }
 
     /// Makes all batches, in order, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows, with a column

@@ -20,7 +20,7 @@ use super::cut::Cut;
 use super::find::Finder;
 use super::naive::{Limits, Parser};
 use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Values};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::source::{Part, Refused, Sink};
 
 /// The spans of a batch need no more than this, in bytes.
@@ -105,6 +105,10 @@ impl Part for CsvPart {
 
     fn input_bytes(&self) -> u64 {
         self.input_bytes
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.cut.at.place(&self.shared.file))
     }
 
     fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
