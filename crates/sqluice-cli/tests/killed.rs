@@ -2,8 +2,6 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (100).
 
-#![allow(clippy::print_stdout, reason = "the test harness shows it when a test fails")]
-
 mod support;
 
 use std::fs;
@@ -12,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use support::{
-    Random, end, folder, generate, integrity, names, run, send, start, temporaries, wait_for_writes,
+    Random, end, folder, generate, integrity, names, run, send, start, tell, temporaries, wait_for_writes,
 };
 
 /// About 200 MB: long enough that there are moments to choose from.
@@ -85,7 +83,10 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     let untouched = siblings(folder);
 
     let started = Instant::now();
-    run(folder, generate("big.db", ROWS)).ok();
+    let mut whole = start(folder, generate("big.db", ROWS));
+    wait_for_writes(folder, "big.db", &mut whole);
+    let mut first_write_seconds = started.elapsed().as_secs_f64();
+    end(whole).ok();
     let mut run_seconds = started.elapsed().as_secs_f64();
     let whole_bytes = fs::metadata(folder.join("big.db")).unwrap().len();
     assert!(whole_bytes > 200_000_000);
@@ -94,8 +95,11 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     let mut phases = Vec::new();
     for round in 0..rounds {
         let mut child = start(folder, generate("big.db", ROWS));
-        // The last tenth is left to whoever gets there by being late.
-        let delay = run_seconds * 0.9 * random.fraction();
+        // Few before the first write, where little can go wrong. The last tenth is left to whoever is late.
+        let early = random.fraction() < 0.05;
+        let (from, to) =
+            if early { (0.0, first_write_seconds) } else { (first_write_seconds, run_seconds * 0.9) };
+        let delay = from + (to - from).max(0.0) * random.fraction();
         std::thread::sleep(Duration::from_secs_f64(delay));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -104,13 +108,19 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
         phases.push(phase);
         // How fast others let us run changes by a factor of two from minute to minute. To be too late is worse than to
         // be early.
-        let seen = match phase {
-            Phase::Writing { tenths } if tenths >= 2 => Some(delay * 10.0 / (tenths as f64 + 0.5)),
-            Phase::BeforeTheName | Phase::Named => Some(delay),
-            _ => None,
-        };
-        if let Some(seen) = seen {
-            run_seconds += (seen - run_seconds) * if seen < run_seconds { 0.4 } else { 0.1 };
+        match phase {
+            Phase::BeforeTheFirstWrite if !early => {
+                first_write_seconds = (first_write_seconds * 1.2).min(run_seconds / 3.0);
+            }
+            Phase::Writing { tenths } => {
+                first_write_seconds *= 0.98;
+                if tenths >= 2 {
+                    let seen = delay * 10.0 / (tenths as f64 + 0.5);
+                    run_seconds += (seen - run_seconds) * if seen < run_seconds { 0.4 } else { 0.1 };
+                }
+            }
+            Phase::BeforeTheName | Phase::Named => run_seconds += (delay - run_seconds) * 0.4,
+            _ => {}
         }
         if phase == Phase::Named {
             assert_eq!(integrity(&folder.join("big.db")), "ok");
@@ -125,11 +135,14 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     }
 
     phases.sort();
-    println!("{rounds} kills, by what they left:");
-    for group in phases.chunk_by(|a, b| a == b) {
-        println!("{:>5}  {:?}  {}", group.len(), group[0], "#".repeat(group.len() * 100 / rounds));
-    }
     let writing = phases.iter().filter(|phase| matches!(phase, Phase::Writing { .. })).count();
+    let mut histogram =
+        format!("{rounds} kills, {writing} of them between the first and the last write; by what they left:");
+    for group in phases.chunk_by(|a, b| a == b) {
+        let bar = "#".repeat(group.len() * 100 / rounds);
+        histogram += &format!("\n{:>5}  {:21} {bar}", group.len(), format!("{:?}", group[0]));
+    }
+    tell(&histogram);
     assert!(writing * 10 >= rounds * 8, "only {writing} of {rounds} between the first and the last write");
 }
 

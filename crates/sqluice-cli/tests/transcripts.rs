@@ -375,32 +375,44 @@ fn mistakes_in_a_schema_say_file_line_and_column() {
         ),
         ("CREATE TABLE t (\n  a INTEGER,\n  b,, c);", "error: s.sql:3:5: near \",\": syntax error"),
         ("CREATE TABLE t (a);\nCREATE TABLE t (b);", "error: s.sql:2:14: table t already exists"),
-        ("CREATE TABLE t (a", "error: s.sql: incomplete input"),
+        ("CREATE TABLE t (a", "error: s.sql:1:1: incomplete input"),
         ("", "error: s.sql: the schema declares no table"),
+        (
+            "CREATE TABLE t (a); -- one;\nCREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT ';'; SELECT 2; END;\n  DROP TABLE u;",
+            "error: s.sql:3:3: no such table: u",
+        ),
+        (
+            "CREATE TABLE t (a);\nCREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1;",
+            "error: s.sql:2:1: incomplete input",
+        ),
         (
             "CREATE TABLE t (a);\nINSERT INTO t VALUES (1);",
             &format!(
-                "error: s.sql: a schema file only declares, and this one changes rows of t{DECLARES_ONLY}"
+                "error: s.sql:2:1: a schema file only declares, and this one changes rows of t{DECLARES_ONLY}"
             ),
         ),
         (
             "CREATE TABLE t (a); ATTACH 'y.db' AS y;",
-            &format!("error: s.sql: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"),
+            &format!(
+                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+            ),
         ),
         (
             "CREATE TABLE t (a); VACUUM INTO 'y.db';",
-            &format!("error: s.sql: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"),
+            &format!(
+                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+            ),
         ),
         (
             "PRAGMA journal_mode = wal; CREATE TABLE t (a)",
             &format!(
-                "error: s.sql: a schema file only declares, and this one sets PRAGMA journal_mode{DECLARES_ONLY}"
+                "error: s.sql:1:1: a schema file only declares, and this one sets PRAGMA journal_mode{DECLARES_ONLY}"
             ),
         ),
         (
             "CREATE TEMP TABLE t (a)",
             &format!(
-                "error: s.sql: a schema file only declares, and this one makes something temporary{DECLARES_ONLY}"
+                "error: s.sql:1:1: a schema file only declares, and this one makes something temporary{DECLARES_ONLY}"
             ),
         ),
     ] {

@@ -32,6 +32,8 @@ pub struct NewFile {
     /// As the user named it; for messages.
     name: PathBuf,
     folder: PathBuf,
+    /// Open from the start: where that is not permitted, it is known before anything is written.
+    open_folder: File,
     file_name: OsString,
     file: File,
     temporary: Option<PathBuf>,
@@ -48,15 +50,19 @@ impl NewFile {
         leftover::remove_stale(&folder, &file_name);
         refuse_existing(target, &folder.join(&file_name))?;
         refuse_siblings(&folder, &file_name)?;
-        let (file, temporary) = leftover::create(&folder, &file_name).map_err(|error| {
-            let failure = Error::target(format!("cannot create a file in {}", folder.display()));
-            match folder.exists() {
-                true => explained(failure, error),
-                false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
-            }
-        })?;
+        let open_folder = File::open(&folder).map_err(|error| cannot_create(&folder, error))?;
+        let (file, temporary) =
+            leftover::create(&folder, &file_name).map_err(|error| cannot_create(&folder, error))?;
         let direct = page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(&file, true);
-        Ok(NewFile { name: target.to_owned(), folder, file_name, file, temporary: Some(temporary), direct })
+        Ok(NewFile {
+            name: target.to_owned(),
+            folder,
+            open_folder,
+            file_name,
+            file,
+            temporary: Some(temporary),
+            direct,
+        })
     }
 
     /// Refuses a target that [`NewFile::create`] would refuse for what lies there. Nothing is written.
@@ -120,7 +126,7 @@ impl Output for NewFile {
             });
         }
         // The file is whole and has its name: what is left is to make the name as durable as the content.
-        match File::open(&self.folder).and_then(|folder| folder.sync_all()) {
+        match self.open_folder.sync_all() {
             // Some file systems have no fsync for folders: their names are as durable as they get.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             Err(error) => {
@@ -173,6 +179,14 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
             Ok(())
         }
         other => Ok(other?),
+    }
+}
+
+fn cannot_create(folder: &Path, error: io::Error) -> Error {
+    let failure = Error::target(format!("cannot create a file in {}", folder.display()));
+    match folder.exists() {
+        true => explained(failure, error),
+        false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
     }
 }
 

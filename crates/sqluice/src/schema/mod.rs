@@ -105,23 +105,7 @@ impl Schema {
     /// # Errors
     /// When it is no SQL that SQLite accepts, or does more than declare.
     pub fn parse(sql: String, file: &Path) -> Result<Schema> {
-        let mut connection = Connection::open_in_memory().map_err(catalogue)?;
-        let denied = Arc::new(Mutex::new(None));
-        let seen = Arc::clone(&denied);
-        let mut virtual_tables: Vec<String> = Vec::new();
-        let authorize = move |context: AuthContext<'_>| {
-            if let AuthAction::CreateVtable { table_name, .. } = context.action {
-                virtual_tables.push(table_name.to_owned());
-            }
-            match forbidden(&context.action, &virtual_tables) {
-                None => Authorization::Allow,
-                Some(what) => {
-                    seen.lock().expect("nothing panics under this lock").get_or_insert(what);
-                    Authorization::Deny
-                }
-            }
-        };
-        connection.authorizer(Some(authorize)).map_err(catalogue)?;
+        let (mut connection, denied) = guarded().map_err(catalogue)?;
         let executed = connection.execute_batch(&sql);
         connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(catalogue)?;
         if let Err(error) = executed {
@@ -306,10 +290,36 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
     }
 }
 
+/// A database in memory that takes what a schema file may do, and notes the first thing that it refuses.
+fn guarded() -> rusqlite::Result<(Connection, Arc<Mutex<Option<String>>>)> {
+    let mut connection = Connection::open_in_memory()?;
+    let denied = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&denied);
+    let mut virtual_tables: Vec<String> = Vec::new();
+    let authorize = move |context: AuthContext<'_>| {
+        if let AuthAction::CreateVtable { table_name, .. } = context.action {
+            virtual_tables.push(table_name.to_owned());
+        }
+        match forbidden(&context.action, &virtual_tables) {
+            None => Authorization::Allow,
+            Some(what) => {
+                seen.lock().expect("nothing panics under this lock").get_or_insert(what);
+                Authorization::Deny
+            }
+        }
+    };
+    connection.authorizer(Some(authorize))?;
+    Ok((connection, denied))
+}
+
 fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String>) -> Error {
+    let statement = || match failing_statement(sql) {
+        Some(at) => Place::in_text(file, sql, at),
+        None => Place::file(file),
+    };
     if let Some(what) = denied {
         return Error::input(format!("a schema file only declares, and this one {what}"))
-            .at(Place::file(file))
+            .at(statement())
             .hint("keep the CREATE statements, drop the rest");
     }
     match error {
@@ -317,9 +327,26 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
             let at = sql.len() - rest.len().min(sql.len()) + usize::try_from(offset).unwrap_or(0);
             Error::input(msg).at(Place::in_text(file, sql, at))
         }
-        rusqlite::Error::SqliteFailure(_, Some(message)) => Error::input(message).at(Place::file(file)),
-        other => Error::input("SQLite does not accept this schema").at(Place::file(file)).because(other),
+        rusqlite::Error::SqliteFailure(_, Some(message)) => Error::input(message).at(statement()),
+        other => Error::input("SQLite does not accept this schema").at(statement()).because(other),
     }
+}
+
+/// Where the first statement begins that fails: SQLite itself tells that of some errors only.
+fn failing_statement(sql: &str) -> Option<usize> {
+    let (connection, _) = guarded().ok()?;
+    let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+    let ends = tokens.iter().filter(|token| token.is_symbol(sql, ";")).map(|token| token.at.end);
+    let mut start = 0;
+    for end in ends.chain([sql.len()]) {
+        match connection.execute_batch(&sql[start..end]) {
+            Ok(()) => start = end,
+            // The semicolon of a statement within a trigger.
+            Err(error) if end < sql.len() && error.to_string().contains("incomplete input") => {}
+            Err(_) => break,
+        }
+    }
+    tokens.iter().map(|token| token.at.start).find(|&at| at >= start)
 }
 
 fn catalogue(error: rusqlite::Error) -> Error {
