@@ -286,6 +286,12 @@ fn a_full_chunk_takes_nothing_more() {
     assert!(chunk.push(1, &record_of(500, 0)));
     assert!(!chunk.push(2, &record_of(500, 0)));
     assert!(chunk.push(2, &record_of(50, 0)));
+    // A record of 500 bytes is a cell of 46, its pointer, and an overflow page: on this leaf, or on one page too many.
+    for (taken, fits) in [(454, true), (455, false)] {
+        chunk.clear();
+        assert!(chunk.place(taken, 1).is_some());
+        assert_eq!(chunk.push(2, &record_of(500, 0)), fits);
+    }
 }
 
 #[test]
