@@ -27,7 +27,12 @@ pub(crate) fn write(
         Some(target) => Box::new(NewFile::create(target, geometry.page_bytes())?),
         None => Box::new(Discard),
     };
-    let settings = Settings { geometry, workers: plan.threads, chunk_bytes: plan.chunk_bytes };
+    let settings = Settings {
+        geometry,
+        workers: plan.threads,
+        chunk_bytes: plan.chunk_bytes,
+        chunks_per_worker: plan.chunks_per_worker,
+    };
     let mut pages = pipeline::run(jobs, settings, &mut *output, progress, cancel)?;
 
     let mut page_1 = write_schema(&entries(schema, &pages.tables), geometry, &mut pages.appender);

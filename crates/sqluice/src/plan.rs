@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
 use crate::error::{Error, Place, Result};
-use crate::pipeline::CHUNKS_PER_WORKER;
+use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::{Schema, Table};
 
 /// How a new database is written, whatever its rows come from.
@@ -60,6 +60,8 @@ pub struct Plan {
     pub threads: usize,
     /// Bytes of pages that go to the writer at a time.
     pub chunk_bytes: usize,
+    /// Chunks of so many bytes that each worker has.
+    pub chunks_per_worker: usize,
     /// Bytes of buffers that the run takes, besides the largest single row.
     pub buffer_bytes: u64,
     /// The file's size, roughly, where it can be told.
@@ -108,11 +110,11 @@ impl Plan {
                 .at(Place::file(&schema.file))
                 .hint("leave it out of the schema, and make it with sqlite3 afterwards"));
         }
-        let per_worker = (CHUNKS_PER_WORKER * options.chunk_bytes) as u64;
-        if options.memory_bytes < per_worker {
+        let least = (CHUNKS_PER_WORKER_MIN * options.chunk_bytes) as u64;
+        if options.memory_bytes < least {
             let message = format!("{} bytes of memory are too few", options.memory_bytes);
             return Err(
-                Error::usage(message).hint(format!("--memory {}MiB or more", per_worker.div_ceil(1 << 20)))
+                Error::usage(message).hint(format!("--memory {}MiB or more", least.div_ceil(1 << 20)))
             );
         }
         if options.threads == Some(0) {
@@ -120,13 +122,16 @@ impl Plan {
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = options.threads.unwrap_or_else(cores);
-        let threads = threads.min((options.memory_bytes / per_worker) as usize);
+        let threads = threads.min((options.memory_bytes / least) as usize);
+        let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
+        let chunks_per_worker = (chunks / threads).min(CHUNKS_PER_WORKER_MAX);
         Ok(Plan {
             target,
             page_bytes: options.page_size.bytes(),
             threads,
             chunk_bytes: options.chunk_bytes,
-            buffer_bytes: per_worker * threads as u64,
+            chunks_per_worker,
+            buffer_bytes: (threads * chunks_per_worker * options.chunk_bytes) as u64,
             estimated_bytes: None,
             tables,
             pending_byte: options.pending_byte,

@@ -1,0 +1,157 @@
+//! The writer: chunks in any order in, pages in order out.
+
+use std::collections::BTreeMap;
+
+use crossbeam_channel::{Receiver, Sender};
+use sqluice_format::chunk::Chunk;
+use sqluice_format::page::{self, Geometry, PageKind};
+use sqluice_format::tree::{AppendPage, Child, TableTree};
+
+use super::appender::Appender;
+use super::{Message, PartId, Sealed, Written};
+use crate::checksum::PageHash;
+use crate::encode::{RowidRange, null_among_numbers, out_of_order};
+use crate::error::Result;
+use crate::output::Output;
+use crate::progress::{Amount, Cancel, Progress};
+use crate::schema::Table;
+
+/// Bytes that are written at once, when there is so much.
+const WRITE_BYTES: usize = 32 << 20;
+
+/// Puts what the workers make in order.
+pub(super) struct Writer<'a> {
+    tables: &'a [&'a Table],
+    output: &'a mut dyn Output,
+    progress: &'a dyn Progress,
+    pub(super) appender: Appender,
+    /// Finished tables.
+    pub(super) written: Vec<Written>,
+    tree: TableTree,
+    current: Written,
+    last_rowid: Option<i64>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        tables: &'a [&'a Table],
+        geometry: Geometry,
+        output: &'a mut dyn Output,
+        progress: &'a dyn Progress,
+    ) -> Writer<'a> {
+        Writer {
+            tables,
+            output,
+            progress,
+            appender: Appender::new(geometry),
+            written: Vec::new(),
+            tree: TableTree::new(geometry),
+            current: Written::default(),
+            last_rowid: None,
+        }
+    }
+
+    pub(super) fn write_all(
+        &mut self,
+        from_workers: &Receiver<(PartId, u64, Message)>,
+        recycle: &[Sender<(Chunk, Vec<PageHash>)>],
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let mut early = BTreeMap::new();
+        let mut turn = (0, 0);
+        // Wait for one message, then take all that are there: so much can be written at once.
+        while let Ok(message) = from_workers.recv() {
+            cancel.check()?;
+            for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
+                early.insert((id.part, sequence), (id.table, message));
+            }
+            while let Some((table, message)) = early.remove(&turn) {
+                while self.written.len() < table {
+                    self.finish_table()?;
+                }
+                match message {
+                    Message::Pages(sealed) => {
+                        self.append(sealed)?;
+                        turn.1 += 1;
+                    }
+                    Message::End { input_bytes, place, rowids } => {
+                        self.check_order(rowids).map_err(|error| match place {
+                            Some(place) => error.at(place),
+                            None => error,
+                        })?;
+                        self.progress.advance(Amount { rows: 0, bytes: input_bytes });
+                        turn = (turn.0 + 1, 0);
+                    }
+                    Message::Failed(error) => return Err(error),
+                }
+                if self.appender.waiting_bytes() >= WRITE_BYTES {
+                    self.flush(recycle)?;
+                }
+            }
+            self.flush(recycle)?;
+        }
+        while self.written.len() < self.tables.len() {
+            self.finish_table()?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, sealed: Sealed) -> Result<()> {
+        let geometry = self.appender.geometry();
+        let (pages, rows) = (sealed.chunk.page_count(), sealed.chunk.rows());
+        let leaves = sealed.chunk.leaves().to_vec();
+        let first = self.appender.append_chunk(sealed)?;
+        for leaf in &leaves {
+            let page = geometry.nth_page(first, leaf.page);
+            self.tree.add_leaf(Child { page, last_rowid: leaf.last_rowid }, &mut self.appender);
+        }
+        self.current.rows += rows;
+        self.current.leaf_pages += leaves.len() as u64;
+        self.current.overflow_pages += u64::from(pages) - leaves.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what waits, and gives the workers their chunks back.
+    fn flush(&mut self, recycle: &[Sender<(Chunk, Vec<PageHash>)>]) -> Result<()> {
+        let progress = self.progress;
+        self.appender.flush(self.output, |Sealed { worker, mut chunk, mut hashes }| {
+            progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
+            chunk.clear();
+            hashes.clear();
+            // A worker that needs no more chunks may be gone.
+            let _ = recycle[worker].send((chunk, hashes));
+        })
+    }
+
+    /// The rows of a part must come after those of the part before.
+    fn check_order(&mut self, rowids: Option<RowidRange>) -> Result<()> {
+        let Some(RowidRange { first, last, first_assumed }) = rowids else { return Ok(()) };
+        let table = self.tables[self.written.len()];
+        let name = table.rowid_alias.map_or("rowid", |alias| &table.columns[alias].name);
+        match self.last_rowid {
+            Some(before) if first_assumed && before != first - 1 => {
+                return Err(null_among_numbers(name));
+            }
+            Some(before) if before >= first => return Err(out_of_order(name, before, first)),
+            _ => self.last_rowid = Some(last),
+        }
+        Ok(())
+    }
+
+    fn finish_table(&mut self) -> Result<()> {
+        let geometry = self.appender.geometry();
+        if self.current.leaf_pages == 0 {
+            let mut empty = vec![0; geometry.page_bytes()];
+            page::write_header(&mut empty, PageKind::LeafTable, 0, geometry.usable_bytes());
+            self.current.leaf_pages = 1;
+            self.current.root_page = self.appender.append_page(&empty);
+        } else {
+            let tree = std::mem::replace(&mut self.tree, TableTree::new(geometry));
+            self.current.root_page = tree.finish(&mut self.appender);
+        }
+        self.current.interior_pages = self.appender.take_appended() - u64::from(self.current.rows == 0);
+        self.written.push(std::mem::take(&mut self.current));
+        self.last_rowid = None;
+        self.appender.check()
+    }
+}
