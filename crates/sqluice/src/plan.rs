@@ -68,6 +68,8 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
+    /// What a user might expect otherwise.
+    pub notes: Vec<String>,
     #[serde(skip)]
     pending_byte: u32,
 }
@@ -125,6 +127,7 @@ impl Plan {
         let threads = threads.min((options.memory_bytes / least) as usize);
         let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
         let chunks_per_worker = (chunks / threads).min(CHUNKS_PER_WORKER_MAX);
+        let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
         Ok(Plan {
             target,
             page_bytes: options.page_size.bytes(),
@@ -134,6 +137,11 @@ impl Plan {
             buffer_bytes: (threads * chunks_per_worker * options.chunk_bytes) as u64,
             estimated_bytes: None,
             tables,
+            notes: triggers
+                .map(|trigger| {
+                    format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
+                })
+                .collect(),
             pending_byte: options.pending_byte,
         })
     }
@@ -194,6 +202,9 @@ impl fmt::Display for Plan {
             for line in table.sql.lines() {
                 writeln!(f, "  {line}")?;
             }
+        }
+        for note in &self.notes {
+            writeln!(f, "note     {note}")?;
         }
         Ok(())
     }

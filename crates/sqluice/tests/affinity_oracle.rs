@@ -4,14 +4,17 @@
 //! `SQLUICE_TRIES=5000000 cargo test --release -p sqluice --test affinity_oracle` tries harder;
 //! `SQLUICE_SEED` starts the random values elsewhere.
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, ToSql};
+mod support;
+
+use rusqlite::{Connection, ErrorCode};
 use sqluice::affinity::{
     Affinity, Loss, Rowid, StrictType, apply, int_to_text, real_to_int, real_to_text, stored_real,
     stored_real_of_int, text_to_number, text_to_number_checked, to_rowid,
 };
 use sqluice_format::value::{SerialType, Value};
 use sqluice_format::{record, varint};
+
+use support::rows::Owned;
 
 /// One column of each affinity. BLOB is not the last: SQLite leaves trailing ones out of its own list.
 const COLUMNS: [(&str, Affinity); 5] = [
@@ -21,40 +24,6 @@ const COLUMNS: [(&str, Affinity); 5] = [
     ("i INTEGER", Affinity::Integer),
     ("r REAL", Affinity::Real),
 ];
-
-/// A value that is kept.
-#[derive(Clone, Debug, PartialEq)]
-enum Owned {
-    Null,
-    Int(i64),
-    Real(f64),
-    Text(Vec<u8>),
-    Blob(Vec<u8>),
-}
-
-impl Owned {
-    fn value(&self) -> Value<'_> {
-        match self {
-            Owned::Null => Value::Null,
-            Owned::Int(int) => Value::Int(*int),
-            Owned::Real(real) => Value::Real(*real),
-            Owned::Text(text) => Value::Text(text),
-            Owned::Blob(blob) => Value::Blob(blob),
-        }
-    }
-}
-
-impl ToSql for Owned {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Owned::Null => ValueRef::Null,
-            Owned::Int(int) => ValueRef::Integer(*int),
-            Owned::Real(real) => ValueRef::Real(*real),
-            Owned::Text(text) => ValueRef::Text(text),
-            Owned::Blob(blob) => ValueRef::Blob(blob),
-        }))
-    }
-}
 
 fn connection(path: &std::path::Path) -> Connection {
     let db = Connection::open(path).expect("opens");

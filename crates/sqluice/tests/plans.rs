@@ -110,3 +110,20 @@ fn nothing_is_written_for_a_plan_that_is_refused() {
     assert_eq!(write(vec![]).message(), "0 sources of rows for 1 tables");
     assert_eq!(home.names(), Vec::<String>::new());
 }
+
+#[test]
+fn a_plan_notes_that_triggers_do_not_fire() {
+    let sql = "CREATE TABLE t (a); CREATE TRIGGER later AFTER INSERT ON t BEGIN DELETE FROM t; END;";
+    let generate = Generate {
+        target: None,
+        schema: Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap(),
+        rows: vec![(None, 3)],
+        seed: 1,
+        write: WriteOptions::default(),
+    };
+    let plan = generate.prepare().unwrap().plan().to_string();
+    assert!(
+        plan.ends_with("note     trigger later is made after the rows, and does not fire for them\n"),
+        "{plan}"
+    );
+}
