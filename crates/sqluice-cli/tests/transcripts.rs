@@ -772,7 +772,7 @@ fn a_dry_run_prints_the_plan_and_does_nothing() {
             stdout: "\
 target   x.db (new)
 pages    of 4096 bytes, 2048 at a time
-threads  1 and a writer, 25165824 bytes of buffers
+threads  1 and a writer, 50331648 bytes of buffers
 table    one: rows from one.csv
   road   pages: a new rowid table without indexes
   CREATE TABLE \"one\" (
