@@ -92,12 +92,13 @@ mod tests {
     #[test]
     fn a_buffer_with_room_does_not_move() {
         let mut buffer = AlignedBuffer::with_capacity(100_000);
-        let at = buffer.bytes().as_ptr();
-        buffer.reserve(100_000);
+        let (at, all) = (buffer.bytes().as_ptr(), buffer.capacity());
+        buffer.reserve(all);
         for _ in 0..100 {
             buffer.extend_from_slice(&[1; 1000]);
         }
-        assert_eq!(buffer.bytes().as_ptr(), at);
-        assert_eq!(buffer.bytes(), [1; 100_000]);
+        buffer.extend_from_slice(&vec![1; all - 100_000]);
+        assert_eq!((buffer.bytes().as_ptr(), buffer.capacity()), (at, all));
+        assert_eq!(buffer.bytes(), vec![1; all]);
     }
 }

@@ -107,9 +107,7 @@ impl Chunk {
     /// to the next.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
-        if bytes > self.buffer.bytes().len() {
-            self.buffer.set_len(bytes);
-        }
+        self.buffer.set_len(bytes.max(self.buffer.bytes().len()));
     }
 
     /// The layout of its pages.
