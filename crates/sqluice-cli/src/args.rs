@@ -172,7 +172,8 @@ pub(crate) struct Load {
     pub(crate) write: Write,
 }
 
-/// Say whether a database is sound: read by sqluice, every rule of the file format asserted, and by SQLite's own check.
+/// Say whether a database is sound: read by sqluice, which asserts the rules of the file format but the order of index
+/// keys, and by SQLite's own check.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Check {
     /// The database

@@ -12,13 +12,6 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// An empty buffer with room for `bytes` bytes.
-    pub fn with_capacity(bytes: usize) -> AlignedBuffer {
-        let mut buffer = AlignedBuffer::default();
-        buffer.reserve(bytes);
-        buffer
-    }
-
     /// Bytes that it can hold without moving.
     pub fn capacity(&self) -> usize {
         self.buffer.len() - self.start
@@ -70,7 +63,8 @@ mod tests {
 
     #[test]
     fn bytes_stay_aligned_and_what_they_were_as_the_buffer_grows() {
-        let mut buffer = AlignedBuffer::with_capacity(10);
+        let mut buffer = AlignedBuffer::default();
+        buffer.reserve(10);
         assert_eq!(buffer.bytes(), []);
         assert!(buffer.capacity() >= 10);
         let mut expected = Vec::new();
@@ -91,7 +85,8 @@ mod tests {
 
     #[test]
     fn a_buffer_with_room_does_not_move() {
-        let mut buffer = AlignedBuffer::with_capacity(100_000);
+        let mut buffer = AlignedBuffer::default();
+        buffer.reserve(100_000);
         let (at, all) = (buffer.bytes().as_ptr(), buffer.capacity());
         buffer.reserve(all);
         for _ in 0..100 {

@@ -75,11 +75,6 @@ impl NewFile {
         refuse_siblings(&folder, &file_name)
     }
 
-    /// Where the pages are until the file gets its name.
-    pub fn temporary(&self) -> Option<&Path> {
-        self.temporary.as_deref()
-    }
-
     fn write_all(&mut self, mut offset: u64, mut slices: &mut [IoSlice<'_>]) -> Result<(), Errno> {
         while !slices.is_empty() {
             match rustix::io::pwritev(&self.file, slices, offset) {
