@@ -313,7 +313,7 @@ impl Sizes {
             if *payload > RECORD_BYTES_MAX {
                 let message =
                     format!("the row takes {payload} bytes, and SQLite holds at most 1,000,000,000");
-                return Err(Refused { at: Some((row, 0)), error: Error::input(message) });
+                return Err(Refused::Stop { at: Some((row, 0)), error: Error::input(message) });
             }
         }
         Ok(())
@@ -322,7 +322,10 @@ impl Sizes {
 
 /// The one of two refusals whose row comes first.
 fn first_in_batch(one: Option<Refused>, other: Refused) -> Option<Refused> {
-    let row = |refused: &Refused| refused.at.map(|(row, _)| row);
+    let row = |refused: &Refused| match refused {
+        Refused::Stop { at, .. } => at.map(|(row, _)| row),
+        Refused::Rows(rows) => Some(rows[0].row),
+    };
     match one {
         Some(one) if row(&one) <= row(&other) => Some(one),
         _ => Some(other),
@@ -331,7 +334,8 @@ fn first_in_batch(one: Option<Refused>, other: Refused) -> Option<Refused> {
 
 impl ColumnRules {
     fn check(&self, stored: &Stored<'_>, index: usize, batch: &Batch<'_>) -> Result<(), Refused> {
-        let refuse = |row, message| Err(Refused { at: Some((row, index)), error: Error::input(message) });
+        let refuse =
+            |row, message| Err(Refused::Stop { at: Some((row, index)), error: Error::input(message) });
         let null = if self.not_null { stored.first_null(batch.rows) } else { None };
         // Only what comes before a NULL counts.
         if let Some(strict) = self.strict

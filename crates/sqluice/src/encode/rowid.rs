@@ -33,7 +33,7 @@ pub(super) fn of_alias<'a>(
     for row in 0..batch.rows {
         let value = column.get(row);
         let rowid = next(&value, name, last, next_rowid + row as i64)
-            .map_err(|error| Refused { at: Some((row, alias)), error })?;
+            .map_err(|error| Refused::Stop { at: Some((row, alias)), error })?;
         last = Some(rowid);
         given.push(rowid);
     }

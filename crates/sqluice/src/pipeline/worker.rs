@@ -4,6 +4,7 @@ use crossbeam_channel::{Receiver, Sender};
 use sqluice_format::chunk::Chunk;
 
 use super::{Dispenser, Message, PartId, Sealed, Settings};
+use crate::batch::Batch;
 use crate::checksum::PageHash;
 use crate::encode::{Chunks, Encoder, RowidRange};
 use crate::error::{Error, Result};
@@ -77,7 +78,7 @@ impl Filling<'_> {
     fn encode(&mut self, part: &mut dyn Part, encoder: &mut Encoder) -> Result<()> {
         let mut next_rowid = part.first_row() as i64 + 1;
         let mut last_rowid = None;
-        part.decode(&mut |batch| {
+        part.decode(&mut |batch: &Batch<'_>| {
             self.cancel.check()?;
             if self.open.is_none() {
                 self.open = Some(self.worker.chunk()?);

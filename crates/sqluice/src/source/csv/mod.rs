@@ -27,6 +27,7 @@
 mod columns;
 mod cut;
 mod decode;
+mod dialect;
 mod find;
 mod malformed;
 mod naive;
@@ -42,6 +43,7 @@ pub use self::columns::{ColumnFrom, Constant};
 use self::columns::{Header, Repeated};
 use self::cut::Cutter;
 use self::decode::{CsvPart, Filled, Pool, Shared};
+pub use self::dialect::Dialect;
 use self::naive::{Limits, Parser};
 use crate::batch::ROWS_MAX;
 use crate::error::{Error, Place, Result};
