@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
+use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use sqluice::r#gen::FUNCTIONS;
 use sqluice::plan::WriteOptions;
 use sqluice_format::page::PageSize;
@@ -56,12 +56,240 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Make a test database from a schema
     Generate(Generate),
-    /// Load a CSV file into a new database
+    /// Load CSV and TSV files into a new database
     Load(Load),
     /// Say whether a database is sound
     Check(Check),
     /// Say what is in a database
     Info(Info),
+    /// Print a script that completes commands in a shell
+    Completions(Completions),
+}
+
+/// Flags of the verbs that write a database.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct Write {
+    /// Worker threads [default: one a core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Memory for buffers, such as 512MiB
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes)]
+    pub(crate) memory: u64,
+    /// Bytes of a page of the new file: a power of two from 512 to 65536
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = page_size)]
+    pub(crate) page_size: PageSize,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Write {
+    pub(crate) fn options(&self) -> WriteOptions {
+        WriteOptions {
+            threads: self.threads.map(usize::from),
+            memory_bytes: self.memory,
+            page_size: self.page_size,
+            ..WriteOptions::default()
+        }
+    }
+}
+
+fn page_size(text: &str) -> Result<PageSize, String> {
+    let bytes = numbers::bytes(text)?;
+    u32::try_from(bytes)
+        .ok()
+        .and_then(PageSize::new)
+        .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
+}
+
+/// Make a test database from a schema: ordinary CREATE TABLE statements, with a comment such as
+/// `-- gen: int(1, 100)` on a column that needs more than its type says.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = generate_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
+pub(crate) struct Generate {
+    /// The database to make, and the schema file (not with --preset); with --discard the schema file alone
+    #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Rows: of each table, or of one; may be repeated
+    #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
+    pub(crate) rows: Vec<(Option<String>, u64)>,
+    /// Use a built-in schema: user
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+    /// The same seed makes the same file
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Make all pages, write none, and report their checksum
+    #[arg(long)]
+    pub(crate) discard: bool,
+    #[command(flatten)]
+    pub(crate) write: Write,
+}
+
+/// Examples, and the functions that the engine knows.
+fn generate_help() -> String {
+    let mut help = "Examples:
+  sqluice generate big.db --preset user --rows 1e9
+  sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
+  sqluice generate --preset user --rows 500M --discard
+
+Functions of a `-- gen:` comment:\n"
+        .to_owned();
+    for function in FUNCTIONS {
+        let _ = writeln!(help, "  {:28} {}", function.signature, function.about);
+    }
+    help
+}
+
+fn rows(text: &str) -> Result<(Option<String>, u64), String> {
+    match text.rsplit_once('=') {
+        Some((table, rows)) => Ok((Some(table.to_owned()), numbers::count(rows)?)),
+        None => Ok((None, numbers::count(text)?)),
+    }
+}
+
+/// Load CSV and TSV files into a new database.
+///
+/// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
+/// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
+/// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice load airports.db airports.csv
+  sqluice load shop.db orders.csv customers.tsv.gz      one table a file, named after it
+  sqluice load log.db 'log-*.csv.zst' --table log       many files, one table
+  sqluice load shop.db orders.csv --dry-run             what would be done, with the CREATE TABLE
+  sqluice load shop.db orders.csv --schema schema.sql --reject bad.csv
+  curl -s https://example.org/x.csv | sqluice load x.db - --table x")]
+pub(crate) struct Load {
+    /// The database to make
+    #[arg(value_name = "DB")]
+    pub(crate) db: PathBuf,
+    /// The files to load; - is standard input; patterns such as 'log-*.csv' will do
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The table that all files go to [default: a table for each file, named after it]
+    #[arg(short, long, value_name = "NAME", help_heading = "Table")]
+    pub(crate) table: Option<String>,
+    /// A file with the CREATE TABLE statements [default: types that the values have]
+    #[arg(long, value_name = "FILE.sql", help_heading = "Table")]
+    pub(crate) schema: Option<PathBuf>,
+    /// The type of a column, instead of the one that its values have; may be repeated
+    #[arg(long = "type", value_name = "COL=TYPE", value_parser = column_type, conflicts_with = "schema", help_heading = "Table")]
+    pub(crate) types: Vec<(String, String)>,
+    /// Make STRICT tables
+    #[arg(long, conflicts_with = "schema", help_heading = "Table")]
+    pub(crate) strict: bool,
+    /// Load these columns only, in this order; with --no-header: the names of the columns
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', help_heading = "Table")]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Add the columns that the table, or the first file, does not have
+    #[arg(long, alias = "alter", help_heading = "Table")]
+    pub(crate) add_columns: bool,
+    /// Load so many rows of each table at most
+    #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
+    pub(crate) limit: Option<u64>,
+
+    /// What the files are [default: recognised]
+    #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
+    pub(crate) format: Option<Format>,
+    /// The character between fields, or \\t [default: recognised: comma, tab, semicolon or |]
+    #[arg(short, long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
+    pub(crate) delimiter: Option<u8>,
+    /// The character around fields, or none [default: recognised: \" or ']
+    #[arg(long, value_name = "CHAR", value_parser = quote, help_heading = "Format")]
+    pub(crate) quote: Option<Quote>,
+    /// The character that makes the next one within quotes stand for itself
+    #[arg(long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
+    pub(crate) escape: Option<u8>,
+    /// The first record names the columns [default: recognised]
+    #[arg(long, conflicts_with = "no_header", help_heading = "Format")]
+    pub(crate) header: bool,
+    /// The first record is a row; the columns are called column1, column2, ...
+    #[arg(long, help_heading = "Format")]
+    pub(crate) no_header: bool,
+    /// Skip so many lines at the start
+    #[arg(long, value_name = "N", default_value = "0", value_parser = numbers::count, help_heading = "Format")]
+    pub(crate) skip_lines: u64,
+    /// Skip lines that begin with this character
+    #[arg(long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
+    pub(crate) comment: Option<u8>,
+    /// An unquoted field that is NULL, besides the empty one; may be repeated
+    #[arg(long, value_name = "TOKEN", help_heading = "Format")]
+    pub(crate) null: Vec<String>,
+    /// Take an unquoted empty field for empty text, not for NULL
+    #[arg(long, help_heading = "Format")]
+    pub(crate) empty_as_text: bool,
+    /// The encoding of the files, such as windows-1252 [default: UTF-8, or what a byte order mark says]
+    #[arg(short = 'E', long, value_name = "NAME", help_heading = "Format")]
+    pub(crate) encoding: Option<String>,
+
+    /// Put bad rows into this CSV file, with line and reason, and go on
+    #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
+    pub(crate) reject: Option<PathBuf>,
+    /// Stop when more rows than this are bad [default: any number may be]
+    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "reject", help_heading = "Bad rows")]
+    pub(crate) max_rejects: Option<u64>,
+    /// Let SQLite's conversions stand that lose digits of a number; otherwise such a row is bad
+    #[arg(long, help_heading = "Bad rows")]
+    pub(crate) lossy: bool,
+
+    #[command(flatten)]
+    pub(crate) write: Write,
+    /// Where to keep what is read from a pipe, if it must be read twice [default: TMPDIR, or /tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    pub(crate) temp_dir: Option<PathBuf>,
+}
+
+/// What a file to load is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Fields between commas, or what --delimiter says or is recognised
+    Csv,
+    /// Fields between tabs
+    Tsv,
+}
+
+/// What stands around fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quote {
+    None,
+    Character(u8),
+}
+
+/// One character of ASCII, or a name for one.
+fn character(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(*byte),
+        _ => Err(format!("{text:?} is not one character of ASCII, such as ; or \\t")),
+    }
+}
+
+fn quote(text: &str) -> Result<Quote, String> {
+    match text {
+        "" | "none" => Ok(Quote::None),
+        _ => character(text).map(Quote::Character),
+    }
+}
+
+fn column_type(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((column, declared)) if !column.is_empty() && !declared.trim().is_empty() => {
+            Ok((column.to_owned(), declared.trim().to_owned()))
+        }
+        _ => Err(format!("{text:?} is not COLUMN=TYPE, such as zip=TEXT")),
+    }
+}
+
+/// Say whether a database is sound
+    Check(Check),
+    /// Say what is in a database
+    Info(Info),
+    /// Print a script that completes commands in a shell
+    Completions(Completions),
 }
 
 /// Flags of the verbs that write a database.
@@ -192,6 +420,16 @@ pub(crate) struct Info {
     pub(crate) db: PathBuf,
 }
 
+/// Print a script that completes commands in a shell.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example, for bash:
+  sqluice completions bash > ~/.local/share/bash-completion/completions/sqluice")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +445,20 @@ mod tests {
         assert_eq!(rows("1e3"), Ok((None, 1000)));
         assert_eq!(rows("a=b=10k"), Ok((Some("a=b".to_owned()), 10_000)));
         assert!(rows("a=").is_err());
+    }
+
+    #[test]
+    fn characters_have_names_where_shells_make_them_hard_to_type() {
+        assert_eq!(character("\\t"), Ok(b'\t'));
+        assert_eq!(character("tab"), Ok(b'\t'));
+        assert_eq!(character(";"), Ok(b';'));
+        assert!(["", "||", "§", "\n", "\0"].into_iter().all(|text| character(text).is_err()));
+        assert_eq!((quote(""), quote("none"), quote("'")), (Ok(Quote::None), Ok(Quote::None), Ok(Quote::Character(b'\''))));
+    }
+
+    #[test]
+    fn a_type_belongs_to_a_column_whose_name_may_hold_anything() {
+        assert_eq!(column_type("a=b=TEXT"), Ok(("a=b".to_owned(), "TEXT".to_owned())));
+        assert!(["a", "=TEXT", "a=", "a= "].into_iter().all(|text| column_type(text).is_err()));
     }
 }

@@ -1,6 +1,7 @@
 //! One file a verb: arguments in, the engine's call, its report out.
 
 mod check;
+mod completions;
 mod generate;
 mod info;
 mod load;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Load(args) => load::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
+        Command::Completions(args) => completions::run(args, printer),
     }
 }
 

@@ -1,0 +1,273 @@
+//! One file of a load: its sample, and what that tells.
+
+use std::io::{Cursor, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use super::{Load, SAMPLE_BYTES, default};
+use crate::batch::Batch;
+use crate::error::{Error, Place, Result};
+use crate::infer::Evidence;
+use crate::input::{self, InputFile, InputOptions, Sample};
+use crate::progress::{Cancel, Progress};
+use crate::schema::Table;
+use crate::source::chain::Counted;
+use crate::source::csv::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Given, sniff};
+use crate::source::{BadRow, Refused, Sink, Source};
+
+/// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
+const RECORD_SHARE: u64 = 8;
+
+/// A file and what its sample tells.
+pub(super) struct LoadFile {
+    input: InputFile,
+    options: CsvOptions,
+    /// The names of its columns.
+    pub(super) names: Vec<String>,
+    /// Where the header has them; `None`: it does not.
+    places: Option<Vec<Place>>,
+    /// What the sample says about the type of each column.
+    pub(super) evidence: Vec<Evidence>,
+    /// The sample was all of it.
+    pub(super) whole: bool,
+    /// Bytes of its text, where that is known.
+    pub(super) text_bytes: Option<u64>,
+    /// How it is written, in words.
+    dialect: String,
+    notes: Vec<String>,
+}
+
+/// Opens all files of a load, in order.
+pub(super) fn open_all(load: &Load, cancel: &Cancel) -> Result<Vec<LoadFile>> {
+    if load.files.is_empty() {
+        return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
+    }
+    let open = |path: &std::path::PathBuf| {
+        cancel.check()?;
+        LoadFile::open(path, load, cancel)
+    };
+    input::expand(&load.files)?.iter().map(open).collect()
+}
+
+impl LoadFile {
+    fn open(path: &Path, load: &Load, cancel: &Cancel) -> Result<LoadFile> {
+        let encoding = load.format.encoding;
+        let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
+        let sample = input.sample(SAMPLE_BYTES)?;
+        let known = declared_columns(path, load);
+        let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
+        let sniffed = sniff(&sample.text, sample.whole, &given);
+        let options = CsvOptions {
+            dialect: sniffed.dialect,
+            header: sniffed.header,
+            skip_lines: load.format.skip_lines,
+            null_tokens: load.format.null.iter().map(|token| token.clone().into_bytes()).collect(),
+            empty_as_text: load.format.empty_as_text,
+            record_bytes_max: usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX),
+            ..CsvOptions::default()
+        };
+        let text_bytes = if sample.whole { Some(sample.text.len() as u64) } else { None };
+        let plain_bytes = input.bytes().filter(|_| sample.plain);
+        let mut file = LoadFile {
+            input,
+            options,
+            names: Vec::new(),
+            places: None,
+            evidence: Vec::new(),
+            whole: sample.whole,
+            text_bytes: text_bytes.or(plain_bytes),
+            dialect: sniffed.words(),
+            notes: Vec::new(),
+        };
+        let reader = match file.sample_reader(sample) {
+            // What is wrong with the sample may be that it ends.
+            Err(_) if !file.whole => file.reader()?,
+            reader => reader?,
+        };
+        file.take_names(&reader, load, given.header.is_none())?;
+        file.observe(reader);
+        Ok(file)
+    }
+
+    /// The names of the columns, and what is to be said about them.
+    fn take_names(&mut self, reader: &CsvReader, load: &Load, guessed: bool) -> Result<()> {
+        self.names = reader.header().to_vec();
+        if self.options.header {
+            self.places = Some((0..self.names.len()).map(|field| reader.place_of(field)).collect());
+        }
+        let name = self.name();
+        for renamed in reader.renamed() {
+            let was = if renamed.from.is_empty() { "has no name".to_owned() } else { format!("is another {:?}", renamed.from) };
+            let note = format!("{name}: column {} {was}, and is called {:?}", renamed.index + 1, renamed.to);
+            self.notes.push(note);
+        }
+        if self.options.header {
+            return Ok(());
+        }
+        if guessed {
+            self.notes.push(format!("{name}: the first record is taken for a row; if it names the columns: --header"));
+        }
+        match &load.columns {
+            Some(names) if names.len() == self.names.len() => self.names.clone_from(names),
+            Some(names) => {
+                let message =
+                    format!("{name} has {} columns, and --columns names {}", self.names.len(), names.len());
+                return Err(Error::usage(message).hint("of a file without a header, it names all columns"));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// As messages call it.
+    pub(super) fn name(&self) -> String {
+        self.input.name().display().to_string()
+    }
+
+    /// Its path, or what stands for it.
+    pub(super) fn path(&self) -> &Path {
+        self.input.name()
+    }
+
+    /// For the plan.
+    pub(super) fn describe(&self) -> String {
+        format!("{} ({})", self.name(), self.dialect)
+    }
+
+    /// What a user might expect otherwise.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().cloned()
+    }
+
+    /// Bytes of the file as it lies there, where that is known.
+    pub(super) fn bytes(&self) -> Option<u64> {
+        self.input.bytes()
+    }
+
+    /// Where the header names the field.
+    pub(super) fn place_of(&self, field: usize) -> Option<Place> {
+        self.places.as_ref().map(|places| places[field].clone())
+    }
+
+    /// Whether a column of that name is to be loaded.
+    pub(super) fn selects(&self, load: &Load, name: &str) -> bool {
+        let named = |columns: &Vec<String>| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
+        load.columns.as_ref().is_none_or(named)
+    }
+
+    /// Whether its columns are those of a declared table in their order, as nothing names them.
+    pub(super) fn is_by_position(&self, load: &Load) -> bool {
+        self.places.is_none() && load.columns.is_none() && load.schema.is_some()
+    }
+
+    /// Copies it to a temporary file if it can be read only once.
+    pub(super) fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if self.input.can_reopen() {
+            return Ok(());
+        }
+        progress.phase("copy", None);
+        self.input.spool(folder, progress)
+    }
+
+    /// Which of its fields go to which of the table's columns.
+    pub(super) fn map(&self, table: &Table, load: &Load) -> Result<Vec<ColumnFrom>> {
+        if self.is_by_position(load) {
+            let (fields, columns) = (self.names.len(), table.columns.len());
+            if fields != columns {
+                let message = format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
+                return Err(Error::input(message)
+                    .hint("--columns names the columns of a file without a header, in their order"));
+            }
+            return Ok((0..fields).map(ColumnFrom::Field).collect());
+        }
+        let from = |(index, column): (usize, &crate::schema::Column)| {
+            let named = |name: &String| name.eq_ignore_ascii_case(&column.name);
+            match self.names.iter().position(named).filter(|_| self.selects(load, &column.name)) {
+                Some(field) => Ok(ColumnFrom::Field(field)),
+                // NULL is the next rowid.
+                None if table.rowid_alias == Some(index) => Ok(ColumnFrom::Constant(Constant::Null)),
+                None => default::constant(column).map(ColumnFrom::Constant),
+            }
+        };
+        table.columns.iter().enumerate().map(from).collect()
+    }
+
+    /// Opens it for its rows, which are numbered from `rows.start` on.
+    pub(super) fn source(&mut self, map: Vec<ColumnFrom>, rows: Range<u64>) -> Result<Box<dyn Counted>> {
+        let input = self.input.open()?;
+        let progress = (!input.has_offsets_of_file()).then(|| input.bytes_read.clone());
+        let reader = CsvReader::new(input.reader, self.input.name(), self.options.clone())?;
+        if reader.header().len() != self.names.len() {
+            return Err(super::changed());
+        }
+        Ok(Box::new(reader.into_source(map, rows).with_progress(progress, input.bytes)))
+    }
+
+    /// The rows of the sample, and the bytes of its text.
+    pub(super) fn sample_source(&mut self, map: Vec<ColumnFrom>, rows_max: u64) -> Result<(CsvSource, usize)> {
+        let sample = self.input.sample(SAMPLE_BYTES)?;
+        let bytes = sample.text.len();
+        Ok((self.sample_reader(sample)?.into_source(map, 0..rows_max), bytes))
+    }
+
+    fn reader(&mut self) -> Result<CsvReader> {
+        CsvReader::new(self.input.open()?.reader, self.input.name(), self.options.clone())
+    }
+
+    fn sample_reader(&self, sample: Sample) -> Result<CsvReader> {
+        let text = Cursor::new(sample.text);
+        let input: Box<dyn Read + Send> =
+            if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff)) };
+        CsvReader::new(input, self.input.name(), self.options.clone())
+    }
+
+    /// Gathers evidence from the good rows of a sample, up to where it is cut off.
+    fn observe(&mut self, reader: CsvReader) {
+        let fields = self.names.len();
+        let mut observer = Observer(vec![Evidence::new(); fields]);
+        let mut source = reader.into_source((0..fields).map(ColumnFrom::Field).collect(), 0..u64::MAX);
+        while let Ok(Some(mut part)) = source.next_part() {
+            if part.decode(&mut observer).is_err() {
+                break;
+            }
+        }
+        self.evidence = observer.0;
+    }
+}
+
+/// The columns of the declared table that the file is for.
+fn declared_columns<'a>(path: &Path, load: &'a Load) -> Vec<&'a str> {
+    let name = load.table.clone().or_else(|| input::stem(path));
+    let table = load.schema.as_ref().zip(name).and_then(|(schema, name)| schema.table(&name));
+    table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
+}
+
+/// The delimiter that a file's name speaks of.
+fn preferred(path: &Path) -> Option<u8> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(b'\t')
+}
+
+/// What ends a sample that is not all of its file.
+struct CutOff;
+
+impl Read for CutOff {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the sample ends here"))
+    }
+}
+
+/// Gathers evidence for the types of all fields.
+struct Observer(Vec<Evidence>);
+
+impl Sink for Observer {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.0.iter_mut().zip(&batch.columns).for_each(|(evidence, column)| evidence.see(column, batch.rows));
+        Ok(())
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! Which files make which table, and what it declares.
+
+use super::Load;
+use super::files::LoadFile;
+use crate::encode::Conversions;
+use crate::error::{Error, Result};
+use crate::infer::{Evidence, Watched};
+use crate::input;
+use crate::new_database;
+use crate::pipeline::Job;
+use crate::plan::Plan;
+use crate::progress::{Cancel, Silent};
+use crate::schema::{Schema, Table};
+use crate::source::chain::Chain;
+use crate::source::csv::ColumnFrom;
+use crate::source::{NoRows, Source};
+
+/// A table and the files that fill it.
+pub(super) struct LoadTable {
+    name: String,
+    pub(super) files: Vec<LoadFile>,
+    /// The schema declares it.
+    declared: bool,
+    /// The columns that no schema declares, in the table's order.
+    made: Vec<Made>,
+    /// The evidence for types is that of all values.
+    settled: bool,
+}
+
+/// A column that is made for the files.
+struct Made {
+    name: String,
+    /// Its type, when the user gives it.
+    given: Option<String>,
+    evidence: Evidence,
+}
+
+/// Gives every file its table.
+pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
+    let mut tables: Vec<LoadTable> = Vec::new();
+    for file in files {
+        let name = match &load.table {
+            Some(name) => name.clone(),
+            None => table_name(&file)?,
+        };
+        match tables.iter_mut().find(|table| table.name.eq_ignore_ascii_case(&name)) {
+            Some(table) if load.table.is_some() => table.files.push(file),
+            Some(table) => {
+                let message =
+                    format!("{} and {} would both make table {name}", table.files[0].name(), file.name());
+                return Err(Error::usage(message).hint("--table NAME loads all files into one table"));
+            }
+            None => tables.push(LoadTable {
+                name,
+                files: vec![file],
+                declared: load.schema.is_some(),
+                made: Vec::new(),
+                settled: false,
+            }),
+        }
+    }
+    for table in &mut tables {
+        table.make_columns(load)?;
+    }
+    check_names(load, &tables)?;
+    Ok(tables)
+}
+
+fn table_name(file: &LoadFile) -> Result<String> {
+    input::stem(file.path()).filter(|name| !name.contains('\0')).ok_or_else(|| {
+        Error::usage(format!("no table can be named after {}", file.name())).hint("name it: --table NAME")
+    })
+}
+
+/// Every column that the user names must be there.
+fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
+    let in_files = |name: &str| {
+        let files = tables.iter().flat_map(|table| &table.files);
+        files.flat_map(|file| &file.names).any(|found| found.eq_ignore_ascii_case(name))
+    };
+    let typed = load.types.iter().map(|(name, _)| ("--type", name));
+    let selected = load.columns.iter().flatten().map(|name| ("--columns", name));
+    for (flag, name) in typed.chain(selected) {
+        if !in_files(name) {
+            let names = tables[0].files[0].names.join(", ");
+            return Err(Error::usage(format!("{flag} names the column {name}, which no file has"))
+                .hint(format!("there are: {names}")));
+        }
+    }
+    Ok(())
+}
+
+/// The schema of the new database: what the user declares, and the columns that are made for the files.
+pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
+    let (mut sql, file) = match &load.schema {
+        Some(schema) if tables.iter().all(|table| table.made.is_empty()) => return Ok(schema.clone()),
+        Some(schema) => (schema.sql.clone() + "\n;\n", schema.file.as_path()),
+        None => (String::new(), tables[0].files[0].path()),
+    };
+    for table in tables {
+        sql += &table.ddl(load.strict);
+    }
+    Schema::parse(sql, file)
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl LoadTable {
+    /// Finds the columns that must be made.
+    fn make_columns(&mut self, load: &Load) -> Result<()> {
+        let declared = match &load.schema {
+            Some(schema) => Some(schema.table(&self.name).ok_or_else(|| not_declared(schema, &self.name))?),
+            None => None,
+        };
+        for (index, file) in self.files.iter().enumerate() {
+            if file.is_by_position(load) {
+                continue;
+            }
+            for (field, name) in file.names.iter().enumerate() {
+                if !file.selects(load, name) || declared.is_some_and(|table| table.column(name).is_some()) {
+                    continue;
+                }
+                let made = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name));
+                match made {
+                    Some(made) => made.evidence.merge(file.evidence[field]),
+                    None if load.add_columns || (declared.is_none() && index == 0) => {
+                        let mut types = load.types.iter().rev();
+                        let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
+                        self.made.push(Made {
+                            name: name.clone(),
+                            given: given.map(|(_, declared)| declared.clone()),
+                            evidence: file.evidence[field],
+                        });
+                    }
+                    None => return Err(self.unknown_column(declared, file, field)),
+                }
+            }
+        }
+        if let (Some(order), None) = (&load.columns, declared) {
+            let place = |made: &Made| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
+            self.made.sort_by_key(place);
+        }
+        Ok(())
+    }
+
+    fn unknown_column(&self, declared: Option<&Table>, file: &LoadFile, field: usize) -> Error {
+        let name = &file.names[field];
+        let columns: Vec<&str> = match declared {
+            Some(table) => table.columns.iter().map(|column| column.name.as_str()).collect(),
+            None => self.made.iter().map(|made| made.name.as_str()).collect(),
+        };
+        let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(format!(
+            "its columns are {}; --add-columns adds what is missing, --columns names those to load",
+            columns.join(", ")
+        ));
+        match file.place_of(field) {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// What declares the made columns.
+    fn ddl(&self, strict: bool) -> String {
+        let columns = self.made.iter().map(|made| {
+            let inferred = made.evidence.conclude().name();
+            format!("{} {}", quoted(&made.name), made.given.as_deref().unwrap_or(inferred))
+        });
+        let table = quoted(&self.name);
+        if self.declared {
+            return columns.map(|column| format!("ALTER TABLE {table} ADD COLUMN {column};\n")).collect();
+        }
+        let columns: Vec<String> = columns.map(|column| format!("  {column}")).collect();
+        let strict = if strict { " STRICT" } else { "" };
+        format!("CREATE TABLE {table} (\n{}\n){strict};\n", columns.join(",\n"))
+    }
+
+    /// Whether no value can change the types any more.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+            || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final())
+            || self.files.iter().all(|file| file.whole)
+    }
+
+    pub(super) fn index_in(&self, schema: &Schema) -> usize {
+        let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&self.name));
+        found.expect("the schema declares every table that is loaded")
+    }
+
+    /// The columns whose type follows from their values.
+    fn inferred<'a>(&'a self, schema: &'a Schema) -> impl Iterator<Item = (usize, &'a Made)> {
+        let table = &schema.tables[self.index_in(schema)];
+        let made = self.made.iter().filter(|made| made.given.is_none());
+        made.map(|made| (table.column(&made.name).expect("it is declared"), made))
+    }
+
+    pub(super) fn inferred_columns(&self, schema: &Schema) -> Vec<usize> {
+        self.inferred(schema).map(|(column, _)| column).collect()
+    }
+
+    pub(super) fn watched(&self, schema: &Schema) -> Vec<Watched> {
+        let watched = self.inferred(schema).map(|(column, made)| Watched {
+            column,
+            guess: made.evidence.conclude(),
+            evidence: made.evidence,
+        });
+        watched.collect()
+    }
+
+    /// Takes the evidence of all values for the inferred columns.
+    pub(super) fn settle(&mut self, evidence: &[Evidence]) {
+        let made = self.made.iter_mut().filter(|made| made.given.is_none());
+        made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
+        self.settled = true;
+    }
+
+    /// The rows of all files. Each is opened when the one before it has been read.
+    pub(super) fn source<'a>(&'a mut self, load: &Load, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
+        let table = &schema.tables[self.index_in(schema)];
+        let maps: Vec<Vec<ColumnFrom>> =
+            self.files.iter().map(|file| file.map(table, load)).collect::<Result<_>>()?;
+        let mut files = self.files.iter_mut().zip(maps);
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, rows));
+        Ok(Box::new(Chain::new(open, load.limit, None)))
+    }
+
+    /// Bytes of the table's pages, roughly: as many as the sample of its first file takes, scaled.
+    pub(super) fn estimate(&mut self, load: &Load, schema: &Schema, plan: &Plan, cancel: &Cancel) -> Option<u64> {
+        let index = self.index_in(schema);
+        let map = self.files[0].map(&schema.tables[index], load).ok()?;
+        let (source, sample_bytes) = self.files[0].sample_source(map, load.limit.unwrap_or(u64::MAX)).ok()?;
+        let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
+        let mut source: Option<Box<dyn Source>> = Some(Box::new(source));
+        let jobs = schema.tables.iter().enumerate().map(|(table, declared)| Job {
+            table: declared,
+            conversions: Conversions::All,
+            source: source.take_if(|_| table == index).unwrap_or_else(|| Box::new(NoRows)),
+        });
+        let report = new_database::write(&nowhere, schema, jobs.collect(), None, &Silent, cancel).ok()?;
+        let text_bytes = self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
+        let limited = load.limit.is_some_and(|limit| report.rows >= limit);
+        let scale = if limited { 1.0 } else { text_bytes as f64 / sample_bytes.max(1) as f64 };
+        Some((report.bytes as f64 * scale.max(1.0)) as u64)
+    }
+}
+
+fn not_declared(schema: &Schema, name: &str) -> Error {
+    let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
+    let message = format!("{} declares no table {name}", schema.file.display());
+    Error::usage(message).hint(format!("--table names one of: {}", names.join(", ")))
+}
