@@ -83,6 +83,14 @@ fn bad_bytes_are_named_with_line_and_column() {
 }
 
 #[test]
+fn bad_bytes_are_counted_from_the_start_of_the_file_with_its_mark() {
+    let byte = |bytes: &[u8]| text_of(bytes, None).1.unwrap().place().unwrap().byte;
+    let marked = b"\xff\xfea\0\0\xd8b\0";
+    assert_eq!(byte(marked), Some(4));
+    assert_eq!(byte(&gzip(marked)), None, "a compressed file has no such byte");
+}
+
+#[test]
 fn a_file_may_not_end_within_a_character() {
     let (text, error, hint) = failure(b"a\n\x82", Some("shift_jis"));
     assert_eq!(text, "a\n");

@@ -56,6 +56,11 @@ fn the_wait_for_the_rest_of_a_pipe_can_be_cancelled() {
             drain(input.open()?.reader).1.map_or(Ok(()), Err)
         });
     }
+    interrupted(move |options| {
+        let (mut input, mut writer) = pipe(options);
+        writer.write_all(&twenty).unwrap();
+        input.sample(1000)
+    });
 }
 
 #[test]
