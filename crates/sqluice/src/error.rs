@@ -105,6 +105,15 @@ impl Error {
         Error::input(format!("cannot read {}", path.display())).because(source)
     }
 
+    /// What a reader failed with: the engine's own error, with its place and hint, if that is what it handed through
+    /// [`std::io::Read`], or [`Error::read`].
+    pub fn from_read(path: &Path, error: std::io::Error) -> Error {
+        match error.downcast::<Error>() {
+            Ok(error) => error,
+            Err(error) => Error::read(path, error),
+        }
+    }
+
     /// Adds the place in the input.
     #[must_use]
     pub fn at(mut self, place: Place) -> Error {
@@ -153,6 +162,13 @@ impl fmt::Display for Error {
             Some(place) => write!(f, "{place}: {}", self.0.message),
             None => f.write_str(&self.0.message),
         }
+    }
+}
+
+/// So that a reader can fail with it; [`Error::from_read`] gets it out.
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> std::io::Error {
+        std::io::Error::other(error)
     }
 }
 

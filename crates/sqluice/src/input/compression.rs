@@ -1,0 +1,179 @@
+//! What an input is compressed with, and its decompression.
+//!
+//! | first bytes | what | |
+//! |---|---|---|
+//! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
+//! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
+//! | those of bzip2, xz and zip | | an error that tells how to decompress them |
+//!
+//! Invariant: data that ends too early, is damaged, or is followed by something else is an error. What was decompressed
+//! before it is given first.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::GzDecoder;
+
+use super::STANDARD_INPUT;
+use super::peek::Peek;
+use crate::error::{Error, Place, Result};
+
+/// By so many bytes compression is recognised.
+pub(super) const MAGIC_BYTES_MAX: usize = 10;
+
+/// How much compressed data is read at once.
+const RAW_BYTES: usize = 128 << 10;
+
+/// What an input is compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952).
+    Gzip,
+    /// [RFC 8878](https://www.rfc-editor.org/rfc/rfc8878).
+    Zstd,
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        })
+    }
+}
+
+impl Compression {
+    /// What an input that begins with `head` is compressed with.
+    ///
+    /// # Errors
+    /// When that is known but not read here.
+    pub(super) fn of_data(head: &[u8], name: &Path) -> Result<Option<Compression>> {
+        let (format, command) = match head {
+            [0x1f, 0x8b, ..] => return Ok(Some(Compression::Gzip)),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+                return Ok(Some(Compression::Zstd));
+            }
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("xz", "xz -dc"),
+            // The bits of pi, or, without a block, those of its root.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
+                ("bzip2", "bzip2 -dc")
+            }
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => ("zip", "unzip -p"),
+            _ => return Ok(None),
+        };
+        Err(Error::input(format!("this is {format} data, which is not read here"))
+            .at(Place::file(name))
+            .hint(by_pipe(command, name)))
+    }
+
+    /// Decompresses `input`, which messages call `name`.
+    pub(super) fn decompress<'a>(self, input: Peek<'a>, name: &Path) -> io::Result<Decompress<'a>> {
+        let input = BufReader::with_capacity(RAW_BYTES, input);
+        let inner: Box<dyn Read + Send + 'a> = match self {
+            Compression::Gzip => {
+                Box::new(Gzip { member: Some(GzDecoder::new(input)), name: name.to_owned() })
+            }
+            Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+        };
+        Ok(Decompress { inner, compression: self, name: name.to_owned() })
+    }
+}
+
+/// A hint: another program decompresses.
+fn by_pipe(command: &str, name: &Path) -> String {
+    let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
+    format!("decompress it on the way: {command} {file} | sqluice load DB -")
+}
+
+/// Decompressed data, with errors that say what is wrong with it.
+pub(super) struct Decompress<'a> {
+    inner: Box<dyn Read + Send + 'a>,
+    compression: Compression,
+    name: PathBuf,
+}
+
+impl Decompress<'_> {
+    /// Whatever is not the engine's own error comes from the decompressor.
+    fn explain(&self, error: io::Error) -> Error {
+        let what = self.compression;
+        let error = match error.downcast::<Error>() {
+            Ok(own) => return own,
+            Err(error) => error,
+        };
+        let failed = if error.kind() == ErrorKind::UnexpectedEof {
+            Error::input(format!("the {what} data ends too early"))
+                .hint("was the file copied or written to its end?")
+        // The crate hands on nothing but the words of the library.
+        } else if error.to_string().contains("too much memory") {
+            Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
+                .hint(by_pipe("zstd -dc --long=31", &self.name))
+        } else {
+            Error::input(format!("the {what} data is damaged"))
+        };
+        failed.because(error).at(Place::file(&self.name))
+    }
+}
+
+impl Read for Decompress<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|error| self.explain(error).into())
+    }
+}
+
+/// All members of a gzip file. (The multi-member decoder of flate2 takes no padding for what it is.)
+struct Gzip<R> {
+    /// `None` after the last.
+    member: Option<GzDecoder<R>>,
+    name: PathBuf,
+}
+
+impl<R: BufRead> Gzip<R> {
+    /// Goes on after a member.
+    fn next(&mut self, mut input: R) -> io::Result<()> {
+        match input.fill_buf()?.first() {
+            None => Ok(()),
+            Some(0x1f) => {
+                self.member = Some(GzDecoder::new(input));
+                Ok(())
+            }
+            Some(_) => self.padding(input),
+        }
+    }
+
+    /// Reads zeros to the end.
+    fn padding(&self, mut input: R) -> io::Result<()> {
+        loop {
+            let bytes = input.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            if bytes.iter().any(|byte| *byte != 0) {
+                let error = Error::input("something else follows the gzip data").at(Place::file(&self.name));
+                let hint = by_pipe("gzip -dc", &self.name);
+                return Err(error.hint(format!("gzip can leave it out; {hint}")).into());
+            }
+            let read = bytes.len();
+            input.consume(read);
+        }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(mut member) = self.member.take() {
+            match member.read(buffer)? {
+                0 => self.next(member.into_inner())?,
+                bytes => {
+                    self.member = Some(member);
+                    return Ok(bytes);
+                }
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,46 @@
+//! Raw bytes become text: what they are is looked up, and the layers that this takes are put on top.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::compression::{Compression, MAGIC_BYTES_MAX};
+use super::encoding::{Encoding, MARK_BYTES_MAX};
+use super::peek::Peek;
+use super::transcode::Transcode;
+use crate::error::{Error, Result};
+
+/// The text of an input.
+pub(super) struct Decoded<'a> {
+    pub(super) reader: Box<dyn Read + Send + 'a>,
+    pub(super) compression: Option<Compression>,
+    pub(super) encoding: Option<Encoding>,
+}
+
+impl<'a> Decoded<'a> {
+    /// The text of what `raw` reads, which messages call `name`. All work is done by whoever reads it, who also gets the
+    /// faults of the content.
+    ///
+    /// # Errors
+    /// When nothing can be read, or it is compressed in a way that is not read here.
+    pub(super) fn new(
+        raw: Box<dyn Read + Send + 'a>,
+        name: &Path,
+        asked: Option<Encoding>,
+    ) -> Result<Decoded<'a>> {
+        let unreadable = |error| Error::from_read(name, error);
+        let mut input = Peek::new(raw);
+        let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX), name)?;
+        input.failed_at_once().map_err(unreadable)?;
+        if let Some(compression) = compression {
+            input = Peek::new(Box::new(compression.decompress(input, name).map_err(unreadable)?));
+        }
+        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(MARK_BYTES_MAX));
+        input.skip(mark_bytes);
+        let byte = compression.is_none().then_some(mark_bytes as u64);
+        let reader: Box<dyn Read + Send + 'a> = match encoding {
+            Some(encoding) => Box::new(Transcode::new(input, name.to_owned(), encoding, byte)),
+            None => Box::new(input),
+        };
+        Ok(Decoded { reader, compression, encoding })
+    }
+}

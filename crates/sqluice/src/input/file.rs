@@ -1,0 +1,291 @@
+//! An input that is not open yet: it can be looked at first, and most can be read many times.
+//!
+//! | where it is | read how often |
+//! |---|---|
+//! | a regular file, also as standard input | as often as one likes |
+//! | a pipe, a terminal | once: what a sample took of it is kept and given first |
+//! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
+//!
+//! Spooled is what lies there, before decompression: the smaller of the two, and the bytes that progress counts.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::mem;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::ahead::{Ahead, BLOCK_BYTES};
+use super::decoded::Decoded;
+use super::raw::{OpenedLater, Positioned, Raw};
+use super::{Input, InputOptions, STANDARD_INPUT};
+use crate::error::{Error, Result};
+use crate::progress::{Amount, Progress};
+
+/// An input that can be looked at and opened.
+pub struct InputFile {
+    name: PathBuf,
+    options: InputOptions,
+    place: Place,
+}
+
+/// Where an input is.
+enum Place {
+    /// A regular file.
+    Path(PathBuf),
+    /// A regular file that is open, from `start` on.
+    Open { file: Arc<File>, start: u64, bytes: u64 },
+    /// What can be read only once.
+    Stream(Stream),
+}
+
+/// A pipe or the like.
+struct Stream {
+    /// What was taken for samples.
+    head: Vec<u8>,
+    /// `None` once it was opened.
+    rest: Option<Ahead>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+/// The beginning of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// As much as was asked for, or a little more, up to any byte; less if the text ends, or can't be decoded further.
+    pub text: Vec<u8>,
+    /// This is all of it, without a fault.
+    pub whole: bool,
+}
+
+/// Bytes as they lie, and what is known about them.
+struct Bytes {
+    reader: Box<dyn Read + Send>,
+    bytes: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl InputFile {
+    /// The input at `path`, or standard input if that is `-`. A pipe is opened by the thread that reads it.
+    ///
+    /// # Errors
+    /// When there is nothing that can be read, or it is a folder.
+    pub fn new(path: &Path, options: InputOptions) -> Result<InputFile> {
+        if path == Path::new("-") {
+            let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            let file = file.map_err(|error| Error::read(Path::new(STANDARD_INPUT), error))?;
+            return InputFile::of_open(file, PathBuf::from(STANDARD_INPUT), options);
+        }
+        let about = fs::metadata(path).map_err(|error| Error::read(path, error))?;
+        refuse_folder(path, &about)?;
+        let place = if about.is_file() {
+            Place::Path(path.to_owned())
+        } else {
+            Place::Stream(Stream::start(OpenedLater::Named(path.to_owned()), path, &options)?)
+        };
+        Ok(InputFile { name: path.to_owned(), options, place })
+    }
+
+    /// An input that is open already, from where it stands.
+    ///
+    /// # Errors
+    /// When it is a folder, or nothing can be found out about it.
+    pub fn of_open(mut file: File, name: PathBuf, options: InputOptions) -> Result<InputFile> {
+        let about = file.metadata().map_err(|error| Error::read(&name, error))?;
+        refuse_folder(&name, &about)?;
+        let place = if about.is_file() {
+            let start = file.stream_position().map_err(|error| Error::read(&name, error))?;
+            Place::Open { file: Arc::new(file), start, bytes: about.len().saturating_sub(start) }
+        } else {
+            Place::Stream(Stream::start(file, &name, &options)?)
+        };
+        Ok(InputFile { name, options, place })
+    }
+
+    /// As the user named it, or `standard input`.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Whether it can be opened more than once.
+    pub fn can_reopen(&self) -> bool {
+        !matches!(self.place, Place::Stream(_))
+    }
+
+    /// The first `bytes` bytes of the text. Nothing is lost by it: whoever opens the input gets all of it.
+    ///
+    /// # Errors
+    /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is none yet: it comes
+    /// when it is read.
+    pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
+        let Place::Stream(stream) = &mut self.place else {
+            let raw = self.bytes()?.reader;
+            let text = Decoded::new(raw, &self.name, self.options.encoding)?.reader;
+            return Ok(beginning(text, bytes).0);
+        };
+        let mut failed = false;
+        let raw = Box::new(stream.replay(&self.name, &mut failed)?);
+        let text = Decoded::new(raw, &self.name, self.options.encoding)?.reader;
+        let (sample, error) = beginning(text, bytes);
+        match error {
+            // A pipe does not fail twice: who reads it later would not learn of it.
+            Some(error) if failed => Err(Error::from_read(&self.name, error)),
+            _ => Ok(sample),
+        }
+    }
+
+    /// Opens it. What can be read only once can be opened only once.
+    ///
+    /// # Errors
+    /// When it can't be read, or is compressed in a way that is not read here.
+    pub fn open(&mut self) -> Result<Input> {
+        let Bytes { reader, bytes, bytes_read } = self.bytes()?;
+        let Decoded { reader, compression, encoding } =
+            Decoded::new(reader, &self.name, self.options.encoding)?;
+        let mut input = Input { name: self.name.clone(), reader, bytes, bytes_read, compression, encoding };
+        if !input.has_offsets_of_file() {
+            let ahead = Ahead::start(input.reader, BLOCK_BYTES, self.options.cancel.clone());
+            input.reader = Box::new(ahead.map_err(|error| Error::read(&self.name, error))?);
+        }
+        Ok(input)
+    }
+
+    /// Copies what can be read only once to a temporary file in `folder`, so that it can be opened many times; what can
+    /// be opened many times is left as it is. Progress is told of the bytes; the phase is the caller's.
+    ///
+    /// # Errors
+    /// When it can't be read, or the copy can't be written.
+    pub fn spool(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if self.can_reopen() {
+            return Ok(());
+        }
+        let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
+        let raw = self.bytes()?.reader;
+        let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
+        self.place = Place::Open { file: Arc::new(file), start: 0, bytes };
+        Ok(())
+    }
+
+    /// All bytes as they lie. Those of a stream are taken.
+    fn bytes(&mut self) -> Result<Bytes> {
+        let unreadable = |error| Error::read(&self.name, error);
+        let (file, start, bytes) = match &mut self.place {
+            Place::Stream(stream) => return stream.take(&self.name),
+            Place::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
+            Place::Path(path) => {
+                let file = File::open(path).map_err(unreadable)?;
+                let bytes = file.metadata().map_err(unreadable)?.len();
+                (Arc::new(file), 0, bytes)
+            }
+        };
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let reader = Raw::new(Positioned::new(file, start), self.name.clone(), Arc::clone(&bytes_read));
+        Ok(Bytes { reader: Box::new(reader), bytes: Some(bytes), bytes_read })
+    }
+}
+
+impl Stream {
+    fn start(input: impl Read + Send + 'static, name: &Path, options: &InputOptions) -> Result<Stream> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let raw = Raw::new(input, name.to_owned(), Arc::clone(&bytes_read));
+        let rest = Ahead::start(raw, BLOCK_BYTES, options.cancel.clone());
+        let rest = rest.map_err(|error| Error::read(name, error))?;
+        Ok(Stream { head: Vec::new(), rest: Some(rest), bytes_read })
+    }
+
+    fn take(&mut self, name: &Path) -> Result<Bytes> {
+        let rest = self.rest.take().ok_or_else(|| read_before(name))?;
+        let reader = Box::new(Cursor::new(mem::take(&mut self.head)).chain(rest));
+        Ok(Bytes { reader, bytes: None, bytes_read: Arc::clone(&self.bytes_read) })
+    }
+
+    /// Reads it from the start, and keeps what is read. `failed` becomes true if that can't be read.
+    fn replay<'a>(&'a mut self, name: &Path, failed: &'a mut bool) -> Result<Replay<'a>> {
+        let rest = self.rest.as_mut().ok_or_else(|| read_before(name))?;
+        Ok(Replay { head: &mut self.head, at: 0, rest, failed })
+    }
+}
+
+/// Reads a stream and keeps what it reads.
+struct Replay<'a> {
+    head: &'a mut Vec<u8>,
+    at: usize,
+    rest: &'a mut Ahead,
+    failed: &'a mut bool,
+}
+
+impl Read for Replay<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut kept = &self.head[self.at..];
+        let bytes = if kept.is_empty() {
+            let read = self.rest.read(buffer);
+            *self.failed |= read.is_err();
+            let bytes = read?;
+            self.head.extend_from_slice(&buffer[..bytes]);
+            bytes
+        } else {
+            kept.read(buffer)?
+        };
+        self.at += bytes;
+        Ok(bytes)
+    }
+}
+
+/// The first `bytes` bytes of a text, and what kept it from giving more.
+fn beginning(mut text: Box<dyn Read + Send + '_>, bytes: usize) -> (Sample, Option<io::Error>) {
+    const READ_BYTES: usize = 64 << 10;
+    let mut sample = Sample { text: Vec::new(), whole: false };
+    // One byte more, because only that tells whether there is more.
+    while sample.text.len() <= bytes {
+        let before = sample.text.len();
+        sample.text.resize(before + READ_BYTES, 0);
+        let read = text.read(&mut sample.text[before..]);
+        sample.text.truncate(before + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => sample.whole = true,
+            Ok(_) => continue,
+            Err(error) => return (sample, Some(error)),
+        }
+        break;
+    }
+    (sample, None)
+}
+
+/// Copies all of `raw`, and says how much that was.
+pub(super) fn copy(
+    mut raw: impl Read,
+    file: &mut impl Write,
+    name: &Path,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> Result<u64> {
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut copied = 0;
+    loop {
+        let bytes = raw.read(&mut block).map_err(|error| Error::from_read(name, error))?;
+        if bytes == 0 {
+            return Ok(copied);
+        }
+        file.write_all(&block[..bytes]).map_err(|error| cannot_spool(folder, error))?;
+        copied += bytes as u64;
+        progress.advance(Amount { rows: 0, bytes: bytes as u64 });
+    }
+}
+
+fn cannot_spool(folder: &Path, error: io::Error) -> Error {
+    Error::target(format!("cannot keep a copy of the input in {}", folder.display()))
+        .because(error)
+        .hint("choose a folder with enough space: --temp-dir DIR")
+}
+
+fn read_before(name: &Path) -> Error {
+    Error::input(format!("{} can be read only once", name.display())).hint("save it as a file first")
+}
+
+fn refuse_folder(name: &Path, about: &Metadata) -> Result<()> {
+    if !about.is_dir() {
+        return Ok(());
+    }
+    let error = Error::input(format!("{} is a folder", name.display()));
+    Err(error.hint(format!("name the files in it: {}", name.join("*.csv").display())))
+}

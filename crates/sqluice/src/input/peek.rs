@@ -1,0 +1,79 @@
+//! A look at the first bytes of a stream, which are then read as if nobody had looked.
+
+use std::io::{self, Read};
+use std::mem;
+
+/// A reader whose first bytes can be looked at.
+pub(super) struct Peek<'a> {
+    rest: Box<dyn Read + Send + 'a>,
+    head: Vec<u8>,
+    /// How much of the head is read.
+    at: usize,
+    /// What came after the head, if it was not bytes.
+    end: Option<io::Result<()>>,
+}
+
+impl<'a> Peek<'a> {
+    pub(super) fn new(rest: Box<dyn Read + Send + 'a>) -> Peek<'a> {
+        Peek { rest, head: Vec::new(), at: 0, end: None }
+    }
+
+    /// The next `bytes` bytes; fewer if the stream ends or fails before.
+    pub(super) fn peek(&mut self, bytes: usize) -> &[u8] {
+        while self.head.len() - self.at < bytes && self.end.is_none() {
+            let before = self.head.len();
+            self.head.resize(self.at + bytes, 0);
+            let read = self.rest.read(&mut self.head[before..]);
+            self.head.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => self.end = Some(Ok(())),
+                Ok(_) => {}
+                Err(error) => self.end = Some(Err(error)),
+            }
+        }
+        &self.head[self.at..]
+    }
+
+    /// Leaves out bytes that were looked at.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+        assert!(self.at <= self.head.len(), "only what was seen is left out");
+    }
+
+    /// The error that is all that there is to read.
+    pub(super) fn failed_at_once(&mut self) -> io::Result<()> {
+        if self.head.is_empty() { self.at_end() } else { Ok(()) }
+    }
+
+    /// The error at the end, if the end is one that is known.
+    fn at_end(&mut self) -> io::Result<()> {
+        match &mut self.end {
+            Some(end @ Err(_)) => mem::replace(end, Err(again())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error can be given once; whoever reads on must not take it for a clean end.
+fn again() -> io::Error {
+    io::Error::other("read again after an error")
+}
+
+impl Read for Peek<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at < self.head.len() {
+            let bytes = buffer.len().min(self.head.len() - self.at);
+            buffer[..bytes].copy_from_slice(&self.head[self.at..self.at + bytes]);
+            self.at += bytes;
+            return Ok(bytes);
+        }
+        if self.end.is_some() {
+            return self.at_end().map(|()| 0);
+        }
+        let read = self.rest.read(buffer);
+        if read.is_err() {
+            self.end = Some(Err(again()));
+        }
+        read
+    }
+}

@@ -1,0 +1,41 @@
+//! The place in a text, counted as it goes by.
+
+/// The line and column of the next character, where lines end with LF, CRLF or CR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Position {
+    /// Counted from 1.
+    pub(super) line: u64,
+    /// In characters, counted from 1.
+    pub(super) column: u64,
+    /// A line feed would belong to the line end before it.
+    after_return: bool,
+}
+
+impl Position {
+    pub(super) fn start() -> Position {
+        Position { line: 1, column: 1, after_return: false }
+    }
+
+    /// Goes past `text`, which is UTF-8 in whole characters.
+    pub(super) fn advance(&mut self, text: &[u8]) {
+        let Some(last) = text.last() else { return };
+        let rest = if self.after_return { text.strip_prefix(b"\n").unwrap_or(text) } else { text };
+        self.after_return = *last == b'\r';
+        let mut line_start = None;
+        for at in memchr::memchr2_iter(b'\n', b'\r', rest) {
+            let ends_before = rest[at] == b'\n' && at > 0 && rest[at - 1] == b'\r';
+            self.line += u64::from(!ends_before);
+            line_start = Some(at + 1);
+        }
+        if line_start.is_some() {
+            self.column = 1;
+        }
+        let in_line = &rest[line_start.unwrap_or(0)..];
+        self.column += in_line.iter().filter(|byte| !is_continuation(**byte)).count() as u64;
+    }
+}
+
+/// Whether a byte of UTF-8 is not the first of its character.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
