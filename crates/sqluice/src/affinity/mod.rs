@@ -23,6 +23,7 @@ mod float;
 mod number;
 
 pub use float::real_to_text;
+pub(crate) use number::Short;
 pub use number::{Loss, part_to_number, text_to_number, text_to_number_checked, text_to_number_slow};
 
 use sqluice_format::value::{Class, Value};
