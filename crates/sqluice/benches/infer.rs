@@ -62,8 +62,9 @@ fn main() {
     texts("17954.55 (lineitem's prices)", |r| format!("{}.{:02}", 900 + r.below(104_000), r.below(100)));
     texts("0.04 (lineitem's discounts)", |r| format!("0.0{}", r.below(10)));
     texts("37.774929 (places)", |r| format!("{}.{:06}", r.below(180) as i64 - 90, r.below(1_000_000)));
-    texts("0 to 6 decimals", |r| {
-        (r.below(1_000_000) as f64 / 1e6 * r.below(100) as f64).to_string()[..3].to_owned()
+    texts("1 to 6 decimals", |r| {
+        let decimals = 1 + r.below(6) as usize;
+        format!("{}.{:0decimals$}1", r.below(100), r.below(10u64.pow(decimals as u32)))
     });
     texts("integers and decimals", |r| match r.below(2) {
         0 => r.below(1000).to_string(),

@@ -23,8 +23,8 @@ mod float;
 mod number;
 
 pub use float::real_to_text;
-pub(crate) use number::Short;
 pub use number::{Loss, part_to_number, text_to_number, text_to_number_checked, text_to_number_slow};
+pub(crate) use number::{POINT, Padded, repeat};
 
 use sqluice_format::value::{Class, Value};
 

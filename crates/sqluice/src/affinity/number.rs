@@ -18,7 +18,7 @@
 //! [`text_to_number_slow`] is just this. [`text_to_number`] departs from it so:
 //!
 //! 1. Up to 16 bytes of digits and one point are taken in one step, eight bytes to a word, without a branch for
-//!    each ([`Short`]); they fit an integer, or 15 digits over a power of ten up to 15, where one division of floats
+//!    each ([`short`]); they fit an integer, or 15 digits over a power of ten up to 15, where one division of floats
 //!    is exact (Clinger, 1990).
 //! 2. All else is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns
 //!    into a float ([`super::float`]).
@@ -56,7 +56,7 @@ pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Op
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
         return (Value::Text(text), None);
     }
-    number(text, Short::alone(text), affinity)
+    number(text, Padded::alone(text), affinity)
 }
 
 /// As [`text_to_number_checked`] for `data[start..end]`, and faster where lengths vary (`benches/affinity.rs`, "1 to 12
@@ -76,96 +76,83 @@ pub fn part_to_number(
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
         return (Value::Text(text), None);
     }
-    number(text, Short::part(data, start, end), affinity)
+    number(text, Padded::part(data, start, end), affinity)
 }
 
 #[inline(always)]
-fn number(text: &[u8], short: Option<Short>, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
-    match short {
-        Some(short) => (short.value(affinity), None),
+fn number(text: &[u8], padded: Option<Padded>, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    match padded.and_then(|padded| short(padded, affinity)) {
+        Some(number) => (number, None),
         None => any(text, affinity),
     }
 }
 
-/// `[-]`, then at most 16 bytes of digits with at most one point among them.
+/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are 0 to 9 there, and 0 is in front:
+/// `-17.5` is `0000 0000 0000 17.5`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Short {
+pub(crate) struct Padded {
     pub(crate) negative: bool,
-    /// Bytes after the sign.
+    /// Bytes after the sign: 1 to 16.
     pub(crate) bytes: usize,
-    /// Digits after the point; `None`: there is no point.
-    pub(crate) decimals: Option<usize>,
-    /// The digits, 0 to 9 each, the last in the highest byte, with zeros in front.
-    pub(crate) digits: u128,
+    /// In memory order; every byte as it differs from '0'.
+    pub(crate) word: u128,
 }
 
-impl Short {
-    /// Reads text that lies anywhere; `None` where it is something else.
+impl Padded {
+    /// Of text that lies anywhere; `None` where it is empty or longer.
     #[inline(always)]
-    pub(crate) fn alone(text: &[u8]) -> Option<Short> {
-        Short::read(upper_end(text)?, text[0], text.len())
+    pub(crate) fn alone(text: &[u8]) -> Option<Padded> {
+        Padded::new(upper_end(text)?, text[0], text.len())
     }
 
-    /// Reads `data[start..end]`, and what lies in front of it too.
+    /// Of `data[start..end]`; what lies in front of it is read too.
     #[inline(always)]
-    pub(crate) fn part(data: &[u8], start: usize, end: usize) -> Option<Short> {
+    pub(crate) fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
         let text = &data[start..end];
         match (data[..end].last_chunk(), text) {
-            (Some(last), [first, ..]) => Short::read(u128::from_le_bytes(*last), *first, text.len()),
-            _ => Short::alone(text),
+            (Some(last), [first, ..]) => Padded::new(u128::from_le_bytes(*last), *first, text.len()),
+            _ => Padded::alone(text),
         }
     }
 
-    /// A digit, 0 to 9, counted from the last, which is 0, on.
+    /// `word` has the text at its upper end, `first` is its first byte and `bytes` its length.
     #[inline(always)]
-    pub(crate) fn digit(self, from_last: usize) -> u8 {
-        self.digits.to_le_bytes()[15 - from_last]
-    }
-
-    /// `word` has the text at its upper end, in memory order, `first` is its first byte and `bytes` its length. '0' takes
-    /// the place of what is in front of the digits: `-17.5` is `0000 0000 0000 17.5`. Then the point is taken out.
-    #[inline(always)]
-    fn read(word: u128, first: u8, bytes: usize) -> Option<Short> {
-        const ZEROS: u128 = repeat(b'0');
-        const POINTS: u128 = repeat(b'.');
+    fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
         let negative = first == b'-';
         let bytes = bytes - usize::from(negative);
         if bytes == 0 || bytes > 16 {
             return None;
         }
-        let word = (word & !LOWER[16 - bytes]) | (ZEROS & LOWER[16 - bytes]);
-        // The lowest flag is that of the first point; a flag above it may be false.
-        let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
-        if points == 0 {
-            let digits = sixteen_digits(word ^ ZEROS)?;
-            return Some(Short { negative, bytes, decimals: None, digits });
-        }
-        if bytes == 1 {
-            return None;
-        }
-        let point = (points.trailing_zeros() / 8) as usize;
-        let without_point = (word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8) | u128::from(b'0');
-        let digits = sixteen_digits(without_point ^ ZEROS)?;
-        Some(Short { negative, bytes, decimals: Some(15 - point), digits })
-    }
-
-    /// Three multiplications turn each eight digits into a number.
-    #[inline(always)]
-    fn value(self, affinity: Affinity) -> Value<'static> {
-        let mantissa =
-            eight_digits(self.digits as u64) * 100_000_000 + eight_digits((self.digits >> 64) as u64);
-        let Some(decimals) = self.decimals else {
-            let int = mantissa as i64;
-            let int = if self.negative { -int } else { int };
-            return if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) };
-        };
-        // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
-        let real = mantissa as f64 / POWERS_OF_TEN[decimals];
-        // The sign without a branch: half of a column may be negative.
-        let real = f64::from_bits(real.to_bits() | u64::from(self.negative) << 63);
-        if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) }
+        Some(Padded { negative, bytes, word: (word ^ repeat(b'0')) & !LOWER[16 - bytes] })
     }
 }
+
+/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else. The point is taken out,
+/// and three multiplications turn each eight digits into a number.
+#[inline(always)]
+fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
+    const POINTS: u128 = repeat(POINT);
+    // The lowest flag is that of the first point; a flag above it may be false.
+    let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
+    if points == 0 {
+        let int = sixteen_digits(word)? as i64;
+        let int = if negative { -int } else { int };
+        return Some(if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) });
+    }
+    if bytes == 1 {
+        return None;
+    }
+    let point = (points.trailing_zeros() / 8) as usize;
+    let mantissa = sixteen_digits((word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8))?;
+    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+    let real = mantissa as f64 / POWERS_OF_TEN[15 - point];
+    // The sign without a branch: half of a column may be negative.
+    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
+    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+}
+
+/// A point in [`Padded::word`].
+pub(crate) const POINT: u8 = b'.' ^ b'0';
 
 const POWERS_OF_TEN: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
@@ -181,7 +168,7 @@ const LOWER: [u128; 17] = {
     masks
 };
 
-const fn repeat(byte: u8) -> u128 {
+pub(crate) const fn repeat(byte: u8) -> u128 {
     u128::from_ne_bytes([byte; 16])
 }
 
@@ -212,12 +199,14 @@ fn upper_end(bytes: &[u8]) -> Option<u128> {
     }
 }
 
-/// `word` if its 16 bytes are 0 to 9 each.
+/// The number that 16 bytes of 0 to 9 are, the first in memory first; `None` where a byte is more than 9.
 #[inline(always)]
-fn sixteen_digits(word: u128) -> Option<u128> {
+fn sixteen_digits(word: u128) -> Option<u64> {
     // No carry leaves a byte unless its own flag, or that of its source, is up.
-    let flags = (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80);
-    (flags == 0).then_some(word)
+    if (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80) != 0 {
+        return None;
+    }
+    Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
 }
 
 /// Pairs, then fours, then all eight: each product adds ten (a hundred, ten thousand) times the earlier neighbour.

@@ -27,7 +27,7 @@
 
 use std::ops::Range;
 
-use crate::affinity::{Affinity, Short, text_to_number};
+use crate::affinity::{Affinity, POINT, Padded, repeat, text_to_number};
 use crate::batch::{Bytes, Column, Values};
 use sqluice_format::value::Value;
 
@@ -165,26 +165,24 @@ impl Evidence {
                 continue;
             }
             let Range { start, end } = text.range(row);
-            match Short::part(text.data, start, end) {
-                Some(short) => seen.add(short),
-                None => self.merge(Evidence::of_long(&text.data[start..end])),
+            let padded = Padded::part(text.data, start, end);
+            let text = &text.data[start..end];
+            if !padded.is_some_and(|padded| seen.add(text, padded)) {
+                self.merge(Evidence::of_long(text));
             }
         }
         self.merge(seen.evidence());
     }
 
     fn of(text: &[u8]) -> Evidence {
-        match Short::alone(text) {
-            Some(short) => {
-                let mut seen = Seen::default();
-                seen.add(short);
-                seen.evidence()
-            }
-            None => Evidence::of_long(text),
+        let mut seen = Seen::default();
+        match Padded::alone(text) {
+            Some(padded) if seen.add(text, padded) => seen.evidence(),
+            _ => Evidence::of_long(text),
         }
     }
 
-    /// Of text that is not [`Short`].
+    /// Of text that [`Seen::add`] does not take.
     #[cold]
     fn of_long(text: &[u8]) -> Evidence {
         number(text).unwrap_or(Evidence::TEXT)
@@ -204,29 +202,32 @@ struct Seen {
 }
 
 impl Seen {
+    /// Takes a value of digits with at most one point among them, without a branch for each rule; `false` for all else.
     #[inline(always)]
-    fn add(&mut self, short: Short) {
-        let Short { negative, bytes, decimals, .. } = short;
-        match decimals {
-            None => {
-                let zero_first = short.digit(bytes - 1) == 0;
-                let text = zero_first & (negative | (bytes > 1));
-                let too_long = bytes > DIGITS_MAX;
-                self.faults |= u8::from(text) * (NOT_INTEGER | NOT_REAL) | u8::from(too_long) * NOT_REAL;
-                self.decimals |= 1;
-            }
-            Some(decimals) => {
-                // With the point, 16 bytes have 15 digits.
-                let whole = bytes - 1 - decimals;
-                let zero_first = short.digit(bytes - 2) == 0;
-                let minus_zero = negative & (short.digits == 0);
-                let text = (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
-                let ends_in_zero = short.digit(0) == 0;
-                self.faults |=
-                    NOT_INTEGER | u8::from(text) * NOT_REAL | u8::from(ends_in_zero) * ENDS_IN_ZERO;
-                self.decimals |= 1 << decimals;
-            }
+    fn add(&mut self, text: &[u8], Padded { negative, bytes, word }: Padded) -> bool {
+        let zero_first = text[text.len() - bytes] == b'0';
+        // The top bit of each byte that is no digit. No carry leaves a byte.
+        let others = ((word & repeat(0x7f)) + repeat(0x76) | word) & repeat(0x80);
+        if others == 0 {
+            let no_number = zero_first & (negative | (bytes > 1));
+            let too_long = bytes > DIGITS_MAX;
+            self.faults |= u8::from(no_number) * (NOT_INTEGER | NOT_REAL) | u8::from(too_long) * NOT_REAL;
+            self.decimals |= 1;
+            return true;
         }
+        let point = (others.trailing_zeros() / 8) as usize;
+        if others & (others - 1) != 0 || text[text.len() + point - 16] != b'.' {
+            return false;
+        }
+        // Beside the point, 16 bytes have 15 digits.
+        let decimals = 15 - point;
+        let whole = bytes - 1 - decimals;
+        let minus_zero = negative & (word == ZERO[point]);
+        let no_number = (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
+        let ends_in_zero = word >> 120 == 0;
+        self.faults |= NOT_INTEGER | u8::from(no_number) * NOT_REAL | u8::from(ends_in_zero) * ENDS_IN_ZERO;
+        self.decimals |= 1 << decimals;
+        true
     }
 
     fn evidence(self) -> Evidence {
@@ -243,6 +244,17 @@ impl Seen {
         evidence
     }
 }
+
+/// [`Padded::word`] of a zero with a point, by the place of that.
+const ZERO: [u128; 16] = {
+    let mut zeros = [0; 16];
+    let mut point = 0;
+    while point < 16 {
+        zeros[point] = (POINT as u128) << (8 * point);
+        point += 1;
+    }
+    zeros
+};
 
 /// A number of any length; `None` where it is none.
 fn number(text: &[u8]) -> Option<Evidence> {
