@@ -28,7 +28,7 @@
 use std::ops::Range;
 
 use crate::affinity::{Affinity, POINT, Padded, repeat, text_to_number};
-use crate::batch::{Bytes, Column, Values};
+use crate::batch::{Column, Span, Spans, Values};
 use sqluice_format::value::Value;
 
 /// Significant digits that every float keeps.
@@ -152,26 +152,38 @@ impl Evidence {
                 return;
             }
             let present = column.validity.map_or(u64::MAX, |validity| validity.0[start / ROWS_AT_ONCE]);
-            self.see_some(text, start..rows.min(start + ROWS_AT_ONCE), present);
+            let rows = start..rows.min(start + ROWS_AT_ONCE);
+            match text.spans {
+                Spans::Anywhere(spans) => {
+                    let range = |span: &Span| span.start as usize..(span.start + span.len) as usize;
+                    self.see_some(text.data, spans[rows].iter().map(range), present);
+                }
+                _ => self.see_some(text.data, rows.map(|row| text.range(row)), present),
+            }
         }
     }
 
-    /// Some rows, of which a word of a bitmap says which are not NULL.
-    #[inline]
-    fn see_some(&mut self, text: Bytes<'_>, rows: Range<usize>, present: u64) {
+    /// Some rows, of which a word of a bitmap says which are not NULL. A function of its own, or it runs out of registers.
+    #[inline(never)]
+    fn see_some(&mut self, data: &[u8], ranges: impl Iterator<Item = Range<usize>>, present: u64) {
         let mut seen = Seen::default();
-        for (bit, row) in rows.enumerate() {
+        for (bit, Range { start, end }) in ranges.enumerate() {
             if present >> bit & 1 == 0 {
                 continue;
             }
-            let Range { start, end } = text.range(row);
-            let padded = Padded::part(text.data, start, end);
-            let text = &text.data[start..end];
+            let padded = Padded::part(data, start, end);
+            let text = &data[start..end];
             if !padded.is_some_and(|padded| seen.add(text, padded)) {
-                self.merge(Evidence::of_long(text));
+                self.add_long(text);
             }
         }
         self.merge(seen.evidence());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_long(&mut self, text: &[u8]) {
+        self.merge(Evidence::of_long(text));
     }
 
     fn of(text: &[u8]) -> Evidence {
