@@ -227,14 +227,18 @@ impl Seen {
             self.decimals |= 1;
             return true;
         }
-        let point = (others.trailing_zeros() / 8) as usize;
+        // Both halves in one: bits 6 of its bytes are the lower half's, bits 7 the upper one's.
+        let others = (others as u64) >> 1 | (others >> 64) as u64;
+        let lowest = others.trailing_zeros() as usize;
+        let point = lowest / 8 + lowest % 2 * 8;
         if others & (others - 1) != 0 || text[text.len() + point - 16] != b'.' {
             return false;
         }
         // Beside the point, 16 bytes have 15 digits.
         let decimals = 15 - point;
         let whole = bytes - 1 - decimals;
-        let minus_zero = negative & (word == ZERO[point]);
+        // A branch, as a column has either none of these or few.
+        let minus_zero = negative & zero_first && word == ZERO[point];
         let no_number = (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
         let ends_in_zero = word >> 120 == 0;
         self.faults |= NOT_INTEGER | u8::from(no_number) * NOT_REAL | u8::from(ends_in_zero) * ENDS_IN_ZERO;
