@@ -27,9 +27,11 @@
 mod columns;
 mod cut;
 mod decode;
+mod dialect;
 mod find;
 mod malformed;
 mod naive;
+mod sniff;
 #[cfg(test)]
 mod tests;
 
@@ -42,7 +44,9 @@ pub use self::columns::{ColumnFrom, Constant};
 use self::columns::{Header, Repeated};
 use self::cut::Cutter;
 use self::decode::{CsvPart, Filled, Pool, Shared};
+pub use self::dialect::Dialect;
 use self::naive::{Limits, Parser};
+pub use self::sniff::{Given, Sniffed, sniff};
 use crate::batch::ROWS_MAX;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
