@@ -12,8 +12,8 @@
 //!
 //! Why so: it must be possible to print what is stored and get back each byte of each field. The digits of an integer do that. A
 //! float keeps any 15 significant digits, so printing it with as many decimals as the column has gives the field
-//! back; where these vary, the shortest decimal that reads as the float does, as no field ends in a zero. (Floats that
-//! take an exponent of more than 17 decimals are beyond what is known of SQLite's rounding: such a field is printed to see.)
+//! back; where these vary, the shortest decimal that reads as the float does, as no field ends in a zero. (Beyond 17
+//! decimals it is not known that SQLite rounds to the nearest float, so each such field is printed, to see.)
 //!
 //! The evidence of some values is a point of a lattice, the least that holds each of them:
 //!
@@ -37,13 +37,15 @@ const DIGITS_MAX: usize = 15;
 /// Decimals with which SQLite's arithmetic, 96 bits of a power of ten, can't but round as it should.
 const DECIMALS_PROVEN: usize = 17;
 
-/// Decimals of a REAL at most: soon after, floats have fewer digits.
+/// Decimals of a REAL at most: soon after, floats keep fewer digits.
 const DECIMALS_MAX: usize = 300;
 
 /// A value is no 64-bit integer.
 const NOT_INTEGER: u8 = 1;
 /// A value is no float.
 const NOT_REAL: u8 = 2;
+/// It is neither.
+const NO_NUMBER: u8 = NOT_INTEGER | NOT_REAL;
 /// A value has decimals that end in a zero.
 const ENDS_IN_ZERO: u8 = 4;
 
@@ -92,7 +94,7 @@ impl Evidence {
 
     /// Whatever comes, the column is TEXT.
     const TEXT: Evidence =
-        Evidence { faults: NOT_INTEGER | NOT_REAL | ENDS_IN_ZERO, decimals_min: 0, decimals_max: u16::MAX };
+        Evidence { faults: NO_NUMBER | ENDS_IN_ZERO, decimals_min: 0, decimals_max: u16::MAX };
 
     /// The evidence of no value at all.
     pub fn new() -> Evidence {
@@ -130,7 +132,7 @@ impl Evidence {
         let faults = self.faults | other.faults;
         let decimals_min = self.decimals_min.min(other.decimals_min);
         let decimals_max = self.decimals_max.max(other.decimals_max);
-        let no_number = faults & (NOT_INTEGER | NOT_REAL) == NOT_INTEGER | NOT_REAL;
+        let no_number = faults & NO_NUMBER == NO_NUMBER;
         let zeros_lost = faults & ENDS_IN_ZERO != 0 && decimals_min < decimals_max;
         *self = match no_number || zeros_lost {
             true => Evidence::TEXT,
@@ -219,11 +221,11 @@ impl Seen {
     fn add(&mut self, text: &[u8], Padded { negative, bytes, word }: Padded) -> bool {
         let zero_first = text[text.len() - bytes] == b'0';
         // The top bit of each byte that is no digit. No carry leaves a byte.
-        let others = ((word & repeat(0x7f)) + repeat(0x76) | word) & repeat(0x80);
+        let others = (((word & repeat(0x7f)) + repeat(0x76)) | word) & repeat(0x80);
         if others == 0 {
             let no_number = zero_first & (negative | (bytes > 1));
             let too_long = bytes > DIGITS_MAX;
-            self.faults |= u8::from(no_number) * (NOT_INTEGER | NOT_REAL) | u8::from(too_long) * NOT_REAL;
+            self.faults |= (u8::from(no_number) * NO_NUMBER) | (u8::from(too_long) * NOT_REAL);
             self.decimals |= 1;
             return true;
         }
@@ -241,7 +243,8 @@ impl Seen {
         let minus_zero = negative & zero_first && word == ZERO[point];
         let no_number = (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
         let ends_in_zero = word >> 120 == 0;
-        self.faults |= NOT_INTEGER | u8::from(no_number) * NOT_REAL | u8::from(ends_in_zero) * ENDS_IN_ZERO;
+        self.faults |=
+            NOT_INTEGER | (u8::from(no_number) * NOT_REAL) | (u8::from(ends_in_zero) * ENDS_IN_ZERO);
         self.decimals |= 1 << decimals;
         true
     }
@@ -272,7 +275,7 @@ const ZERO: [u128; 16] = {
     zeros
 };
 
-/// A number of any length; `None` where it is none.
+/// A number that [`Seen::add`] does not take, as it is too long; `None` where it is none.
 fn number(text: &[u8]) -> Option<Evidence> {
     let text = str::from_utf8(text).ok()?;
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -285,9 +288,8 @@ fn number(text: &[u8]) -> Option<Evidence> {
         return None;
     }
     let Some(fraction) = fraction else {
-        let fits = text.parse::<i64>().is_ok() && !(negative && whole == "0");
-        let too_long = whole.len() > DIGITS_MAX;
-        return fits.then_some(Evidence::of_number(u8::from(too_long) * NOT_REAL, 0));
+        // It has 17 digits or more, so it is not -0.
+        return text.parse::<i64>().is_ok().then_some(Evidence::of_number(NOT_REAL, 0));
     };
     if !is_digits(fraction) || fraction.len() > DECIMALS_MAX {
         return None;

@@ -119,7 +119,7 @@ proptest! {
                 spans.push(Span { start: data.len() as u32, len: text.len() as u32 });
                 data.extend_from_slice(text.as_bytes());
                 ends.push(data.len() as u32);
-                present.push(bits >> row % 64 & 1 == 1);
+                present.push(bits >> (row % 64) & 1 == 1);
                 if *present.last().unwrap() {
                     expected.add(text.as_bytes());
                 }
@@ -185,6 +185,10 @@ fn decimals_are_real_where_nothing_is_lost() {
         &["1000000000000000", "0.1"],
         &["1.2.3"],
     ];
+    let tiny = |zeros: usize| format!("0.{}1", "0".repeat(zeros));
+    assert_eq!(conclude(&[&tiny(299)]), Inferred::Real);
+    assert_eq!(conclude(&[&tiny(300)]), Inferred::Text, "beyond what floats keep as well");
+    assert_eq!(conclude(&[&tiny(100_000)]), Inferred::Text);
     for values in texts {
         assert_eq!(conclude(values), Inferred::Text, "{values:?}");
     }

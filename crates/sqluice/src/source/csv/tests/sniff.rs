@@ -232,6 +232,7 @@ fn a_header_is_told_from_data_by_numbers() {
         "a,a\n1,2\n",              // names twice: the parser's to refuse
         "id,zip\n7,n/a\n8,1e5\n",  // one number in the column
         ",\n1,2\n",
+        "1,x\ny,z\n", // a number, but over words
     ] {
         assert!(header(file), "{file:?}");
     }
