@@ -18,7 +18,7 @@ fn make(table: &TableSpec, rows: u64) -> Duration {
     let started = Instant::now();
     let mut source = table.source(1, rows).unwrap();
     while let Some(mut part) = source.next_part().unwrap() {
-        part.decode(&mut |batch| {
+        part.decode(&mut |batch: &sqluice::batch::Batch<'_>| {
             black_box(batch);
             Ok(())
         })

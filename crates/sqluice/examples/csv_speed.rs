@@ -81,7 +81,7 @@ fn measure(name: &str, input: &[u8]) -> sqluice::error::Result<()> {
             let Some(mut part) = source.next_part()? else { break };
             cut_now += start.elapsed();
             let start = Instant::now();
-            part.decode(&mut |batch| {
+            part.decode(&mut |batch: &sqluice::batch::Batch<'_>| {
                 rows += batch.rows;
                 Ok(())
             })?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::encode::Conversions;
 use crate::error::{Error, Place, Result};
 pub use crate::r#gen::preset;
 use crate::r#gen::{Spec, TableSpec};
@@ -96,10 +97,11 @@ impl PreparedGenerate {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
         let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(&self.rows);
-        let jobs = tables
-            .map(|((table, spec), &rows)| Ok(Job { table, source: Box::new(spec.source(self.seed, rows)?) }));
+        let jobs = tables.map(|((table, spec), &rows)| {
+            Ok(Job { table, conversions: Conversions::All, source: Box::new(spec.source(self.seed, rows)?) })
+        });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        new_database::write(&self.plan, &self.schema, jobs, progress, cancel)
+        new_database::write(&self.plan, &self.schema, jobs, None, progress, cancel)
     }
 }
 

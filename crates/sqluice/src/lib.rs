@@ -3,8 +3,8 @@
 //! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`]
-//! 2. what, from where, to where: [`source`], [`gen`](mod@gen), [`infer`], [`encode`], [`output`], [`pipeline`], [`plan`],
-//!    [`report`], `new_database`
+//! 2. what, from where, to where: [`source`], [`gen`](mod@gen), [`infer`], [`encode`], [`output`], `reject`, [`pipeline`],
+//!    [`plan`], [`report`], `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 // Floor 1.
@@ -23,6 +23,7 @@ mod new_database;
 pub mod output;
 pub mod pipeline;
 pub mod plan;
+mod reject;
 pub mod report;
 pub mod source;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
+use crate::encode::Conversions;
 use crate::error::{Error, Result};
 use crate::new_database;
 use crate::pipeline::Job;
@@ -94,9 +95,9 @@ impl PreparedLoad {
                 Some(csv) => Box::new(csv),
                 None => Box::new(NoRows),
             };
-            Job { table, source }
+            Job { table, conversions: Conversions::Lossless, source }
         });
-        new_database::write(&self.plan, &self.schema, jobs.collect(), progress, cancel)
+        new_database::write(&self.plan, &self.schema, jobs.collect(), None, progress, cancel)
     }
 }
 

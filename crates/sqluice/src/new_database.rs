@@ -10,14 +10,17 @@ use crate::output::{Discard, NewFile, Output};
 use crate::pipeline::{self, Job, Settings, Written};
 use crate::plan::Plan;
 use crate::progress::{Cancel, Progress};
+use crate::reject::RejectFile;
 use crate::report::{Report, TableReport};
 use crate::schema::Schema;
 
-/// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`.
+/// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if that is
+/// there.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,
+    mut rejects: Option<RejectFile>,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Report> {
@@ -33,7 +36,7 @@ pub(crate) fn write(
         chunk_bytes: plan.chunk_bytes,
         chunks_per_worker: plan.chunks_per_worker,
     };
-    let mut pages = pipeline::run(jobs, settings, &mut *output, progress, cancel)?;
+    let mut pages = pipeline::run(jobs, settings, &mut *output, rejects.as_mut(), progress, cancel)?;
 
     let mut page_1 = write_schema(&entries(schema, &pages.tables), geometry, &mut pages.appender);
     let page_count = pages.appender.page_count();
@@ -50,11 +53,14 @@ pub(crate) fn write(
     cancel.check()?;
     progress.phase("sync", None);
     let described = output.describe();
+    // Before the database: what is not in it is in that file, whatever happens.
+    rejects.map_or(Ok(()), RejectFile::finish)?;
     output.commit()?;
 
     let tables = plan.tables.iter().zip(&pages.tables).map(|(table, written)| TableReport {
         name: table.name.clone(),
         rows: written.rows,
+        rejected: written.rejected,
         road: table.road,
         root_page: written.root_page,
         leaf_pages: written.leaf_pages,
@@ -64,6 +70,7 @@ pub(crate) fn write(
     Ok(Report {
         target: plan.target.clone(),
         rows: pages.tables.iter().map(|table| table.rows).sum(),
+        rejected: pages.tables.iter().map(|table| table.rejected).sum(),
         pages: page_count,
         page_bytes: geometry.page_bytes(),
         bytes: u64::from(page_count) * geometry.page_bytes() as u64,

@@ -14,6 +14,8 @@ pub struct Report {
     pub target: Option<PathBuf>,
     /// Rows of all tables.
     pub rows: u64,
+    /// Bad rows that went to the reject file.
+    pub rejected: u64,
     /// Pages of the file.
     pub pages: u32,
     /// Bytes of a page.
@@ -39,6 +41,8 @@ pub struct TableReport {
     pub name: String,
     /// Rows written.
     pub rows: u64,
+    /// Bad rows that went to the reject file.
+    pub rejected: u64,
     /// The way that they took.
     pub road: Road,
     /// The root of its B-tree.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::encode::Conversions;
 use crate::error::{Error, Result};
 use crate::new_database;
 use crate::pipeline::Job;
@@ -31,8 +32,12 @@ pub fn write_tables(
     }
     let plan = Plan::new(schema, target.map(Path::to_owned), options)?;
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
-    let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job { table, source });
-    new_database::write(&plan, schema, jobs.collect(), progress, cancel)
+    let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
+        table,
+        conversions: Conversions::All,
+        source,
+    });
+    new_database::write(&plan, schema, jobs.collect(), None, progress, cancel)
 }
 
 fn add(sum: Amount, more: Option<Amount>) -> Option<Amount> {

@@ -726,7 +726,7 @@ fn a_declared_type_has_the_affinity_that_sqlite_gives_it() {
 
 #[test]
 fn what_a_conversion_loses_is_named() {
-    let cases: [(&[u8], Option<Loss>, Option<Loss>); 22] = [
+    let cases: [(&[u8], Option<Loss>, Option<Loss>); 30] = [
         // Text, what an INTEGER column loses, what a REAL column loses.
         (b"12", None, None),
         (b"007", None, None),
@@ -750,6 +750,14 @@ fn what_a_conversion_loses_is_named() {
         (b"5e-324", None, None),
         (b"2e-324", Some(Loss::Underflow), Some(Loss::Underflow)),
         (b"3.14159265358979323846", None, None),
+        (b"9007199254740993.0", Some(Loss::Rounded), None),
+        (b"-9007199254740993.0", Some(Loss::Rounded), None),
+        (b" +9007199254740992.00 \x0b", None, None),
+        (b"9.007199254740993e15", Some(Loss::Rounded), None),
+        (b"00120.00e+1", None, None),
+        (b"0.00000000000000000e5\n", None, None),
+        (b"1.00000000000000000001", Some(Loss::Rounded), None),
+        (b"1200000000000000000000e-20", None, None),
     ];
     for (text, in_integer, in_real) in cases {
         let loss = |affinity| text_to_number_checked(text, affinity).1;

@@ -7,14 +7,15 @@ use std::path::Path;
 use proptest::prelude::*;
 use sqluice::affinity::apply;
 use sqluice::batch::Value;
-use sqluice::encode::{Chunks, Encoder};
+use sqluice::encode::{Chunks, Conversions, Encoder};
 use sqluice::error::Result;
 use sqluice::schema::{Schema, Table};
+use sqluice::source::{Refused, RefusedRow};
 use sqluice_format::chunk::{Chunk, Leaf, Link};
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_format::record;
 use support::cases;
-use support::rows::{OwnedBatch, OwnedColumn, Takes};
+use support::rows::{Owned, OwnedBatch, OwnedColumn, Takes};
 use support::tables::{RandomTable, page_bytes, table};
 
 /// All that a chunk tells.
@@ -104,13 +105,13 @@ fn column_wise(
     rows: &[(OwnedBatch, Vec<i64>)],
 ) -> Vec<Finished> {
     let mut chunks = Recycled { chunk: Chunk::new(geometry, capacity), finished: Vec::new() };
-    let mut encoder = Encoder::new(table, geometry);
+    let mut encoder = Encoder::new(table, geometry, Conversions::All);
     let mut last = None;
     for (batch, rowids) in rows {
         let range = batch
             .with(|batch| encoder.encode(batch, rowids[0], last, &mut chunks))
             .unwrap_or_else(|refused| panic!("{refused:?}"));
-        assert_eq!((range.first, range.last), (rowids[0], rowids[batch.rows - 1]));
+        assert_eq!((range.first, range.last.rowid), (rowids[0], rowids[batch.rows - 1]));
         last = Some(range.last);
     }
     chunks.next().unwrap();
@@ -144,7 +145,7 @@ fn compare_random(table: &RandomTable, page_bytes: u32, capacity: u32) {
         batch.with(|view| {
             for (column, owned) in view.columns.iter().zip(&batch.columns) {
                 for (row, value) in owned.values.iter().enumerate() {
-                    let nan = matches!(value, support::rows::Owned::Real(real) if real.is_nan());
+                    let nan = matches!(value, Owned::Real(real) if real.is_nan());
                     assert_eq!(column.get(row), if nan { Value::Null } else { value.value() });
                 }
             }
@@ -210,7 +211,6 @@ fn headers_of_126_and_127_bytes_of_types_and_of_16383_get_the_right_size() {
 
 #[test]
 fn payloads_at_the_local_maximum_stay_local_and_one_byte_more_overflows() {
-    use support::rows::Owned;
     for page_bytes in [512, 1024, 4096, 65536_u32] {
         for capacity in [1, 2, 7] {
             let around = page_bytes as usize - 35 - 8..=page_bytes as usize - 35 + 8;
@@ -234,4 +234,91 @@ fn rows_of_one_size_that_all_overflow_become_the_same_chunks_either_way() {
             compare(&untyped(2), page_bytes, 4, &[rows]);
         }
     }
+}
+
+/// Row, column and message of every refused row.
+fn refused(encoder: &mut Encoder, batch: &OwnedBatch, chunks: &mut Recycled) -> Vec<(usize, usize, String)> {
+    let before = chunks.chunk.rows();
+    match batch.with(|batch| encoder.encode(batch, 1, None, chunks)) {
+        Ok(_) => Vec::new(),
+        Err(Refused::Rows(rows)) => {
+            assert_eq!(chunks.chunk.rows(), before, "nothing of a refused batch is taken");
+            let told = |RefusedRow { row, column, error }: RefusedRow| (row, column, error.to_string());
+            rows.into_iter().map(told).collect()
+        }
+        Err(stop) => panic!("{stop:?}"),
+    }
+}
+
+fn awkward() -> impl Strategy<Value = Owned> {
+    let texts =
+        ["7", "007", "x", "", "1.5", "1e400", "-1e-400", "12345678901234567890", "9007199254740993.0", "5.0"];
+    prop_oneof![
+        1 => Just(Owned::Null),
+        1 => Just(Owned::Int(3)),
+        6 => prop::sample::select(texts.to_vec()).prop_map(|text| Owned::Text(text.into())),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(700))]
+
+    /// A batch is refused for the rows that would be refused one by one, for the same reasons.
+    #[test]
+    fn the_refused_rows_of_a_batch_are_those_that_are_refused_alone(
+        rows in prop::collection::vec((awkward(), awkward(), awkward(), awkward()), 1..60),
+        strict: bool,
+        lossless: bool,
+    ) {
+        let strict = if strict { "STRICT" } else { "" };
+        let table =
+            schema_table(&format!("CREATE TABLE t (a INT NOT NULL, b REAL, c TEXT NOT NULL, d INTEGER) {strict}"));
+        let conversions = if lossless { Conversions::Lossless } else { Conversions::All };
+        let geometry = Geometry::new(PageSize::new(4096).unwrap(), 0).unwrap();
+        let mut encoder = Encoder::new(&table, geometry, conversions);
+        let mut chunks = Recycled { chunk: Chunk::new(geometry, 9), finished: Vec::new() };
+        let values: Vec<[Owned; 4]> = rows.into_iter().map(|(a, b, c, d)| [a, b, c, d]).collect();
+        let batch_of = |values: &[[Owned; 4]]| {
+            let column = |index: usize| OwnedColumn::of(values.iter().map(|row| row[index].clone()).collect());
+            OwnedBatch { rows: values.len(), columns: (0..4).map(column).collect() }
+        };
+        let mut alone = Vec::new();
+        for (row, values) in values.iter().enumerate() {
+            for (_, column, error) in refused(&mut encoder, &batch_of(std::slice::from_ref(values)), &mut chunks) {
+                alone.push((row, column, error));
+            }
+        }
+        prop_assert_eq!(refused(&mut encoder, &batch_of(&values), &mut chunks), alone);
+    }
+}
+
+#[test]
+fn text_whose_number_loses_something_is_refused_and_told_what() {
+    let table = schema_table("CREATE TABLE t (id INTEGER PRIMARY KEY, a NUMERIC)");
+    let geometry = Geometry::new(PageSize::new(4096).unwrap(), 0).unwrap();
+    let mut chunks = Recycled { chunk: Chunk::new(geometry, 9), finished: Vec::new() };
+    let text = |text: &str| Owned::Text(text.into());
+    let columns = vec![
+        OwnedColumn::of(vec![text("1"), text("2"), text("9007199254740993.0"), text("x"), text("8")]),
+        OwnedColumn::of(vec![
+            text("1e400"),
+            text("1.0"),
+            text("1"),
+            text("1e400"),
+            text("-9223372036854775809"),
+        ]),
+    ];
+    let batch = OwnedBatch { rows: 5, columns };
+    let mut lossless = Encoder::new(&table, geometry, Conversions::Lossless);
+    let told = refused(&mut lossless, &batch, &mut chunks);
+    let expected = [
+        (0, 1, "'1e400' in column a is beyond the largest float, and would become infinity"),
+        (2, 0, "'9007199254740993.0' in column id would be rounded to 9007199254740992"),
+        (3, 0, "'x' in column id, which is INTEGER PRIMARY KEY"),
+        (4, 1, "'-9223372036854775809' in column a has more than 64 bits, and would become a float"),
+    ];
+    assert_eq!(told, expected.map(|(row, column, message)| (row, column, message.to_owned())));
+    let mut all = Encoder::new(&table, geometry, Conversions::All);
+    let told = refused(&mut all, &batch, &mut chunks);
+    assert_eq!(told.iter().map(|(row, ..)| *row).collect::<Vec<_>>(), [3]);
 }

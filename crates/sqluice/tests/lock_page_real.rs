@@ -37,13 +37,13 @@ impl Part for SomeBlobs {
         self.0
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let data: Vec<u8> = (0..BLOB_BYTES).map(|byte| (byte % 251) as u8).collect();
         for row in self.0..self.0 + PART_ROWS {
             let ints = [row as i64];
             let blob = Values::Blob(Bytes { data: &data, spans: Spans::Fixed(BLOB_BYTES) });
             let columns = vec![Column::new(Values::Int(&ints)), Column::new(blob)];
-            sink(&Batch { rows: 1, columns }).map_err(|refused| refused.error)?;
+            sink.rows(&Batch { rows: 1, columns }).map_err(|refused| refused.first().1)?;
         }
         Ok(())
     }

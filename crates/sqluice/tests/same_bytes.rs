@@ -188,10 +188,10 @@ impl Part for Row {
         self.0
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         assert!(self.0 != 1_000_000, "a bug in a source");
         let batch = OwnedBatch { rows: 1, columns: vec![OwnedColumn::ints(vec![self.0 as i64])] };
-        batch.with(|batch| sink(batch)).map_err(|refused| refused.error)
+        batch.with(|batch| sink.rows(batch)).map_err(|refused| refused.first().1)
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Loss {
     Underflow,
     /// An integer beyond 64 bits became a float (not said of REAL affinity, where it is meant to).
     BeyondInt64,
+    /// An integer was made of a number that is another, by way of the nearest float (not said of REAL affinity).
+    Rounded,
 }
 
 /// What INTEGER, NUMERIC or REAL affinity makes of text: the number, or the text unchanged where it does not look
@@ -50,7 +52,8 @@ pub fn text_to_number(text: &[u8], affinity: Affinity) -> Value<'_> {
     text_to_number_checked(text, affinity).0
 }
 
-/// As [`text_to_number`], and what was lost on the way: `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`.
+/// As [`text_to_number`], and what was lost on the way: `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`,
+/// `'9007199254740993.0'`.
 #[inline]
 pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
@@ -247,7 +250,42 @@ fn any(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
     } else if real == 0.0 && decimal.mantissa != 0 {
         loss = loss.or(Some(Loss::Underflow));
     }
-    (if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) }, loss)
+    if affinity == Affinity::Real {
+        return (stored_real(real), loss);
+    }
+    let value = real_to_int(real);
+    if let Value::Int(int) = value
+        && loss.is_none()
+        && !equals_int(text, int)
+    {
+        loss = Some(Loss::Rounded);
+    }
+    (value, loss)
+}
+
+/// Whether text that is a number is exactly `int`.
+fn equals_int(text: &[u8], int: i64) -> bool {
+    let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
+    let text = &text[..end];
+    let (digits, exponent) = match text.iter().position(|byte| byte | 0x20 == b'e') {
+        // An exponent of more digits makes 0 or infinity, whose mantissa or loss has decided already.
+        Some(at) => (&text[..at], str::from_utf8(&text[at + 1..]).map_or(0, |e| e.parse().unwrap_or(0))),
+        None => (text, 0i64),
+    };
+    let decimals = digits.iter().position(|&byte| byte == b'.').map_or(0, |at| digits.len() - at - 1);
+    let written = significant(digits.iter().copied(), exponent - decimals as i64);
+    written == significant(int.unsigned_abs().to_string().bytes(), 0)
+}
+
+/// The digits of a number without zeros at either end, and the power of ten that the last one counts.
+fn significant(digits: impl Iterator<Item = u8>, exponent: i64) -> (Vec<u8>, i64) {
+    let mut digits: Vec<u8> = digits.filter(u8::is_ascii_digit).skip_while(|&digit| digit == b'0').collect();
+    let len = digits.len();
+    while digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    let exponent = if digits.is_empty() { 0 } else { exponent + (len - digits.len()) as i64 };
+    (digits, exponent)
 }
 
 /// Reads the whole text, or says that it is no number.

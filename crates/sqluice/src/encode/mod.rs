@@ -15,6 +15,7 @@ mod rowid;
 mod scatter;
 mod stored;
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use sqluice_format::cell;
@@ -23,11 +24,12 @@ use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::varint;
 
-use crate::affinity::{Affinity, StrictType};
+use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
 use crate::schema::Table;
-use crate::source::Refused;
+use crate::source::{Refused, RefusedRow};
+use rowid::Alias;
 pub(crate) use rowid::{null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
@@ -47,11 +49,21 @@ pub trait Chunks {
     fn next(&mut self) -> Result<()>;
 }
 
+/// What a declared type may do to text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversions {
+    /// Whatever SQLite does.
+    All,
+    /// Nothing that loses digits or magnitude: such a row is refused.
+    Lossless,
+}
+
 /// Encodes batches of one table.
 #[derive(Debug)]
 pub struct Encoder {
     geometry: Geometry,
     columns: Vec<ColumnRules>,
+    conversions: Conversions,
     rowid_alias: Option<usize>,
     scratch: Vec<Scratch>,
     sizes: Sizes,
@@ -74,10 +86,19 @@ pub struct RowidRange {
     /// Of its first row.
     pub first: i64,
     /// Of its last row.
-    pub last: i64,
-    /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if the row before
-    /// has the rowid `first - 1`, or if there is none and `first` is 1.
+    pub last: LastRowid,
+    /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if that is
+    /// [`counted`](LastRowid::counted), or if there is none.
     pub first_assumed: bool,
+}
+
+/// The rowid of a row that others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastRowid {
+    /// The rowid.
+    pub rowid: i64,
+    /// It is the number of the row, counted from 1 over the source: so NULL means its number to the next row, too.
+    pub counted: bool,
 }
 
 /// Bytes of every row's record.
@@ -112,7 +133,7 @@ impl Rowids<'_> {
 
 impl Encoder {
     /// An encoder for a table's rows, on pages of `geometry`.
-    pub fn new(table: &Table, geometry: Geometry) -> Encoder {
+    pub fn new(table: &Table, geometry: Geometry, conversions: Conversions) -> Encoder {
         let columns = table.columns.iter().map(|column| ColumnRules {
             name: column.name.clone(),
             affinity: column.affinity,
@@ -122,6 +143,7 @@ impl Encoder {
         Encoder {
             geometry,
             columns: columns.collect(),
+            conversions,
             rowid_alias: table.rowid_alias,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
             sizes: Sizes::default(),
@@ -130,28 +152,29 @@ impl Encoder {
         }
     }
 
-    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for them; `last_rowid` is
-    /// the rowid of the row before, where that is known.
+    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for them; `last` is the
+    /// rowid of the row before, where that is known.
     ///
     /// # Errors
-    /// When a value can't be stored, with its row and column; or what `chunks` says.
+    /// When rows can't be stored: nothing of the batch is, then. Or what `chunks` says.
     pub fn encode(
         &mut self,
         batch: &Batch<'_>,
         next_rowid: i64,
-        last_rowid: Option<i64>,
+        last: Option<LastRowid>,
         chunks: &mut impl Chunks,
     ) -> Result<RowidRange, Refused> {
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let lossless = self.conversions == Conversions::Lossless;
+        let mut refused = Vec::new();
         let mut given = Vec::new();
-        let (rowids, first_assumed) = match self.rowid_alias {
-            None => (Rowids::From(next_rowid), false),
-            Some(alias) => {
-                let name = &self.columns[alias].name;
-                rowid::of_alias(batch, alias, name, next_rowid, last_rowid, &mut given)?
+        let rowids = match self.rowid_alias {
+            None => Ok((Rowids::From(next_rowid), false)),
+            Some(index) => {
+                let alias = Alias { index, name: &self.columns[index].name, lossless };
+                rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused)
             }
         };
-        let mut refused = None;
         let mut stored = Vec::with_capacity(self.columns.len());
         for (i, scratch) in self.scratch.iter_mut().enumerate() {
             // The record holds NULL where the column is another name for the rowid.
@@ -159,17 +182,13 @@ impl Encoder {
                 Stored::Null
             } else {
                 let rules = &self.columns[i];
-                let column = &batch.columns[i];
-                let stored = Stored::new(column, batch.rows, rules.affinity, scratch);
-                if let Err(found) = rules.check(&stored, i, batch) {
-                    refused = first_in_batch(refused, found);
-                }
+                let lost = Cell::new(false);
+                let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
+                rules.check(&stored, lossless && lost.get(), i, batch, &mut refused);
                 stored
             });
         }
-        if let Some(refused) = refused {
-            return Err(refused);
-        }
+        let (rowids, first_assumed) = in_order(rowids, self.rowid_alias, refused)?;
         self.sizes.measure(&stored, batch.rows)?;
         let run = Run {
             geometry: self.geometry,
@@ -179,7 +198,28 @@ impl Encoder {
             head: Head::new(&stored, &self.sizes),
         };
         run.write(batch.rows, chunks, &mut self.rows, &mut self.record)?;
-        Ok(RowidRange { first: rowids.get(0), last: rowids.get(batch.rows - 1), first_assumed })
+        let last_row = batch.rows - 1;
+        let last = rowids.get(last_row);
+        let last = LastRowid { rowid: last, counted: last == next_rowid.wrapping_add(last_row as i64) };
+        Ok(RowidRange { first: rowids.get(0), last, first_assumed })
+    }
+}
+
+/// The rowids, unless rows are refused. A row that is out of order ends the run, but only if no row before it is refused:
+/// it may be in order without that.
+fn in_order<T>(
+    rowids: Result<T, (usize, Error)>,
+    alias: Option<usize>,
+    mut refused: Vec<RefusedRow>,
+) -> Result<T, Refused> {
+    refused.sort_by_key(|refused| (refused.row, refused.column));
+    refused.dedup_by_key(|refused| refused.row);
+    match (rowids, refused.first()) {
+        (Err((row, error)), first) if first.is_none_or(|first| row < first.row) => {
+            Err(Refused::Stop { at: alias.map(|alias| (row, alias)), error })
+        }
+        (Ok(rowids), None) => Ok(rowids),
+        _ => Err(Refused::Rows(refused)),
     }
 }
 
@@ -308,46 +348,70 @@ impl Sizes {
         for column in vary {
             column.add_sizes(&mut self.types, &mut self.payload);
         }
+        let mut refused = Vec::new();
         for (row, (payload, types)) in self.payload.iter_mut().zip(&self.types).enumerate() {
             *payload += record::header_bytes(*types as usize);
             if *payload > RECORD_BYTES_MAX {
                 let message =
                     format!("the row takes {payload} bytes, and SQLite holds at most 1,000,000,000");
-                return Err(Refused { at: Some((row, 0)), error: Error::input(message) });
+                refused.push(RefusedRow { row, column: 0, error: Error::input(message) });
             }
         }
-        Ok(())
-    }
-}
-
-/// The one of two refusals whose row comes first.
-fn first_in_batch(one: Option<Refused>, other: Refused) -> Option<Refused> {
-    let row = |refused: &Refused| refused.at.map(|(row, _)| row);
-    match one {
-        Some(one) if row(&one) <= row(&other) => Some(one),
-        _ => Some(other),
+        if refused.is_empty() { Ok(()) } else { Err(Refused::Rows(refused)) }
     }
 }
 
 impl ColumnRules {
-    fn check(&self, stored: &Stored<'_>, index: usize, batch: &Batch<'_>) -> Result<(), Refused> {
-        let refuse = |row, message| Err(Refused { at: Some((row, index)), error: Error::input(message) });
-        let null = if self.not_null { stored.first_null(batch.rows) } else { None };
-        // Only what comes before a NULL counts.
-        if let Some(strict) = self.strict
-            && let Some(row) = (0..null.unwrap_or(batch.rows)).find(|&row| !stored.fits(row, strict))
-        {
-            let (value, declared) = (describe(&batch.columns[index].get(row)), strict.name());
-            return refuse(
-                row,
-                format!("{value} in column {}, which is {declared} of a STRICT table", self.name),
-            );
+    /// Adds to `refused` the rows whose value this column can't hold; `lost`: some number has lost something.
+    fn check(
+        &self,
+        stored: &Stored<'_>,
+        lost: bool,
+        index: usize,
+        batch: &Batch<'_>,
+        refused: &mut Vec<RefusedRow>,
+    ) {
+        let value = |row| batch.columns[index].get(row);
+        let mut refuse = |row, error| refused.push(RefusedRow { row, column: index, error });
+        if let Some(strict) = self.strict {
+            for row in (0..batch.rows).filter(|&row| !stored.fits(row, strict)) {
+                let (value, declared) = (describe(&value(row)), strict.name());
+                let message =
+                    format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
+                refuse(row, Error::input(message));
+            }
         }
-        match null {
-            Some(row) => refuse(row, format!("NULL in column {}, which is NOT NULL", self.name)),
-            None => Ok(()),
+        if self.not_null && stored.first_null(batch.rows).is_some() {
+            for row in (0..batch.rows).filter(|&row| stored.serial(row) == 0) {
+                refuse(row, Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
+            }
+        }
+        if lost {
+            for row in 0..batch.rows {
+                if let Some(error) = loss_of(&value(row), self.affinity) {
+                    refuse(row, error(&self.name));
+                }
+            }
         }
     }
+}
+
+/// What `value` loses in a column of `affinity`: the error for a column of a given name.
+fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
+    let Value::Text(text) = *value else { return None };
+    let (becomes, loss) = affinity::text_to_number_checked(text, affinity);
+    let loss = loss?;
+    Some(move |column: &str| {
+        let what = match loss {
+            Loss::Nul => "would lose what follows the NUL".to_owned(),
+            Loss::Overflow => "is beyond the largest float, and would become infinity".to_owned(),
+            Loss::Underflow => "is below the smallest float, and would become 0".to_owned(),
+            Loss::BeyondInt64 => "has more than 64 bits, and would become a float".to_owned(),
+            Loss::Rounded => format!("would be rounded to {}", describe(&becomes)),
+        };
+        let message = format!("{} in column {column} {what}", describe(&Value::Text(text)));
+        Error::input(message).hint("declare the column TEXT, or let SQLite's conversion stand: --lossy")
+    })
 }
 
 /// A value for a message, cut short.

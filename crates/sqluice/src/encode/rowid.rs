@@ -4,62 +4,91 @@
 //! the number of the row here, counted from 1, which is the same if all rows before it have theirs; it is
 //! refused where it is not. Thus what is taken does not depend on where the input is cut.
 
-use super::{Rowids, describe};
+use super::{LastRowid, Rowids, describe, loss_of};
 use crate::affinity::{self, Rowid};
 use crate::batch::{Batch, Value, Values};
 use crate::error::Error;
-use crate::source::Refused;
+use crate::source::RefusedRow;
+
+/// The column that is another name for the rowid.
+#[derive(Clone, Copy)]
+pub(super) struct Alias<'n> {
+    pub(super) index: usize,
+    pub(super) name: &'n str,
+    /// Text whose number loses something is refused.
+    pub(super) lossless: bool,
+}
 
 /// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which
-/// is `last_rowid`, is not known. `next_rowid` is the number of the first row.
+/// is `last`, is not known. `next_rowid` is the number of the first row. Values that are no rowids go to `refused`.
+///
+/// # Errors
+/// The first row that is out of order.
 pub(super) fn of_alias<'a>(
     batch: &Batch<'_>,
-    alias: usize,
-    name: &str,
+    alias: Alias<'_>,
     next_rowid: i64,
-    last_rowid: Option<i64>,
+    last: Option<LastRowid>,
     given: &'a mut Vec<i64>,
-) -> Result<(Rowids<'a>, bool), Refused> {
-    let column = &batch.columns[alias];
+    refused: &mut Vec<RefusedRow>,
+) -> Result<(Rowids<'a>, bool), (usize, Error)> {
+    let column = &batch.columns[alias.index];
     if let (Values::Int(ints), None) = (column.values, column.validity)
         && follow_each_other(&ints[..batch.rows])
-        && last_rowid.is_none_or(|last| last < ints[0])
+        && last.is_none_or(|last| last.rowid < ints[0])
     {
         return Ok((Rowids::From(ints[0]), false));
     }
-    let first_assumed = last_rowid.is_none() && column.get(0) == Value::Null;
-    let mut last = last_rowid;
+    let first_assumed = last.is_none() && column.get(0) == Value::Null;
+    let mut last = last;
     given.clear();
     for row in 0..batch.rows {
+        let number = next_rowid.wrapping_add(row as i64);
         let value = column.get(row);
-        let rowid = next(&value, name, last, next_rowid + row as i64)
-            .map_err(|error| Refused { at: Some((row, alias)), error })?;
-        last = Some(rowid);
+        let rowid = match wanted(value, alias) {
+            Ok(Rowid::Given(rowid)) => rowid,
+            Ok(Rowid::Next) if last.is_none_or(|last| last.counted) => number,
+            Ok(Rowid::Next) => return Err((row, null_among_numbers(alias.name))),
+            Ok(Rowid::Mismatch) => {
+                let message =
+                    format!("{} in column {}, which is INTEGER PRIMARY KEY", describe(&value), alias.name);
+                refused.push(RefusedRow { row, column: alias.index, error: Error::input(message) });
+                number
+            }
+            Err(error) => {
+                refused.push(RefusedRow { row, column: alias.index, error });
+                number
+            }
+        };
         given.push(rowid);
+        if refused.last().is_some_and(|refused| refused.row == row) {
+            continue;
+        }
+        match last {
+            Some(last) if last.rowid >= rowid => {
+                return Err((row, out_of_order(alias.name, last.rowid, rowid)));
+            }
+            _ => last = Some(LastRowid { rowid, counted: rowid == number }),
+        }
     }
     Ok((Rowids::Each(given), first_assumed))
+}
+
+/// What a value asks for, or what it would lose.
+fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
+    let rowid = affinity::to_rowid(value);
+    match rowid {
+        Rowid::Given(_) if alias.lossless => match loss_of(&value, affinity::Affinity::Integer) {
+            Some(error) => Err(error(alias.name)),
+            None => Ok(rowid),
+        },
+        _ => Ok(rowid),
+    }
 }
 
 fn follow_each_other(ints: &[i64]) -> bool {
     let span = ints[ints.len() - 1].checked_sub(ints[0]);
     span == Some(ints.len() as i64 - 1) && ints.iter().zip(0..).all(|(&int, row)| int == ints[0] + row)
-}
-
-/// The rowid that `value` means for the row of that number, after a row with the rowid `last`.
-fn next(value: &Value<'_>, name: &str, last: Option<i64>, number: i64) -> Result<i64, Error> {
-    let rowid = match affinity::to_rowid(*value) {
-        Rowid::Given(rowid) => rowid,
-        Rowid::Next if last.is_none_or(|last| last == number - 1) => return Ok(number),
-        Rowid::Next => return Err(null_among_numbers(name)),
-        Rowid::Mismatch => {
-            let value = describe(value);
-            return Err(Error::input(format!("{value} in column {name}, which is INTEGER PRIMARY KEY")));
-        }
-    };
-    match last {
-        Some(last) if last >= rowid => Err(out_of_order(name, last, rowid)),
-        _ => Ok(rowid),
-    }
 }
 
 /// The error for NULL where rows before had rowids of their own.

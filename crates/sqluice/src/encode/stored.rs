@@ -3,11 +3,13 @@
 //! Each column of a batch turns into one of four forms, by the class of its values and the affinity of the table's column.
 //! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
 
+use std::cell::Cell;
+
 use sqluice_format::record;
 use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 
-use crate::affinity::{self, Affinity, StrictType};
+use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
 
 /// A column as it will be stored.
@@ -54,12 +56,13 @@ pub(super) struct Scratch {
 }
 
 impl<'a> Stored<'a> {
-    /// Applies `affinity` to `rows` values of `column`.
+    /// Applies `affinity` to `rows` values of `column`; sets `lost` when some text that became a number has lost something.
     pub(super) fn new(
         column: &Column<'a>,
         rows: usize,
         affinity: Affinity,
         scratch: &'a mut Scratch,
+        lost: &Cell<bool>,
     ) -> Stored<'a> {
         use Affinity::{Blob, Integer, Numeric, Real, Text};
         let Column { values, validity } = *column;
@@ -83,15 +86,15 @@ impl<'a> Stored<'a> {
             (Values::Text(bytes), Integer | Numeric | Real) => {
                 let numeric = |row| {
                     let text = bytes.range(row);
-                    affinity::part_to_number(bytes.data, text.start, text.end, affinity).0
+                    note(lost, affinity::part_to_number(bytes.data, text.start, text.end, affinity))
                 };
                 if scratch.try_numbers(rows, validity, numeric) {
                     return scratch.as_numbers();
                 }
-                scratch.mixed(column, rows, affinity)
+                scratch.mixed(column, rows, affinity, lost)
             }
             (Values::Int(_) | Values::Real(_), Text) | (Values::Any(_), _) => {
-                scratch.mixed(column, rows, affinity)
+                scratch.mixed(column, rows, affinity, lost)
             }
         }
     }
@@ -192,6 +195,15 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// The value; notes whether something was lost.
+#[inline(always)]
+fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
+    if loss.is_some() {
+        lost.set(true);
+    }
+    value
+}
+
 impl Scratch {
     /// Integers that stay what they are. When all are in one range, no serial type needs to be made.
     fn ints<'a>(&'a mut self, ints: &'a [i64], validity: Option<Bitmap<'_>>) -> Stored<'a> {
@@ -275,14 +287,20 @@ impl Scratch {
     }
 
     /// Whatever the column holds, one value at a time.
-    fn mixed(&mut self, column: &Column<'_>, rows: usize, affinity: Affinity) -> Stored<'_> {
+    fn mixed(
+        &mut self,
+        column: &Column<'_>,
+        rows: usize,
+        affinity: Affinity,
+        lost: &Cell<bool>,
+    ) -> Stored<'_> {
         self.long_serials.clear();
         self.data.clear();
         self.ends.clear();
         for row in 0..rows {
             let value = match (column.get(row), affinity) {
                 (Value::Text(text), Affinity::Integer | Affinity::Numeric | Affinity::Real) => {
-                    affinity::text_to_number(text, affinity)
+                    note(lost, affinity::text_to_number_checked(text, affinity))
                 }
                 (value, _) => affinity::apply(value, affinity, &mut self.text),
             };

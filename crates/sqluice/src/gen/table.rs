@@ -9,7 +9,7 @@ use super::vector::{Rows, Vector};
 use crate::batch::{Batch, Column, ROWS_MAX};
 use crate::error::Result;
 use crate::progress::Amount;
-use crate::source::{Part, Refused, Sink, Source};
+use crate::source::{Part, Sink, Source};
 
 /// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
 const PART_BYTES: u64 = 7 << 20;
@@ -101,7 +101,7 @@ impl Part for RowRange {
         self.first_row
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let mut vectors: Vec<Vector> = self.columns.iter().map(|_| Vector::default()).collect();
         let end = self.first_row + self.rows;
         for first in (self.first_row..end).step_by(self.batch_rows) {
@@ -115,7 +115,7 @@ impl Part for RowRange {
             let mixed: Vec<_> = vectors.iter().map(Vector::mixed_values).collect();
             let columns: Vec<Column<'_>> =
                 vectors.iter().zip(&mixed).map(|(vector, mixed)| vector.column(mixed)).collect();
-            sink(&Batch { rows: rows.count, columns }).map_err(|Refused { error, .. }| error)?;
+            sink.rows(&Batch { rows: rows.count, columns }).map_err(|refused| refused.first().1)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::random::Key;
 use super::random::tests::{assert_fits, deviations};
 use super::vector::{Rows, Vector};
 use super::{Spec, preset};
-use crate::batch::{ROWS_MAX, Value};
+use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::schema::Schema;
 use crate::source::Source;
 
@@ -312,7 +312,7 @@ fn table(sql: &str, rows: u64) -> (Vec<Vec<Owned>>, Vec<usize>) {
     while let Some(mut part) = source.next_part().unwrap() {
         let before = all.len();
         assert_eq!(part.first_row(), before as u64);
-        part.decode(&mut |batch| {
+        part.decode(&mut |batch: &Batch<'_>| {
             assert!((1..=ROWS_MAX).contains(&batch.rows));
             assert_eq!(batch.columns.len(), spec.tables[0].columns.len());
             for row in 0..batch.rows {

@@ -9,18 +9,20 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 
 use super::{Evidence, see_all};
+use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::progress::{Amount, Cancel, Progress};
-use crate::source::{Part, Source};
+use crate::source::{BadRow, Part, Refused, Sink, Source};
 
-/// The evidence of each of `columns`, over all rows of the source. `progress` hears of the bytes of each part; the phase
-/// is the caller's to name.
+/// The evidence of each of `columns`, over all rows of the source; with `leave_out_bad_rows`, all but those that are
+/// malformed. `progress` hears of the bytes of each part; the phase is the caller's to name.
 ///
 /// # Errors
 /// When the source can't be read, or `cancel` says stop.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
+    leave_out_bad_rows: bool,
     threads: usize,
     cancel: &Cancel,
     progress: &dyn Progress,
@@ -32,7 +34,7 @@ pub fn scan(
         for _ in 0..threads.max(1) {
             let started = std::thread::Builder::new()
                 .name("sqluice-scan".to_owned())
-                .spawn_scoped(scope, || scan_parts(&parts, columns, cancel, progress));
+                .spawn_scoped(scope, || scan_parts(&parts, columns, leave_out_bad_rows, cancel, progress));
             match started {
                 Ok(thread) => scanning.push(thread),
                 Err(error) => fail(&parts, 0, Error::target("cannot start a thread").because(error)),
@@ -79,22 +81,39 @@ impl Parts<'_> {
 fn scan_parts(
     parts: &Mutex<Parts<'_>>,
     columns: &[usize],
+    leave_out_bad_rows: bool,
     cancel: &Cancel,
     progress: &dyn Progress,
 ) -> Vec<Evidence> {
-    let mut evidence = vec![Evidence::new(); columns.len()];
+    let evidence = vec![Evidence::new(); columns.len()];
+    let mut scanning = Scanning { columns, leave_out_bad_rows, cancel, evidence };
     loop {
         let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let Some((index, mut part)) = next else { return evidence };
-        let decoded = part.decode(&mut |batch| {
-            cancel.check()?;
-            see_all(&mut evidence, columns, batch);
-            Ok(())
-        });
-        match decoded {
+        let Some((index, mut part)) = next else { return scanning.evidence };
+        match part.decode(&mut scanning) {
             Ok(()) => progress.advance(Amount { rows: 0, bytes: part.input_bytes() }),
             Err(error) => fail(parts, index, error),
         }
+    }
+}
+
+/// A sink that only looks.
+struct Scanning<'a> {
+    columns: &'a [usize],
+    leave_out_bad_rows: bool,
+    cancel: &'a Cancel,
+    evidence: Vec<Evidence>,
+}
+
+impl Sink for Scanning<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.cancel.check()?;
+        see_all(&mut self.evidence, self.columns, batch);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        if self.leave_out_bad_rows { Ok(()) } else { Err(bad.error) }
     }
 }
 

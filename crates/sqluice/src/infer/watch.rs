@@ -6,16 +6,17 @@
 //! ```
 //!
 //! A guess that nothing speaks against costs a look at every value and a lock a part. One that is wrong stops the load,
-//! which can start again with better types.
+//! which can start again with better types. So does a value that the sink refuses, if only the guess makes it bad.
 //!
 //! Invariant: if all parts were decoded without error, each guess is what [`Evidence`] concludes of all values.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Evidence, Inferred, see_all};
+use crate::batch::{Batch, Value};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
-use crate::source::{Part, Sink, Source};
+use crate::source::{BadRow, Part, Refused, Sink, Source};
 
 /// A column whose type is a guess.
 #[derive(Clone, Copy, Debug)]
@@ -143,14 +144,47 @@ impl Part for WatchedPart {
         self.part.place()
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
-        let mut evidence = self.watch.begin()?;
-        self.part.decode(&mut |batch| {
-            // Afterwards, so that what the sink refuses is told first.
-            sink(batch)?;
-            see_all(&mut evidence, &self.watch.0.columns, batch);
-            Ok(())
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let evidence = self.watch.begin()?;
+        let mut watching = Watching { sink, watch: &self.watch, evidence };
+        let decoded = self.part.decode(&mut watching);
+        // A value that was refused may be good for the right type.
+        let Watching { evidence, .. } = watching;
+        self.watch.end(&evidence)?;
+        decoded
+    }
+}
+
+/// The sink of a part under watch.
+struct Watching<'a> {
+    sink: &'a mut dyn Sink,
+    watch: &'a Watch,
+    evidence: Vec<Evidence>,
+}
+
+impl Sink for Watching<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        // Of a batch that is refused, only the values to blame count: without them it comes again.
+        self.sink.rows(batch).inspect_err(|refused| match refused {
+            Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
+            Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),
         })?;
-        self.watch.end(&evidence)
+        see_all(&mut self.evidence, &self.watch.0.columns, batch);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.sink.bad_row(bad)
+    }
+}
+
+impl Watching<'_> {
+    fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
+        let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
+        for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {
+            if let Value::Text(text) = batch.columns[column].get(row) {
+                evidence.add(text);
+            }
+        }
     }
 }

@@ -28,16 +28,18 @@ use sqluice_format::chunk::Chunk;
 use sqluice_format::page::Geometry;
 
 pub(crate) use appender::Appender;
+use crossbeam_channel::Sender;
 use worker::Worker;
 use writer::Writer;
 
 use crate::checksum::PageHash;
-use crate::encode::RowidRange;
+use crate::encode::{Conversions, RowidRange};
 use crate::error::{Error, Place, Result};
 use crate::output::Output;
 use crate::progress::{Cancel, Progress};
+use crate::reject::RejectFile;
 use crate::schema::Table;
-use crate::source::{Part, Source};
+use crate::source::{BadRow, Part, Source};
 
 /// Chunks that each worker has at least: one to fill, one that is being written, one in between.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
@@ -45,9 +47,14 @@ pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 /// Chunks that each worker has at most: more would not make the disk any busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
+/// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
+/// need none.
+const PARTS_AHEAD_MAX: usize = 8;
+
 /// A table and where its rows come from.
 pub(crate) struct Job<'a> {
     pub(crate) table: &'a Table,
+    pub(crate) conversions: Conversions,
     pub(crate) source: Box<dyn Source + 'a>,
 }
 
@@ -65,6 +72,8 @@ pub(crate) struct Settings {
 pub(crate) struct Written {
     pub(crate) root_page: u32,
     pub(crate) rows: u64,
+    /// Rows that went to the reject file.
+    pub(crate) rejected: u64,
     pub(crate) leaf_pages: u64,
     pub(crate) interior_pages: u64,
     pub(crate) overflow_pages: u64,
@@ -77,24 +86,30 @@ pub(crate) struct Pages {
     pub(crate) appender: Appender,
 }
 
-/// Encodes all jobs and writes their pages, in the jobs' order.
+/// Encodes all jobs and writes their pages, in the jobs' order. The first bad row ends the run, unless there is a file for
+/// such rows.
 pub(crate) fn run(
     jobs: Vec<Job<'_>>,
     settings: Settings,
     output: &mut dyn Output,
+    rejects: Option<&mut RejectFile>,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Pages> {
-    let tables: Vec<&Table> = jobs.iter().map(|job| job.table).collect();
+    let tables: Vec<(&Table, Conversions)> = jobs.iter().map(|job| (job.table, job.conversions)).collect();
+    let keep_bad_rows = rejects.is_some();
     let dispenser =
         Dispenser { jobs: Mutex::new(Dispensed { jobs, job: 0, part: 0 }), stop: AtomicBool::new(false) };
     let (to_writer, from_workers) = crossbeam_channel::unbounded();
     std::thread::scope(|scope| {
-        let mut recycle = Vec::new();
-        for worker in 0..settings.workers {
-            let (give_back, empty) = crossbeam_channel::unbounded();
-            recycle.push(give_back);
-            let worker = Worker { index: worker, empty, made: 0, settings, to_writer: to_writer.clone() };
+        let mut returns = Vec::new();
+        for index in 0..settings.workers {
+            let (chunks, empty) = crossbeam_channel::unbounded();
+            let (parts, ended) = crossbeam_channel::unbounded();
+            returns.push(Returns { chunks, parts });
+            let to_writer = to_writer.clone();
+            let worker =
+                Worker { index, settings, keep_bad_rows, empty, made: 0, ended, ahead: 0, to_writer };
             let (dispenser, tables) = (&dispenser, &tables);
             let started = std::thread::Builder::new()
                 .name("sqluice-worker".to_owned())
@@ -105,11 +120,11 @@ pub(crate) fn run(
             }
         }
         drop(to_writer);
-        let mut writer = Writer::new(&tables, settings.geometry, output, progress);
-        let written = writer.write_all(&from_workers, &recycle, cancel);
+        let mut writer = Writer::new(&tables, settings.geometry, output, rejects, progress);
+        let written = writer.write_all(&from_workers, &returns, cancel);
         dispenser.stop.store(true, Ordering::Relaxed);
-        // Workers that wait for an empty chunk get none, and end.
-        drop(recycle);
+        // Workers that wait for something get nothing, and end.
+        drop(returns);
         written?;
         Ok(Pages { tables: writer.written, appender: writer.appender })
     })
@@ -163,10 +178,20 @@ impl Dispenser<'_> {
 enum Message {
     /// Pages, in order within the part.
     Pages(Sealed),
+    /// Rows for the reject file, in order within the part.
+    BadRows(Vec<BadRow>),
     /// The part, which begins at that place of the input, is complete.
-    End { input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
+    End { worker: usize, input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
     /// The part can't be encoded.
     Failed(Error),
+}
+
+/// What a worker gets back from the writer.
+struct Returns {
+    /// Empty chunks.
+    chunks: Sender<(Chunk, Vec<PageHash>)>,
+    /// Ends of parts.
+    parts: Sender<()>,
 }
 
 /// A finished chunk.

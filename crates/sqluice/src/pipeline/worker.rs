@@ -3,49 +3,67 @@
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_format::chunk::Chunk;
 
-use super::{Dispenser, Message, PartId, Sealed, Settings};
+use super::{Dispenser, Message, PARTS_AHEAD_MAX, PartId, Sealed, Settings};
+use crate::batch::Batch;
 use crate::checksum::PageHash;
-use crate::encode::{Chunks, Encoder, RowidRange};
+use crate::encode::{Chunks, Conversions, Encoder, LastRowid, RowidRange};
 use crate::error::{Error, Result};
 use crate::progress::Cancel;
 use crate::schema::Table;
-use crate::source::Part;
+use crate::source::{BadRow, Part, Refused, Sink};
+
+/// Bytes of bad rows that a worker gathers before it tells the writer.
+const BAD_ROWS_BYTES: usize = 1 << 20;
 
 /// A worker and its chunks.
 pub(super) struct Worker {
     pub(super) index: usize,
+    pub(super) settings: Settings,
+    /// Bad rows go to the writer, and do not end the run.
+    pub(super) keep_bad_rows: bool,
     pub(super) empty: Receiver<(Chunk, Vec<PageHash>)>,
     /// Chunks that it has made so far.
     pub(super) made: usize,
-    pub(super) settings: Settings,
+    pub(super) ended: Receiver<()>,
+    /// Parts whose end the writer has not seen.
+    pub(super) ahead: usize,
     pub(super) to_writer: Sender<(PartId, u64, Message)>,
 }
 
 impl Worker {
-    pub(super) fn run(mut self, dispenser: &Dispenser<'_>, tables: &[&Table], cancel: &Cancel) {
+    pub(super) fn run(
+        mut self,
+        dispenser: &Dispenser<'_>,
+        tables: &[(&Table, Conversions)],
+        cancel: &Cancel,
+    ) {
         let mut encoder: Option<(usize, Encoder)> = None;
-        while let Some((id, part)) = dispenser.next() {
+        while self.may_go_on().is_ok()
+            && let Some((id, part)) = dispenser.next()
+        {
             let encoder = match &mut encoder {
                 Some((table, encoder)) if *table == id.table => encoder,
                 other => {
-                    &mut other.insert((id.table, Encoder::new(tables[id.table], self.settings.geometry))).1
+                    let (table, conversions) = tables[id.table];
+                    let new = Encoder::new(table, self.settings.geometry, conversions);
+                    &mut other.insert((id.table, new)).1
                 }
             };
-            let mut filling =
-                Filling { worker: &mut self, id, sequence: 0, open: None, rowids: None, cancel };
-            let encoded = part.and_then(|mut part| {
-                filling.encode(&mut *part, encoder)?;
-                Ok((part.input_bytes(), part.place()))
-            });
-            let rowids = filling.rowids;
-            let last = match encoded {
-                Ok((input_bytes, place)) => Message::End { input_bytes, place, rowids },
-                Err(error) => Message::Failed(error),
-            };
-            if filling.send(last).is_err() {
+            let filling = Filling::new(&mut self, id, cancel);
+            if filling.encode(part, encoder).is_err() {
                 return;
             }
         }
+    }
+
+    /// Waits while too many parts are under way.
+    fn may_go_on(&mut self) -> Result<()> {
+        if self.ahead == PARTS_AHEAD_MAX {
+            self.ended.recv().map_err(|_| Error::interrupted())?;
+            self.ahead -= 1;
+        }
+        self.ahead += 1;
+        Ok(())
     }
 
     /// An empty chunk: a new one as long as the worker has not had its share.
@@ -65,34 +83,85 @@ impl Worker {
 struct Filling<'w> {
     worker: &'w mut Worker,
     id: PartId,
-    /// Chunks sent so far.
+    /// Messages sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
     /// Of the rows so far.
     rowids: Option<RowidRange>,
+    bad_rows: Vec<BadRow>,
+    bad_rows_bytes: usize,
     cancel: &'w Cancel,
 }
 
-impl Filling<'_> {
-    fn encode(&mut self, part: &mut dyn Part, encoder: &mut Encoder) -> Result<()> {
-        let mut next_rowid = part.first_row() as i64 + 1;
-        let mut last_rowid = None;
-        part.decode(&mut |batch| {
-            self.cancel.check()?;
-            if self.open.is_none() {
-                self.open = Some(self.worker.chunk()?);
-            }
-            let rowids = encoder.encode(batch, next_rowid, last_rowid, self)?;
-            next_rowid += batch.rows as i64;
-            last_rowid = Some(rowids.last);
-            self.rowids = Some(match self.rowids {
-                Some(before) => RowidRange { last: rowids.last, ..before },
-                None => rowids,
-            });
-            self.hash_finished();
-            Ok(())
-        })?;
-        self.seal()
+/// Takes the batches of a part.
+struct Encoding<'f, 'w> {
+    filling: &'f mut Filling<'w>,
+    encoder: &'f mut Encoder,
+    next_rowid: i64,
+}
+
+impl Sink for Encoding<'_, '_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let Encoding { filling, encoder, next_rowid } = self;
+        filling.cancel.check()?;
+        if filling.open.is_none() {
+            filling.open = Some(filling.worker.chunk()?);
+        }
+        let last: Option<LastRowid> = filling.rowids.map(|rowids| rowids.last);
+        let rowids = encoder.encode(batch, *next_rowid, last, *filling)?;
+        *next_rowid += batch.rows as i64;
+        filling.rowids = Some(match filling.rowids {
+            Some(before) => RowidRange { last: rowids.last, ..before },
+            None => rowids,
+        });
+        filling.hash_finished();
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next_rowid += 1;
+        self.filling.bad_row(bad)
+    }
+}
+
+impl<'w> Filling<'w> {
+    fn new(worker: &'w mut Worker, id: PartId, cancel: &'w Cancel) -> Filling<'w> {
+        let bad_rows = Vec::new();
+        Filling { worker, id, sequence: 0, open: None, rowids: None, bad_rows, bad_rows_bytes: 0, cancel }
+    }
+
+    /// Encodes the part and tells the writer how that ended.
+    fn encode(mut self, part: Result<Box<dyn Part>>, encoder: &mut Encoder) -> Result<()> {
+        let encoded = part.and_then(|mut part| {
+            let next_rowid = part.first_row() as i64 + 1;
+            part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid })?;
+            self.send_bad_rows()?;
+            self.seal()?;
+            Ok((part.input_bytes(), part.place()))
+        });
+        let (worker, rowids) = (self.worker.index, self.rowids);
+        self.send(match encoded {
+            Ok((input_bytes, place)) => Message::End { worker, input_bytes, place, rowids },
+            Err(error) => Message::Failed(error),
+        })
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.cancel.check()?;
+        if !self.worker.keep_bad_rows {
+            return Err(bad.error);
+        }
+        self.bad_rows_bytes += size_of::<BadRow>() + bad.raw.len();
+        self.bad_rows.push(bad);
+        if self.bad_rows_bytes >= BAD_ROWS_BYTES { self.send_bad_rows() } else { Ok(()) }
+    }
+
+    fn send_bad_rows(&mut self) -> Result<()> {
+        self.bad_rows_bytes = 0;
+        match std::mem::take(&mut self.bad_rows) {
+            none if none.is_empty() => Ok(()),
+            bad_rows => self.send(Message::BadRows(bad_rows)),
+        }
     }
 
     /// Hashes pages while they are in the cache.

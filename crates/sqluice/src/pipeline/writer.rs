@@ -2,46 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use crossbeam_channel::{Receiver, Sender};
-use sqluice_format::chunk::Chunk;
+use crossbeam_channel::Receiver;
 use sqluice_format::page::{self, Geometry, PageKind};
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 
 use super::appender::Appender;
-use super::{Message, PartId, Sealed, Written};
-use crate::checksum::PageHash;
-use crate::encode::{RowidRange, null_among_numbers, out_of_order};
+use super::{Message, PartId, Returns, Sealed, Written};
+use crate::encode::{Conversions, LastRowid, RowidRange, null_among_numbers, out_of_order};
 use crate::error::Result;
 use crate::output::Output;
 use crate::progress::{Amount, Cancel, Progress};
+use crate::reject::RejectFile;
 use crate::schema::Table;
+use crate::source::BadRow;
 
 /// Bytes that are written at once, when there is so much.
 const WRITE_BYTES: usize = 32 << 20;
 
 /// Puts what the workers make in order.
 pub(super) struct Writer<'a> {
-    tables: &'a [&'a Table],
+    tables: &'a [(&'a Table, Conversions)],
     output: &'a mut dyn Output,
+    rejects: Option<&'a mut RejectFile>,
     progress: &'a dyn Progress,
     pub(super) appender: Appender,
     /// Finished tables.
     pub(super) written: Vec<Written>,
     tree: TableTree,
     current: Written,
-    last_rowid: Option<i64>,
+    last_rowid: Option<LastRowid>,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(
-        tables: &'a [&'a Table],
+        tables: &'a [(&'a Table, Conversions)],
         geometry: Geometry,
         output: &'a mut dyn Output,
+        rejects: Option<&'a mut RejectFile>,
         progress: &'a dyn Progress,
     ) -> Writer<'a> {
         Writer {
             tables,
             output,
+            rejects,
             progress,
             appender: Appender::new(geometry),
             written: Vec::new(),
@@ -54,7 +57,7 @@ impl<'a> Writer<'a> {
     pub(super) fn write_all(
         &mut self,
         from_workers: &Receiver<(PartId, u64, Message)>,
-        recycle: &[Sender<(Chunk, Vec<PageHash>)>],
+        returns: &[Returns],
         cancel: &Cancel,
     ) -> Result<()> {
         let mut early = BTreeMap::new();
@@ -74,21 +77,29 @@ impl<'a> Writer<'a> {
                         self.append(sealed)?;
                         turn.1 += 1;
                     }
-                    Message::End { input_bytes, place, rowids } => {
+                    Message::BadRows(bad_rows) => {
+                        for bad in &bad_rows {
+                            self.reject(bad)?;
+                        }
+                        turn.1 += 1;
+                    }
+                    Message::End { worker, input_bytes, place, rowids } => {
                         self.check_order(rowids).map_err(|error| match place {
                             Some(place) => error.at(place),
                             None => error,
                         })?;
                         self.progress.advance(Amount { rows: 0, bytes: input_bytes });
+                        // A worker that has no more parts may be gone; so below.
+                        let _ = returns[worker].parts.send(());
                         turn = (turn.0 + 1, 0);
                     }
                     Message::Failed(error) => return Err(error),
                 }
                 if self.appender.waiting_bytes() >= WRITE_BYTES {
-                    self.flush(recycle)?;
+                    self.flush(returns)?;
                 }
             }
-            self.flush(recycle)?;
+            self.flush(returns)?;
         }
         while self.written.len() < self.tables.len() {
             self.finish_table()?;
@@ -112,27 +123,35 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes what waits, and gives the workers their chunks back.
-    fn flush(&mut self, recycle: &[Sender<(Chunk, Vec<PageHash>)>]) -> Result<()> {
+    fn flush(&mut self, returns: &[Returns]) -> Result<()> {
         let progress = self.progress;
         self.appender.flush(self.output, |Sealed { worker, mut chunk, mut hashes }| {
             progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
             chunk.clear();
             hashes.clear();
-            // A worker that needs no more chunks may be gone.
-            let _ = recycle[worker].send((chunk, hashes));
+            let _ = returns[worker].chunks.send((chunk, hashes));
         })
+    }
+
+    fn reject(&mut self, bad: &BadRow) -> Result<()> {
+        self.current.rejected += 1;
+        self.progress.advance(Amount { rows: 1, bytes: 0 });
+        match &mut self.rejects {
+            Some(rejects) => rejects.add(bad),
+            None => unreachable!("a worker keeps bad rows when there is a file for them"),
+        }
     }
 
     /// The rows of a part must come after those of the part before.
     fn check_order(&mut self, rowids: Option<RowidRange>) -> Result<()> {
         let Some(RowidRange { first, last, first_assumed }) = rowids else { return Ok(()) };
-        let table = self.tables[self.written.len()];
+        let (table, _) = self.tables[self.written.len()];
         let name = table.rowid_alias.map_or("rowid", |alias| &table.columns[alias].name);
         match self.last_rowid {
-            Some(before) if first_assumed && before != first - 1 => {
-                return Err(null_among_numbers(name));
+            Some(before) if first_assumed && !before.counted => return Err(null_among_numbers(name)),
+            Some(before) if before.rowid >= first => {
+                return Err(out_of_order(name, before.rowid, first));
             }
-            Some(before) if before >= first => return Err(out_of_order(name, before, first)),
             _ => self.last_rowid = Some(last),
         }
         Ok(())

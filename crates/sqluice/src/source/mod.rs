@@ -43,29 +43,88 @@ pub trait Part: Send {
         None
     }
 
-    /// Makes all batches, in order, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows, with a column
-    /// for every column of the table.
+    /// Gives all rows to `sink`, in order: batches, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows,
+    /// with a column for every column of the table; and between them the rows that are no good. So the sink can count
+    /// along.
     ///
     /// # Errors
-    /// What the sink refused, with the place in the input added; or its own when the input is malformed.
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()>;
+    /// What the sink said, with the place in the input added.
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
-/// Takes a batch, or says which value of it can't be stored.
-pub type Sink<'a> = dyn FnMut(&Batch<'_>) -> Result<(), Refused> + 'a;
+/// Takes the rows of a part.
+pub trait Sink {
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// When some of its rows can't be stored, or the run is over. Nothing of the batch was taken, then.
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
 
-/// Why the sink takes no more batches.
+    /// Takes a row that is malformed, or that [`Sink::rows`] has refused.
+    ///
+    /// # Errors
+    /// The error of the row itself, unless such rows are wanted.
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        Err(bad.error)
+    }
+}
+
+impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for F {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self(batch)
+    }
+}
+
+/// A row that can't be loaded.
 #[derive(Debug)]
-pub struct Refused {
-    /// Row within the batch and column of the value that is to blame, when one is.
-    pub at: Option<(usize, usize)>,
+pub struct BadRow {
+    /// What is wrong with it, and where it is.
+    pub error: Error,
+    /// Its bytes as they stand in the input, without the line end.
+    pub raw: Vec<u8>,
+}
+
+/// Why the sink did not take a batch.
+#[derive(Debug)]
+pub enum Refused {
+    /// These rows can't be stored, in their order, each once. Without them the batch may be given again.
+    Rows(Vec<RefusedRow>),
+    /// The run is over.
+    Stop {
+        /// Row within the batch and column of the value that is to blame, when one is.
+        at: Option<(usize, usize)>,
+        /// What is wrong. Whoever decodes adds the place.
+        error: Error,
+    },
+}
+
+/// A row of a batch that can't be stored.
+#[derive(Debug)]
+pub struct RefusedRow {
+    /// The row within the batch.
+    pub row: usize,
+    /// The column that is to blame.
+    pub column: usize,
     /// What is wrong, column and value named. Whoever decodes adds the place.
     pub error: Error,
 }
 
 impl From<Error> for Refused {
     fn from(error: Error) -> Refused {
-        Refused { at: None, error }
+        Refused::Stop { at: None, error }
+    }
+}
+
+impl Refused {
+    /// The first thing that is wrong, and its row and column where there is one: for sources that make no bad rows.
+    pub fn first(self) -> (Option<(usize, usize)>, Error) {
+        match self {
+            Refused::Stop { at, error } => (at, error),
+            Refused::Rows(mut rows) => {
+                let RefusedRow { row, column, error } = rows.swap_remove(0);
+                (Some((row, column)), error)
+            }
+        }
     }
 }
 

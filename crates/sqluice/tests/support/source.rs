@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use sqluice::error::{Error, Result};
-use sqluice::source::{Part, Refused, Sink, Source};
+use sqluice::source::{Part, Sink, Source};
 
 use super::rows::OwnedBatch;
 
@@ -49,16 +49,16 @@ impl Part for InMemoryPart {
         self.first_row
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let mut first_row = self.first_row;
         for batch in &self.batches {
-            batch.with(|batch| sink(batch)).map_err(|Refused { at, error }| match at {
-                Some((row, column)) => Error::input(format!(
+            batch.with(|batch| sink.rows(batch)).map_err(|refused| match refused.first() {
+                (Some((row, column)), error) => Error::input(format!(
                     "row {}, column {column}: {}",
                     first_row + row as u64,
                     error.message()
                 )),
-                None => error,
+                (None, error) => error,
             })?;
             first_row += batch.rows as u64;
         }

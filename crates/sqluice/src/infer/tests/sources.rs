@@ -6,12 +6,13 @@ use proptest::prelude::*;
 
 use super::super::{Evidence, Inferred, Watch, Watched, scan};
 use super::column;
-use crate::batch::{Batch, Bytes, Column, Span, Spans, Values};
+use crate::batch::{Batch, Bytes, Column, Span, Spans, Value, Values};
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{Amount, Cancel, Progress, Silent};
-use crate::source::{Part, Sink, Source};
+use crate::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
-/// Parts of rows of one column, each of ten bytes to progress. A row of "fault" fails.
+/// Parts of rows of one column, each of ten bytes to progress. A row of "fault" fails, a row of "bad" is a bad row, and so
+/// is one that the sink refuses.
 #[derive(Clone, Debug)]
 struct Rows(std::collections::VecDeque<Vec<String>>);
 
@@ -45,20 +46,31 @@ impl Part for RowsPart {
         10
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         for text in &self.0 {
             if let Some(fault) = text.strip_prefix("fault") {
                 // Later faults are found sooner.
                 std::thread::sleep(std::time::Duration::from_millis(2));
                 return Err(Error::input(format!("fault{fault}")));
             }
+            if text == "bad" {
+                sink.bad_row(bad("malformed"))?;
+                continue;
+            }
             let span = [Span { start: 0, len: text.len() as u32 }];
             let values = Values::Text(Bytes { data: text.as_bytes(), spans: Spans::Anywhere(&span) });
             let columns = vec![Column::NULL, Column::new(values)];
-            sink(&Batch { rows: 1, columns }).map_err(|refused| refused.error)?;
+            match sink.rows(&Batch { rows: 1, columns }) {
+                Err(Refused::Rows(_)) => sink.bad_row(bad("refused"))?,
+                taken => taken.map_err(|refused| refused.first().1)?,
+            }
         }
         Ok(())
     }
+}
+
+fn bad(message: &str) -> BadRow {
+    BadRow { error: Error::input(message), raw: Vec::new() }
 }
 
 fn of<'a>(values: impl IntoIterator<Item = &'a String>) -> Evidence {
@@ -73,7 +85,7 @@ fn load(mut source: Box<dyn Source>) -> (usize, Result<()>) {
     let mut decode = || {
         while let Some(mut part) = source.next_part()? {
             assert_eq!((part.first_row(), part.input_bytes()), (7, 10));
-            part.decode(&mut |batch| {
+            part.decode(&mut |batch: &Batch<'_>| {
                 rows += batch.rows;
                 Ok(())
             })?;
@@ -96,7 +108,7 @@ proptest! {
         threads in 1..5usize,
     ) {
         let mut source = Rows(parts.clone().into());
-        let evidence = scan(&mut source, &[1, 0, 1], threads, &Cancel::new(), &Silent).unwrap();
+        let evidence = scan(&mut source, &[1, 0, 1], false, threads, &Cancel::new(), &Silent).unwrap();
         let expected = of(parts.iter().flatten());
         prop_assert_eq!(evidence, [expected, Evidence::new(), expected]);
     }
@@ -126,9 +138,10 @@ fn the_error_of_the_first_part_is_returned() {
     for threads in 1..6 {
         let parts: &[&[&str]] =
             &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
-        let error = scan(&mut Rows::new(parts), &[1], threads, &Cancel::new(), &Silent).unwrap_err();
+        let error = scan(&mut Rows::new(parts), &[1], false, threads, &Cancel::new(), &Silent).unwrap_err();
         assert_eq!(error.message(), "fault a", "{threads} threads");
-        let error = scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Cancel::new(), &Silent);
+        let error =
+            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], false, threads, &Cancel::new(), &Silent);
         assert_eq!(error.unwrap_err().message(), "cut");
     }
 }
@@ -143,12 +156,12 @@ fn a_scan_says_how_far_it_is_and_stops_when_asked() {
     }
     let noted = Noted(Mutex::new(Vec::new()));
     let source = Rows::new(&[&["1"], &[], &["2"]]);
-    scan(&mut source.clone(), &[1], 2, &Cancel::new(), &noted).unwrap();
+    scan(&mut source.clone(), &[1], false, 2, &Cancel::new(), &noted).unwrap();
     assert_eq!(*noted.0.lock().unwrap(), [Amount { rows: 0, bytes: 10 }; 3]);
 
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = scan(&mut source.clone(), &[1], 2, &cancel, &Silent).unwrap_err();
+    let stopped = scan(&mut source.clone(), &[1], false, 2, &cancel, &Silent).unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);
 }
 
@@ -169,16 +182,66 @@ fn a_wrong_guess_stops_the_load_after_its_part() {
     assert_eq!((rows, loaded.unwrap_err().message()), (0, message));
 }
 
+/// Refuses a text, and counts what else comes.
+struct Refusing {
+    text: &'static str,
+    stop: bool,
+    rows: usize,
+    bad_rows: usize,
+}
+
+impl Sink for Refusing {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        if batch.columns[1].get(0) != Value::Text(self.text.as_bytes()) {
+            self.rows += 1;
+            return Ok(());
+        }
+        let error = Error::input("refused");
+        Err(match self.stop {
+            true => Refused::Stop { at: Some((0, 1)), error },
+            false => Refused::Rows(vec![RefusedRow { row: 0, column: 1, error }]),
+        })
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        self.bad_rows += 1;
+        Ok(())
+    }
+}
+
 #[test]
-fn what_the_sink_refuses_is_not_seen() {
-    let watch = watch(Inferred::Integer, &["1"]);
-    let mut source = watch.over(Box::new(Rows::new(&[&["1", "x"]])));
-    let mut part = source.next_part().unwrap().unwrap();
-    let mut rows = 0;
-    let refused = part.decode(&mut |_| {
-        rows += 1;
-        if rows == 2 { Err(Error::input("full").into()) } else { Ok(()) }
-    });
-    assert_eq!(refused.unwrap_err().message(), "full");
-    assert!(!watch.broken());
+fn a_value_that_only_the_guess_makes_bad_breaks_it() {
+    for stop in [false, true] {
+        let too_long = "12345678901234567890";
+        let mut sink = Refusing { text: too_long, stop, rows: 0, bad_rows: 0 };
+        let watch = watch(Inferred::Integer, &["1"]);
+        let mut source = watch.over(Box::new(Rows::new(&[&["1", "bad", too_long]])));
+        let decoded = source.next_part().unwrap().unwrap().decode(&mut sink);
+        assert!(decoded.unwrap_err().message().ends_with("make it TEXT"));
+        assert!(watch.broken());
+        assert_eq!((sink.rows, sink.bad_rows), (1, if stop { 1 } else { 2 }));
+    }
+}
+
+#[test]
+fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
+    for stop in [false, true] {
+        let mut sink = Refusing { text: "2", stop, rows: 0, bad_rows: 0 };
+        let watch = watch(Inferred::Integer, &["1"]);
+        let mut source = watch.over(Box::new(Rows::new(&[&["1", "2"]])));
+        let decoded = source.next_part().unwrap().unwrap().decode(&mut sink);
+        assert_eq!(
+            decoded.map_err(|error| error.message().to_owned()).err(),
+            stop.then(|| "refused".to_owned())
+        );
+        assert!(!watch.broken());
+    }
+}
+
+#[test]
+fn bad_rows_are_an_error_of_a_scan_unless_they_are_left_out() {
+    let source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
+    let scan = |leave_out| scan(&mut source.clone(), &[1], leave_out, 2, &Cancel::new(), &Silent);
+    assert_eq!(scan(false).unwrap_err().message(), "malformed");
+    assert_eq!(scan(true).unwrap()[0].conclude(), Inferred::Real);
 }

@@ -111,7 +111,7 @@ impl Part for CsvPart {
         Some(self.cut.at.place(&self.shared.file))
     }
 
-    fn decode(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let pooled = shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch =
@@ -134,7 +134,7 @@ impl Drop for CsvPart {
 }
 
 impl CsvPart {
-    fn batches(&mut self, scratch: &mut Scratch, sink: &mut Sink<'_>) -> Result<()> {
+    fn batches(&mut self, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<()> {
         let valid_bytes = valid_bytes(&self.cut.data[..self.raw_bytes]);
         let mut from = 0;
         let mut rows_done = 0;
@@ -164,7 +164,7 @@ impl CsvPart {
     }
 
     /// Gives `rows` rows to the sink.
-    fn batch(&self, rows: usize, scratch: &mut Scratch, sink: &mut Sink<'_>) -> Result<(), Refused> {
+    fn batch(&self, rows: usize, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
         let words = scratch.rows_max / 64;
         let stride = scratch.stride;
         if !self.shared.empty_as_text {
@@ -190,13 +190,14 @@ impl CsvPart {
                 }
             });
         }
-        sink(&Batch { rows, columns })
+        sink.rows(&Batch { rows, columns })
     }
 
     /// What the sink said, with the place.
     #[cold]
     fn explain(&self, rows_done: usize, refused: Refused) -> Error {
-        let Refused { at: Some((row, column)), error } = refused else { return refused.error };
+        let (at, error) = refused.first();
+        let Some((row, column)) = at else { return error };
         let shared = &self.shared;
         let Some(Ok(record)) = self.naive().nth(rows_done + row) else { return error };
         // A column that the file does not have is blamed on the record.

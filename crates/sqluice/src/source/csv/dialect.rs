@@ -1,15 +1,15 @@
-//! Which bytes mean something in a file.
+//! Which characters mean what.
 
-/// A way to write records. All four are ASCII and differ.
+/// The characters that separate and quote. Each is one byte of ASCII, no two are the same, and none ends a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
-    /// Stands between fields.
+    /// Between fields.
     pub delimiter: u8,
-    /// Stands around a field; twice for itself within one. `None`: no field is quoted.
+    /// Around fields; `None`: a quote is a character like any other.
     pub quote: Option<u8>,
-    /// Takes the meaning from the byte that follows.
+    /// Within quotes, the next character stands for itself.
     pub escape: Option<u8>,
-    /// Begins a line that is no record.
+    /// A line that begins with it, where a record might begin, is none.
     pub comment: Option<u8>,
 }
 

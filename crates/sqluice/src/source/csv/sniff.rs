@@ -22,8 +22,6 @@
 //! Invariant: a guess costs at most a look at it, as the plan tells [`Sniffed::words`]; the parser then takes the file by it or
 //! says what is wrong.
 
-use std::collections::BTreeMap;
-
 use super::dialect::Dialect;
 use crate::affinity::{Affinity, text_to_number};
 use crate::batch::Value;
@@ -52,6 +50,13 @@ pub struct Given<'a> {
     pub columns: &'a [&'a str],
 }
 
+impl Given<'_> {
+    /// Whether a byte means nothing yet.
+    fn is_free(&self, byte: u8) -> bool {
+        ![self.quote.flatten(), self.escape, self.comment].contains(&Some(byte))
+    }
+}
+
 /// What was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sniffed {
@@ -72,7 +77,8 @@ impl Sniffed {
             b';' => "semicolon".to_owned(),
             b'|' => "pipe".to_owned(),
             b' ' => "space".to_owned(),
-            other => format!("delimiter {}", char::from(other).escape_default()),
+            other if other.is_ascii_graphic() => format!("delimiter {}", char::from(other)),
+            other => format!("delimiter {}", other.escape_ascii()),
         };
         let quote = match self.dialect.quote {
             Some(quote) => format!("quote {}", char::from(quote)),
@@ -89,7 +95,10 @@ pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
     let sample = &sample[lines_bytes(sample, given.skip_lines)..];
     let reading = match given.delimiter.or(given.preferred) {
         Some(delimiter) => with_delimiter(sample, whole, given, delimiter),
-        None => choose(DELIMITERS.map(|delimiter| with_delimiter(sample, whole, given, delimiter))),
+        None => {
+            let free = DELIMITERS.into_iter().filter(|&delimiter| given.is_free(delimiter));
+            choose(free.map(|delimiter| with_delimiter(sample, whole, given, delimiter)).collect())
+        }
     };
     Sniffed {
         dialect: reading.dialect,
@@ -116,28 +125,32 @@ fn with_delimiter(sample: &[u8], whole: bool, given: &Given<'_>, delimiter: u8) 
     if let Some(quote) = given.quote {
         return read(quote);
     }
-    let double = read(Some(b'"'));
-    if delimiter == b'\'' || !sample.contains(&b'\'') {
+    let free = |quote: &u8| *quote != delimiter && given.is_free(*quote);
+    let double = read(Some(b'"').filter(free));
+    let Some(single) = Some(b'\'').filter(|quote| free(quote) && sample.contains(quote)) else {
         return double;
-    }
-    let single = read(Some(b'\''));
+    };
+    let single = read(Some(single));
     if single.is_clear(double.consistent_fields().is_some()) { single } else { double }
 }
 
-/// The reading that makes most sense.
-fn choose(readings: [Reading; DELIMITERS.len()]) -> Reading {
+/// The reading that makes most sense, of one at least.
+fn choose(mut readings: Vec<Reading>) -> Reading {
     let most_fields = |fields: &dyn Fn(&Reading) -> Option<usize>| {
         let with_fields = readings.iter().enumerate().map(|(index, reading)| (index, fields(reading)));
         // Of several, `max_by_key` takes the last.
         let parted = with_fields.rev().filter(|(_, fields)| fields.is_some_and(|fields| fields >= 2));
         parted.max_by_key(|(_, fields)| *fields).map(|(index, _)| index)
     };
-    let comma_parts = readings[0].records.first().is_some_and(|first| first.len() >= 2);
+    let comma_parts = || {
+        let mut commas = readings.iter().take_while(|reading| reading.dialect.delimiter == b',');
+        commas.position(|reading| reading.records.first().is_some_and(|first| first.len() >= 2))
+    };
     let index = most_fields(&Reading::consistent_fields)
-        .or(comma_parts.then_some(0))
+        .or_else(comma_parts)
         .or_else(|| most_fields(&Reading::common_fields))
         .unwrap_or(0);
-    readings.into_iter().nth(index).expect("there is a reading for each delimiter")
+    readings.swap_remove(index)
 }
 
 /// Whether the first record names the columns.
@@ -214,12 +227,9 @@ impl Reading {
 
     /// How many fields the first record and nine in ten have.
     fn common_fields(&self) -> Option<usize> {
-        let mut records_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for record in &self.records {
-            *records_of.entry(record.len()).or_default() += 1;
-        }
         let fields = self.records.first()?.len();
-        (records_of[&fields] * 10 >= self.records.len() * 9).then_some(fields)
+        let like_first = self.records.iter().filter(|record| record.len() == fields).count();
+        (like_first * 10 >= self.records.len() * 9).then_some(fields)
     }
 
     /// Whether this, a reading with the quote `'`, is clearly right; `otherwise` says whether records are consistent
@@ -298,8 +308,7 @@ impl Splitter<'_> {
             self.peek().filter(|&byte| byte != self.dialect.delimiter && !is_line_end(byte))
         {
             self.at += 1;
-            let escaped = if Some(byte) == self.dialect.escape { self.next() } else { None };
-            text.push(escaped.unwrap_or(byte));
+            text.push(byte);
         }
         text
     }
@@ -309,7 +318,7 @@ impl Splitter<'_> {
         self.at += 1;
         loop {
             let byte = self.next().ok_or(Fault::CutOff)?;
-            if Some(byte) == self.dialect.escape && self.dialect.escape != self.dialect.quote {
+            if Some(byte) == self.dialect.escape {
                 text.push(self.next().ok_or(Fault::CutOff)?);
             } else if Some(byte) != self.dialect.quote {
                 text.push(byte);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::{ColumnFrom, Constant, CsvOptions, CsvReader};
 use super::{fast, options, reader, slow};
-use crate::batch::{ROWS_MAX, Value};
+use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::Error;
 use crate::source::{Refused, Source};
 
@@ -202,7 +202,7 @@ fn a_record_over_the_limit_is_an_error_before_all_of_it_is_read() {
     let reader = CsvReader::new(Box::new(input), Path::new("in.csv"), options).unwrap();
     let mut source = reader.into_source(vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
-    let error = part.decode(&mut |_| Ok(())).unwrap_err();
+    let error = part.decode(&mut |_: &Batch<'_>| Ok(())).unwrap_err();
     assert_eq!(error.to_string(), "in.csv:3:1: the record that begins here is longer than 1000000 bytes");
     assert!(source.next_part().unwrap().is_none());
 }
@@ -217,7 +217,7 @@ fn columns_come_in_the_order_of_the_table_with_constants_for_those_missing() {
     let mut source = reader.into_source(mapping);
     let mut rows = Vec::new();
     let mut part = source.next_part().unwrap().unwrap();
-    part.decode(&mut |batch| {
+    part.decode(&mut |batch: &Batch<'_>| {
         for row in 0..batch.rows {
             rows.push(format!("{:?}", batch.columns.iter().map(|c| c.get(row)).collect::<Vec<_>>()));
         }
@@ -259,10 +259,10 @@ fn what_the_sink_refuses_is_named_with_its_place() {
     let mut part = source.next_part().unwrap().unwrap();
     let mut batches = 0;
     let error = part
-        .decode(&mut |_| {
+        .decode(&mut |_: &Batch<'_>| {
             batches += 1;
             let error = || Error::input("not a number").hint("leave it out");
-            if batches == 2 { Err(Refused { at: Some((10, 1)), error: error() }) } else { Ok(()) }
+            if batches == 2 { Err(Refused::Stop { at: Some((10, 1)), error: error() }) } else { Ok(()) }
         })
         .unwrap_err();
     let row = ROWS_MAX + 10;
@@ -276,8 +276,7 @@ fn what_the_sink_refuses_of_a_constant_is_placed_at_the_record() {
     let reader = reader(b"a\n1\n2\n", CsvOptions::default()).unwrap();
     let mut source = reader.into_source(vec![ColumnFrom::Constant(Constant::Null), ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
-    let mut refuse =
-        |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((1, 0)), error: Error::input("no") });
+    let mut refuse = |_: &Batch<'_>| Err(Refused::Stop { at: Some((1, 0)), error: Error::input("no") });
     assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), "in.csv:3:1: no");
 }
 
@@ -286,7 +285,7 @@ fn a_refusal_without_a_row_stays_as_it_is() {
     let mut source =
         reader(b"a\n1\n", CsvOptions::default()).unwrap().into_source(vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
-    let error = part.decode(&mut |_| Err(Error::interrupted().into())).unwrap_err();
+    let error = part.decode(&mut |_: &Batch<'_>| Err(Error::interrupted().into())).unwrap_err();
     assert_eq!(error.kind(), crate::error::ErrorKind::Interrupted);
     assert!(error.place().is_none());
 }
@@ -296,8 +295,7 @@ fn rows_before_a_malformed_one_reach_the_sink_first() {
     let mut source =
         reader(b"a\n1\n2,3\n", CsvOptions::default()).unwrap().into_source(vec![ColumnFrom::Field(0)]);
     let mut part = source.next_part().unwrap().unwrap();
-    let mut refuse =
-        |_: &crate::batch::Batch<'_>| Err(Refused { at: Some((0, 0)), error: Error::input("no") });
+    let mut refuse = |_: &Batch<'_>| Err(Refused::Stop { at: Some((0, 0)), error: Error::input("no") });
     assert_eq!(part.decode(&mut refuse).unwrap_err().to_string(), "in.csv:2:1: no");
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::malformed::{Malformed, Position};
 use super::naive::Parser;
 use super::{ColumnFrom, CsvOptions, CsvReader};
-use crate::batch::{ROWS_MAX, Value};
+use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Place, Result};
 use crate::source::Source;
 
@@ -76,11 +76,11 @@ fn fill(outcome: &mut Outcome, input: &[u8], options: CsvOptions) -> Result<()> 
         *input_bytes.get_or_insert(0) += part.input_bytes();
         if well_formed.is_err() {
             // Other threads may decode what comes later: it must not panic.
-            let _ = part.decode(&mut |_| Ok(()));
+            let _ = part.decode(&mut |_: &Batch<'_>| Ok(()));
             continue;
         }
         assert_eq!(part.first_row(), outcome.rows.len() as u64);
-        well_formed = part.decode(&mut |batch| {
+        well_formed = part.decode(&mut |batch: &Batch<'_>| {
             assert!((1..=ROWS_MAX).contains(&batch.rows));
             assert_eq!(batch.columns.len(), outcome.header.len());
             for row in 0..batch.rows {

@@ -268,10 +268,23 @@ fn what_was_given_is_not_guessed() {
     assert_eq!(told_given(file, by_name), "tab, quote \", header");
     let both = Given { delimiter: Some(b':'), preferred: Some(b'\t'), ..Given::default() };
     assert_eq!(told_given(file, both), "delimiter :, quote \", header");
+    let control = Given { delimiter: Some(0x1f), ..Given::default() };
+    assert_eq!(told_given(file, control), "delimiter \\x1f, quote \", header");
     let unquoted = Given { quote: Some(None), header: Some(false), ..Given::default() };
     assert_eq!(told_given("a;b\n\"1;2\"\n", unquoted), "semicolon, no quote, no header");
     let apostrophe = Given { quote: Some(Some(b'\'')), ..Given::default() };
     assert_eq!(told_given("a;b\n'1;x';2\n", apostrophe), "semicolon, quote ', header");
+}
+
+#[test]
+fn a_character_that_means_something_is_not_taken_for_another() {
+    let pipes = Given { comment: Some(b';'), quote: Some(Some(b',')), ..Given::default() };
+    assert_eq!(told_given("a;b;c|d\n,x|y,|2\n", pipes.clone()), "pipe, quote ,, header");
+    assert_eq!(told_given("x", pipes), "tab, quote ,, header");
+    let hash = Given { comment: Some(b'\''), escape: Some(b'"'), ..Given::default() };
+    assert_eq!(told_given("a,b\n1,2\n'x','y'\n", hash), "comma, no quote, header");
+    let apostrophe = Given { delimiter: Some(b'\''), ..Given::default() };
+    assert_eq!(told_given("a'b\n1'2\n", apostrophe), "delimiter ', quote \", header");
 }
 
 #[test]
@@ -290,6 +303,7 @@ fn skipped_lines_and_comments_are_no_records() {
 fn an_escape_keeps_a_quote_from_ending_a_field() {
     let given = || Given { escape: Some(b'\\'), ..Given::default() };
     assert_eq!(told_given("a;b\n\"x\\\";y\";1\n", given()), "semicolon, quote \", header");
-    assert_eq!(told_given("a;b\nx\\;y;1\n", given()), "semicolon, quote \", header");
+    // Outside of quotes it is a character like any other.
+    assert_eq!(told_given("a;b\nx\\;1\n", given()), "semicolon, quote \", header");
     assert!(sniff(b"a;b\n\"x\\\";y\";1\n", true, &given()).certain);
 }

@@ -1,0 +1,130 @@
+//! The file that bad rows go to: a CSV file of its own, so that any tool can read it.
+//!
+//! ```text
+//!  file,line,column,reason,record
+//!  orders.csv,17,9,"NULL in column total, which is NOT NULL","16,open,"
+//! ```
+//!
+//! `record` has the bytes of the row as they stand in the input, without the line end: whatever they are, only quotes are
+//! doubled. `line` and `column` say where the fault is.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::source::BadRow;
+
+/// What the file begins with.
+const HEADER: &str = "file,line,column,reason,record\n";
+
+/// Where bad rows are kept.
+#[derive(Debug)]
+pub(crate) struct RejectFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    rows: u64,
+    rows_max: u64,
+    /// It is our own file, which goes again when there is nothing in it.
+    remove: bool,
+}
+
+impl RejectFile {
+    /// Makes the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
+    pub(crate) fn create(path: &Path, overwrite: bool, rows_max: u64) -> Result<RejectFile> {
+        let fail = |error: io::Error| {
+            let failure = Error::target(format!("cannot write the rejected rows to {}", path.display()));
+            match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    failure.because(error).hint("name another file, or replace this one: --overwrite")
+                }
+                _ => failure.because(error),
+            }
+        };
+        // A terminal or a pipe is written to, whatever is there.
+        let special = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let mut options = OpenOptions::new();
+        options.write(true);
+        match (special, overwrite) {
+            (true, _) => &mut options,
+            (false, true) => options.create(true).truncate(true),
+            (false, false) => options.create_new(true),
+        };
+        let mut file = BufWriter::new(options.open(path).map_err(fail)?);
+        file.write_all(HEADER.as_bytes()).map_err(fail)?;
+        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, remove: !special })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it is one too many, or can't be written.
+    pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
+        self.remove = false;
+        self.write(bad).map_err(|error| self.failed(error))?;
+        self.rows += 1;
+        if self.rows > self.rows_max {
+            let (message, max) = (bad.error.message(), self.rows_max);
+            let error = Error::input(format!("{message} (bad row {}, and at most {max} may be)", self.rows));
+            let error = match bad.error.place() {
+                Some(place) => error.at(place.clone()),
+                None => error,
+            };
+            let path = self.path.display();
+            return Err(error.hint(format!("all of them are in {path}; --max-rejects lets more pass")));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bad: &BadRow) -> io::Result<()> {
+        let place = bad.error.place();
+        let name = place.map(|place| place.file.to_string_lossy()).unwrap_or_default();
+        let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+        let (line, column) = place.map_or((None, None), |place| (place.line, place.column));
+        write_field(&mut self.file, name.as_bytes())?;
+        write!(self.file, ",{},{},", number(line), number(column))?;
+        write_field(&mut self.file, bad.error.message().as_bytes())?;
+        self.file.write_all(b",")?;
+        write_field(&mut self.file, &bad.raw)?;
+        self.file.write_all(b"\n")
+    }
+
+    /// Makes the file durable.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.remove = false;
+        self.file.flush().map_err(|error| self.failed(error))?;
+        match self.file.get_ref().sync_all() {
+            // Pipes and terminals have nothing to sync.
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(self.failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::target(format!("cannot write the rejected rows to {}", self.path.display())).because(error)
+    }
+}
+
+impl Drop for RejectFile {
+    fn drop(&mut self) {
+        if self.remove {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A field, quoted where it must be.
+fn write_field(out: &mut impl Write, field: &[u8]) -> io::Result<()> {
+    let plain = !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) && !field.is_empty();
+    if plain {
+        return out.write_all(field);
+    }
+    out.write_all(b"\"")?;
+    for (index, part) in field.split(|&byte| byte == b'"').enumerate() {
+        if index > 0 {
+            out.write_all(b"\"\"")?;
+        }
+        out.write_all(part)?;
+    }
+    out.write_all(b"\"")
+}
