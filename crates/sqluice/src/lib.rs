@@ -18,6 +18,7 @@ pub mod schema;
 // Floor 2.
 pub mod encode;
 pub mod r#gen;
+pub mod infer;
 #[cfg(feature = "csv")]
 pub mod input;
 mod new_database;

@@ -59,10 +59,7 @@ pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Op
     if matches!(affinity, Affinity::Blob | Affinity::Text) {
         return (Value::Text(text), None);
     }
-    match upper_end(text).and_then(|word| short(word, text[0], text.len(), affinity)) {
-        Some(number) => (number, None),
-        None => any(text, affinity),
-    }
+    number(text, Padded::alone(text), affinity)
 }
 
 /// As [`text_to_number_checked`] for `data[start..end]`, and faster where lengths vary (`benches/affinity.rs`, "1 to 12
@@ -79,36 +76,69 @@ pub fn part_to_number(
     affinity: Affinity,
 ) -> (Value<'_>, Option<Loss>) {
     let text = &data[start..end];
-    if let (Some(last), [first, ..], Affinity::Real | Affinity::Integer | Affinity::Numeric) =
-        (data[..end].last_chunk(), text, affinity)
-    {
-        if let Some(number) = short(u128::from_le_bytes(*last), *first, text.len(), affinity) {
-            return (number, None);
-        }
-        return any(text, affinity);
+    if matches!(affinity, Affinity::Blob | Affinity::Text) {
+        return (Value::Text(text), None);
     }
-    text_to_number_checked(text, affinity)
+    number(text, Padded::part(data, start, end), affinity)
 }
 
-/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else.
-///
-/// `word` has the text at its upper end, in memory order, `first` is its first byte and `bytes` its length. '0' takes
-/// the place of what is in front of the digits: `-17.5` is `0000 0000 0000 17.5`. Then the point is taken out, and
-/// three multiplications turn each eight digits into a number.
 #[inline(always)]
-fn short(word: u128, first: u8, bytes: usize, affinity: Affinity) -> Option<Value<'static>> {
-    const ZEROS: u128 = repeat(b'0');
-    const POINTS: u128 = repeat(b'.');
-    let negative = first == b'-';
-    let bytes = bytes - usize::from(negative);
-    if bytes == 0 || bytes > 16 {
-        return None;
+fn number(text: &[u8], padded: Option<Padded>, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    match padded.and_then(|padded| short(padded, affinity)) {
+        Some(number) => (number, None),
+        None => any(text, affinity),
     }
-    let word = (word & !LOWER[16 - bytes]) | (ZEROS & LOWER[16 - bytes]);
+}
+
+/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are 0 to 9 there, and 0 is in front:
+/// `-17.5` is `0000 0000 0000 17.5`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Padded {
+    pub(crate) negative: bool,
+    /// Bytes after the sign: 1 to 16.
+    pub(crate) bytes: usize,
+    /// In memory order; every byte as it differs from '0'.
+    pub(crate) word: u128,
+}
+
+impl Padded {
+    /// Of text that lies anywhere; `None` where it is empty or longer.
+    #[inline(always)]
+    pub(crate) fn alone(text: &[u8]) -> Option<Padded> {
+        Padded::new(upper_end(text)?, text[0], text.len())
+    }
+
+    /// Of `data[start..end]`; what lies in front of it is read too.
+    #[inline(always)]
+    pub(crate) fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
+        let text = &data[start..end];
+        match (data[..end].last_chunk(), text) {
+            (Some(last), [first, ..]) => Padded::new(u128::from_le_bytes(*last), *first, text.len()),
+            _ => Padded::alone(text),
+        }
+    }
+
+    /// `word` has the text at its upper end, `first` is its first byte and `bytes` its length.
+    #[inline(always)]
+    fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
+        let negative = first == b'-';
+        let bytes = bytes - usize::from(negative);
+        if bytes == 0 || bytes > 16 {
+            return None;
+        }
+        Some(Padded { negative, bytes, word: (word ^ repeat(b'0')) & !LOWER[16 - bytes] })
+    }
+}
+
+/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else. The point is taken out,
+/// and three multiplications turn each eight digits into a number.
+#[inline(always)]
+fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
+    const POINTS: u128 = repeat(POINT);
     // The lowest flag is that of the first point; a flag above it may be false.
     let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
     if points == 0 {
-        let int = sixteen_digits(word ^ ZEROS)? as i64;
+        let int = sixteen_digits(word)? as i64;
         let int = if negative { -int } else { int };
         return Some(if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) });
     }
@@ -116,14 +146,16 @@ fn short(word: u128, first: u8, bytes: usize, affinity: Affinity) -> Option<Valu
         return None;
     }
     let point = (points.trailing_zeros() / 8) as usize;
-    let without_point = (word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8) | u128::from(b'0');
-    let mantissa = sixteen_digits(without_point ^ ZEROS)?;
+    let mantissa = sixteen_digits((word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8))?;
     // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
     let real = mantissa as f64 / POWERS_OF_TEN[15 - point];
     // The sign without a branch: half of a column may be negative.
     let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
     Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
 }
+
+/// A point in [`Padded::word`].
+pub(crate) const POINT: u8 = b'.' ^ b'0';
 
 const POWERS_OF_TEN: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
@@ -139,7 +171,7 @@ const LOWER: [u128; 17] = {
     masks
 };
 
-const fn repeat(byte: u8) -> u128 {
+pub(crate) const fn repeat(byte: u8) -> u128 {
     u128::from_ne_bytes([byte; 16])
 }
 

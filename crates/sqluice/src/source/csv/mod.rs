@@ -31,6 +31,7 @@ mod dialect;
 mod find;
 mod malformed;
 mod naive;
+mod sniff;
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +46,7 @@ use self::cut::Cutter;
 use self::decode::{CsvPart, Filled, Pool, Shared};
 pub use self::dialect::Dialect;
 use self::naive::{Limits, Parser};
+pub use self::sniff::{Given, Sniffed, sniff};
 use crate::batch::ROWS_MAX;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;

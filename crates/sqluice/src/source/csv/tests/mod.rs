@@ -3,6 +3,7 @@
 mod cases;
 mod ourairports;
 mod properties;
+mod sniff;
 
 use std::io::Read;
 use std::path::Path;
