@@ -14,7 +14,7 @@ use sqluice_format::record;
 use sqluice_format::value::FIXED_BYTES;
 use sqluice_format::varint;
 
-use super::stored::{Serials, Stored, Width};
+use super::stored::{BytesSerials, Serials, Stored, Width, bytes_of};
 use super::{Rowids, Sizes};
 use crate::batch::{Bytes, Spans};
 
@@ -197,11 +197,29 @@ fn write_column(
                 Width::Varies => put_varying_numbers(bytes, body, serials, bits),
             }
         }
-        Stored::Bytes { bytes: Bytes { data, spans: Spans::Fixed(len) }, validity: None, .. } => {
+        Stored::Bytes {
+            bytes: Bytes { data, spans: Spans::Fixed(_) },
+            serials: BytesSerials::Same { len, .. },
+        } => {
             let data = &data[rows.start * len..rows.end * len];
-            put_fixed_bytes(bytes, body, data, *len);
+            put_fixed_bytes(bytes, body, data.chunks_exact((*len).max(1)), *len);
         }
-        Stored::Bytes { .. } | Stored::Mixed { .. } => {
+        Stored::Bytes { bytes: strings, serials: BytesSerials::Same { len, .. } } => {
+            put_fixed_bytes(bytes, body, rows.map(|row| strings.get(row)), *len);
+        }
+        Stored::Bytes { bytes: strings, serials: BytesSerials::Each(serials) } => {
+            put_types(bytes, header, &serials[rows.clone()]);
+            for (to, row) in body.places.iter_mut().zip(rows) {
+                // What stands in the place of a NULL may lie anywhere.
+                let len = bytes_of(serials[row]);
+                if len > 0 {
+                    let start = strings.range(row).start;
+                    copy(&mut bytes[*to as usize + body.offset..], &strings.data[start..start + len]);
+                    *to += len as u32;
+                }
+            }
+        }
+        Stored::Mixed { .. } => {
             for ((at, to), row) in header.places.iter_mut().zip(&mut body.places).zip(rows) {
                 let n = varint::write(&mut bytes[*at as usize + header.offset..], column.serial(row));
                 *at += n as u32;
@@ -211,6 +229,20 @@ fn write_column(
                 *to += content.len() as u32;
             }
         }
+    }
+}
+
+/// Serial types of strings. Where all take one byte, all rows' cursors move alike.
+fn put_types(bytes: &mut [u8], header: &mut Cursor, serials: &[u32]) {
+    if serials.iter().all(|&serial| serial < 128) {
+        for (&place, &serial) in header.places.iter().zip(serials) {
+            bytes[place as usize + header.offset] = serial as u8;
+        }
+        header.offset += 1;
+        return;
+    }
+    for (place, &serial) in header.places.iter_mut().zip(serials) {
+        *place += varint::write(&mut bytes[*place as usize + header.offset..], u64::from(serial)) as u32;
     }
 }
 
@@ -245,11 +277,20 @@ fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits
     }
 }
 
-/// Strings of `len` bytes each, one after another in `data`.
-fn put_fixed_bytes(bytes: &mut [u8], body: &mut Cursor, data: &[u8], len: usize) {
+/// Strings of `len` bytes each.
+fn put_fixed_bytes<'a>(
+    bytes: &mut [u8],
+    body: &mut Cursor,
+    rows: impl Iterator<Item = &'a [u8]>,
+    len: usize,
+) {
     if len > 0 {
-        let rows = data.chunks_exact(len);
         match len {
+            1 => {
+                for (&place, row) in body.places.iter().zip(rows) {
+                    bytes[place as usize + body.offset] = row[0];
+                }
+            }
             2..=3 => put_twice::<2>(bytes, body, rows),
             4..=7 => put_twice::<4>(bytes, body, rows),
             8..=16 => put_twice::<8>(bytes, body, rows),

@@ -23,7 +23,7 @@ pub(super) enum Stored<'a> {
         bits: &'a [i64],
     },
     /// Text or blobs, perhaps some NULLs.
-    Bytes { bytes: Bytes<'a>, base: u64, validity: Option<Bitmap<'a>> },
+    Bytes { bytes: Bytes<'a>, serials: BytesSerials<'a> },
     /// Anything, its bytes laid out in a row: row `i` is `data[ends[i - 1]..ends[i]]`.
     Mixed { serials: &'a [u64], data: &'a [u8], ends: &'a [usize] },
 }
@@ -33,6 +33,13 @@ pub(super) enum Stored<'a> {
 pub(super) enum Serials<'a> {
     Same(u8),
     Each { serials: &'a [u8], width: Width },
+}
+
+/// Serial types of text or blobs: the same where all have one length, or one each.
+#[derive(Clone, Copy)]
+pub(super) enum BytesSerials<'a> {
+    Same { serial: u64, len: usize },
+    Each(&'a [u32]),
 }
 
 /// Bytes of the values of a column.
@@ -49,6 +56,7 @@ pub(super) enum Width {
 pub(super) struct Scratch {
     serials: Vec<u8>,
     bits: Vec<i64>,
+    bytes_serials: Vec<u32>,
     long_serials: Vec<u64>,
     data: Vec<u8>,
     ends: Vec<usize>,
@@ -80,9 +88,9 @@ impl<'a> Stored<'a> {
                 scratch.numbers(rows, validity, |row| affinity::stored_real(reals[row]))
             }
             (Values::Text(bytes), Text | Blob) => {
-                Stored::Bytes { bytes, base: SerialType::of_text(0).0, validity }
+                scratch.bytes(bytes, rows, validity, SerialType::of_text(0).0)
             }
-            (Values::Blob(bytes), _) => Stored::Bytes { bytes, base: SerialType::of_blob(0).0, validity },
+            (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
             (Values::Text(bytes), Integer | Numeric | Real) => {
                 let numeric = |row| {
                     let text = bytes.range(row);
@@ -107,8 +115,9 @@ impl<'a> Stored<'a> {
             Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
                 serials.iter().position(|&serial| serial == 0)
             }
-            Stored::Bytes { validity, .. } => {
-                validity.and_then(|validity| (0..rows).find(|&row| !validity.get(row)))
+            Stored::Bytes { serials: BytesSerials::Same { .. }, .. } => None,
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => {
+                serials.iter().position(|&serial| serial == 0)
             }
             Stored::Mixed { serials, .. } => serials.iter().position(|&serial| serial == 0),
         }
@@ -125,9 +134,7 @@ impl<'a> Stored<'a> {
                 Width::Same(width) => (None, Some(width)),
                 Width::Varies => (None, None),
             },
-            Stored::Bytes { bytes: Bytes { spans: Spans::Fixed(len), .. }, base, validity: None } => {
-                (Some(base + 2 * *len as u64), Some(*len))
-            }
+            Stored::Bytes { serials: BytesSerials::Same { serial, len }, .. } => (Some(*serial), Some(*len)),
             Stored::Bytes { .. } | Stored::Mixed { .. } => (None, None),
         }
     }
@@ -138,6 +145,13 @@ impl<'a> Stored<'a> {
             for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
                 *types += 1;
                 *payload += FIXED_BYTES[serial as usize] as usize;
+            }
+            return;
+        }
+        if let Stored::Bytes { serials: BytesSerials::Each(serials), .. } = self {
+            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
+                *types += varint::len(u64::from(serial)) as u32;
+                *payload += bytes_of(serial);
             }
             return;
         }
@@ -160,13 +174,8 @@ impl<'a> Stored<'a> {
             Stored::Null => 0,
             Stored::Numbers { serials: Serials::Same(serial), .. } => u64::from(*serial),
             Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => u64::from(serials[row]),
-            Stored::Bytes { bytes, base, validity } => {
-                if validity.is_some_and(|validity| !validity.get(row)) {
-                    0
-                } else {
-                    base + 2 * bytes.get(row).len() as u64
-                }
-            }
+            Stored::Bytes { serials: BytesSerials::Same { serial, .. }, .. } => *serial,
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => u64::from(serials[row]),
             Stored::Mixed { serials, .. } => serials[row],
         }
     }
@@ -195,6 +204,12 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// Bytes of a string or a NULL of that serial type.
+#[inline(always)]
+pub(super) fn bytes_of(serial: u32) -> usize {
+    (serial.saturating_sub(12) / 2) as usize
+}
+
 /// The value; notes whether something was lost.
 #[inline(always)]
 fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
@@ -205,6 +220,43 @@ fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Valu
 }
 
 impl Scratch {
+    /// Strings. `base` is the serial type of an empty one.
+    fn bytes<'a>(
+        &'a mut self,
+        bytes: Bytes<'a>,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        base: u64,
+    ) -> Stored<'a> {
+        let serial_of = |len: usize| base + 2 * len as u64;
+        if let (Spans::Fixed(len), None) = (bytes.spans, validity) {
+            return Stored::Bytes { bytes, serials: BytesSerials::Same { serial: serial_of(len), len } };
+        }
+        let serials = &mut self.bytes_serials;
+        serials.clear();
+        // A record of more than 2 GB is refused, whatever its serial types.
+        let huge = u32::MAX - 1 + (base & 1) as u32;
+        let serial = |len: usize| u32::try_from(serial_of(len)).unwrap_or(huge);
+        match bytes.spans {
+            Spans::Anywhere(spans) => {
+                serials.extend(spans[..rows].iter().map(|span| serial(span.len as usize)));
+            }
+            _ => serials.extend((0..rows).map(|row| serial(bytes.range(row).len()))),
+        }
+        if let Some(validity) = validity {
+            for (row, serial) in serials.iter_mut().enumerate() {
+                *serial *= u32::from(validity.get(row));
+            }
+        }
+        let first = serials[0];
+        // No NULL: its bytes would be anything.
+        if first != 0 && serials.iter().all(|&serial| serial == first) {
+            let same = BytesSerials::Same { serial: u64::from(first), len: bytes_of(first) };
+            return Stored::Bytes { bytes, serials: same };
+        }
+        Stored::Bytes { bytes, serials: BytesSerials::Each(serials) }
+    }
+
     /// Integers that stay what they are. When all are in one range, no serial type needs to be made.
     fn ints<'a>(&'a mut self, ints: &'a [i64], validity: Option<Bitmap<'_>>) -> Stored<'a> {
         let (min, max) = ints.iter().fold((i64::MAX, i64::MIN), |(min, max), &i| (min.min(i), max.max(i)));
@@ -270,18 +322,16 @@ impl Scratch {
         validity: Option<Bitmap<'_>>,
         value: impl Fn(usize) -> Value<'v>,
     ) -> bool {
-        self.serials.clear();
-        self.bits.clear();
-        for row in 0..rows {
+        self.serials.resize(rows, 0);
+        self.bits.resize(rows, 0);
+        for (row, (to_serial, to_bits)) in self.serials.iter_mut().zip(&mut self.bits).enumerate() {
             let present = validity.is_none_or(|validity| validity.get(row));
-            let (serial, bits) = match if present { value(row) } else { Value::Null } {
+            (*to_serial, *to_bits) = match if present { value(row) } else { Value::Null } {
                 Value::Int(int) => (SerialType::of_int(int).0 as u8, int),
                 Value::Real(real) if !real.is_nan() => (SerialType::REAL.0 as u8, real.to_bits() as i64),
                 Value::Null | Value::Real(_) => (0, 0),
                 Value::Text(_) | Value::Blob(_) => return false,
             };
-            self.serials.push(serial);
-            self.bits.push(bits);
         }
         true
     }
