@@ -284,122 +284,6 @@ fn column_type(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Say whether a database is sound
-    Check(Check),
-    /// Say what is in a database
-    Info(Info),
-    /// Print a script that completes commands in a shell
-    Completions(Completions),
-}
-
-/// Flags of the verbs that write a database.
-#[derive(Clone, Debug, ClapArgs)]
-#[command(next_help_heading = "Writing")]
-pub(crate) struct Write {
-    /// Worker threads [default: one a core]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// Memory for buffers, such as 512MiB
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes)]
-    pub(crate) memory: u64,
-    /// Bytes of a page of the new file: a power of two from 512 to 65536
-    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = page_size)]
-    pub(crate) page_size: PageSize,
-    /// Print what would be done, and do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-impl Write {
-    pub(crate) fn options(&self) -> WriteOptions {
-        WriteOptions {
-            threads: self.threads.map(usize::from),
-            memory_bytes: self.memory,
-            page_size: self.page_size,
-            ..WriteOptions::default()
-        }
-    }
-}
-
-fn page_size(text: &str) -> Result<PageSize, String> {
-    let bytes = numbers::bytes(text)?;
-    u32::try_from(bytes)
-        .ok()
-        .and_then(PageSize::new)
-        .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
-}
-
-/// Make a test database from a schema: ordinary CREATE TABLE statements, with a comment such as
-/// `-- gen: int(1, 100)` on a column that needs more than its type says.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = generate_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
-pub(crate) struct Generate {
-    /// The database to make, and the schema file (not with --preset); with --discard the schema file alone
-    #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Rows: of each table, or of one; may be repeated
-    #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
-    pub(crate) rows: Vec<(Option<String>, u64)>,
-    /// Use a built-in schema: user
-    #[arg(long, value_name = "NAME")]
-    pub(crate) preset: Option<String>,
-    /// The same seed makes the same file
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Make all pages, write none, and report their checksum
-    #[arg(long)]
-    pub(crate) discard: bool,
-    #[command(flatten)]
-    pub(crate) write: Write,
-}
-
-/// Examples, and the functions that the engine knows.
-fn generate_help() -> String {
-    let mut help = "Examples:
-  sqluice generate big.db --preset user --rows 1e9
-  sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
-  sqluice generate --preset user --rows 500M --discard
-
-Functions of a `-- gen:` comment:\n"
-        .to_owned();
-    for function in FUNCTIONS {
-        let _ = writeln!(help, "  {:28} {}", function.signature, function.about);
-    }
-    help
-}
-
-fn rows(text: &str) -> Result<(Option<String>, u64), String> {
-    match text.rsplit_once('=') {
-        Some((table, rows)) => Ok((Some(table.to_owned()), numbers::count(rows)?)),
-        None => Ok((None, numbers::count(text)?)),
-    }
-}
-
-/// Load a CSV file into a new database: RFC 4180, UTF-8, its first line the names of the columns.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:
-  sqluice load airports.db airports.csv
-  sqluice load shop.db orders.csv --schema schema.sql")]
-pub(crate) struct Load {
-    /// The database to make
-    #[arg(value_name = "DB")]
-    pub(crate) db: PathBuf,
-    /// The file to load
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The table [default: named after the file]
-    #[arg(short, long, value_name = "NAME")]
-    pub(crate) table: Option<String>,
-    /// A file with the CREATE TABLE statement [default: a TEXT column for each column of the file]
-    #[arg(long, value_name = "FILE.sql")]
-    pub(crate) schema: Option<PathBuf>,
-    /// Take an unquoted empty field for empty text, not for NULL
-    #[arg(long)]
-    pub(crate) empty_as_text: bool,
-    #[command(flatten)]
-    pub(crate) write: Write,
-}
-
 /// Say whether a database is sound: read by sqluice, which asserts the rules of the file format but the order of index
 /// keys, and by SQLite's own check.
 #[derive(Debug, ClapArgs)]
@@ -453,7 +337,10 @@ mod tests {
         assert_eq!(character("tab"), Ok(b'\t'));
         assert_eq!(character(";"), Ok(b';'));
         assert!(["", "||", "§", "\n", "\0"].into_iter().all(|text| character(text).is_err()));
-        assert_eq!((quote(""), quote("none"), quote("'")), (Ok(Quote::None), Ok(Quote::None), Ok(Quote::Character(b'\''))));
+        assert_eq!(
+            (quote(""), quote("none"), quote("'")),
+            (Ok(Quote::None), Ok(Quote::None), Ok(Quote::Character(b'\'')))
+        );
     }
 
     #[test]

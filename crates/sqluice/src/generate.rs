@@ -60,7 +60,7 @@ impl Generate {
         for ((plan, table), &rows) in plan.tables.iter_mut().zip(&spec.tables).zip(&rows) {
             check_rowids(table)?;
             plan.rows = Some(rows);
-            plan.source = format!("the generator, seed {}", self.seed);
+            plan.sources = vec![format!("the generator, seed {}", self.seed)];
             bytes += table.row_bytes().saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);

@@ -26,6 +26,8 @@ pub struct WriteOptions {
     /// Where SQLite's lock byte is: tests move it to where small files reach it.
     #[doc(hidden)]
     pub pending_byte: u32,
+    /// Replace what is there.
+    pub overwrite: bool,
 }
 
 impl Default for WriteOptions {
@@ -36,6 +38,7 @@ impl Default for WriteOptions {
             page_size: PageSize::DEFAULT,
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
+            overwrite: false,
         }
     }
 }
@@ -71,7 +74,7 @@ pub struct Plan {
     /// What a user might expect otherwise.
     pub notes: Vec<String>,
     #[serde(skip)]
-    pending_byte: u32,
+    pub(crate) pending_byte: u32,
 }
 
 /// What will be done with a table.
@@ -81,8 +84,8 @@ pub struct TablePlan {
     pub name: String,
     /// Rows that it will get, where that is known.
     pub rows: Option<u64>,
-    /// Where they come from.
-    pub source: String,
+    /// Where they come from; nowhere, if there is none.
+    pub sources: Vec<String>,
     /// The way that they take.
     pub road: Road,
     /// Why that way.
@@ -171,11 +174,33 @@ impl TablePlan {
         Ok(TablePlan {
             name: table.name.clone(),
             rows: None,
-            source: "nothing".to_owned(),
+            sources: Vec::new(),
             road: Road::Pages,
             why: "a new rowid table without indexes".to_owned(),
             sql: table.sql.clone(),
         })
+    }
+}
+
+impl TablePlan {
+    fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SOURCES_MAX: usize = 10;
+        let rows = self.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
+        write!(f, "table    {}: {rows} from ", self.name)?;
+        match &self.sources[..] {
+            [] => writeln!(f, "nothing"),
+            [one] => writeln!(f, "{one}"),
+            several => {
+                writeln!(f, "{} files", several.len())?;
+                for source in several.iter().take(SOURCES_MAX) {
+                    writeln!(f, "  from   {source}")?;
+                }
+                match several.len().saturating_sub(SOURCES_MAX) {
+                    0 => Ok(()),
+                    more => writeln!(f, "  from   {more} more"),
+                }
+            }
+        }
     }
 }
 
@@ -196,8 +221,7 @@ impl fmt::Display for Plan {
         )?;
         writeln!(f, "threads  {} and a writer, {} bytes of buffers", self.threads, self.buffer_bytes)?;
         for table in &self.tables {
-            let rows = table.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-            writeln!(f, "table    {}: {rows} from {}", table.name, table.source)?;
+            table.write_sources(f)?;
             writeln!(f, "  road   pages: {}", table.why)?;
             for line in table.sql.lines() {
                 writeln!(f, "  {line}")?;

@@ -2,27 +2,58 @@
 
 use std::process::ExitCode;
 
+use sqluice::input::Encoding;
 use sqluice::load;
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
 use super::{print_plan, print_report};
-use crate::args::Load;
+use crate::args::{Format, Load, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
     let load = load::Load {
-        target: args.db.clone(),
-        file: args.file.clone(),
+        format: format(args)?,
         table: args.table.clone(),
         schema: args.schema.as_deref().map(Schema::read).transpose()?,
-        empty_as_text: args.empty_as_text,
+        types: args.types.clone(),
+        strict: args.strict,
+        columns: args.columns.clone(),
+        add_columns: args.add_columns,
+        limit: args.limit,
+        lossy: args.lossy,
+        reject: args.reject.clone(),
+        rejects_max: args.max_rejects.unwrap_or(u64::MAX),
+        temp_dir: args.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
         write: args.write.options(),
+        ..load::Load::new(&args.db, &args.files)
     };
-    let prepared = load.prepare()?;
+    let mut prepared = load.prepare(cancel)?;
     if args.write.dry_run {
+        prepared.settle_types(&*printer.progress())?;
         return print_plan(prepared.plan(), printer);
     }
-    let report = prepared.run(&*printer.progress(), cancel)?;
+    for note in &prepared.plan().notes {
+        printer.note(&format!("note: {note}"));
+    }
+    let report = prepared.run(&*printer.progress())?;
     print_report(&report, printer)
+}
+
+fn format(args: &Load) -> Result<load::Format, sqluice::error::Error> {
+    let tab = (args.format == Some(Format::Tsv)).then_some(b'\t');
+    Ok(load::Format {
+        delimiter: args.delimiter.or(tab),
+        quote: args.quote.map(|quote| match quote {
+            Quote::None => None,
+            Quote::Character(character) => Some(character),
+        }),
+        escape: args.escape,
+        comment: args.comment,
+        header: if args.header { Some(true) } else { args.no_header.then_some(false) },
+        skip_lines: args.skip_lines,
+        null: args.null.clone(),
+        empty_as_text: args.empty_as_text,
+        encoding: args.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
+    })
 }

@@ -56,6 +56,8 @@ pub struct Sample {
     pub text: Vec<u8>,
     /// This is all of it, without a fault.
     pub whole: bool,
+    /// It lies in the file as it is here, neither compressed nor in another encoding.
+    pub plain: bool,
 }
 
 /// Bytes as they lie, and what is known about them.
@@ -107,6 +109,15 @@ impl InputFile {
         &self.name
     }
 
+    /// How many bytes it has where it lies, compressed or not, if that is known now.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.place {
+            Place::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
+            Place::Open { bytes, .. } => Some(*bytes),
+            Place::Stream(_) => None,
+        }
+    }
+
     /// Whether it can be opened more than once.
     pub fn can_reopen(&self) -> bool {
         !matches!(self.place, Place::Stream(_))
@@ -119,14 +130,12 @@ impl InputFile {
     /// when it is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
         let Place::Stream(stream) = &mut self.place else {
-            let raw = self.bytes()?.reader;
-            let text = Decoded::new(raw, &self.name, self.options.encoding)?.reader;
-            return Ok(beginning(text, bytes).0);
+            let raw = self.take_bytes()?.reader;
+            return Ok(beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes).0);
         };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
-        let text = Decoded::new(raw, &self.name, self.options.encoding)?.reader;
-        let (sample, error) = beginning(text, bytes);
+        let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
         match error {
             // A pipe does not fail twice: who reads it later would not learn of it.
             Some(error) if failed => Err(Error::from_read(&self.name, error)),
@@ -139,7 +148,7 @@ impl InputFile {
     /// # Errors
     /// When it can't be read, or is compressed in a way that is not read here.
     pub fn open(&mut self) -> Result<Input> {
-        let Bytes { reader, bytes, bytes_read } = self.bytes()?;
+        let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
         let Decoded { reader, compression, encoding } =
             Decoded::new(reader, &self.name, self.options.encoding)?;
         let mut input = Input { name: self.name.clone(), reader, bytes, bytes_read, compression, encoding };
@@ -160,14 +169,14 @@ impl InputFile {
             return Ok(());
         }
         let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
-        let raw = self.bytes()?.reader;
+        let raw = self.take_bytes()?.reader;
         let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
         self.place = Place::Open { file: Arc::new(file), start: 0, bytes };
         Ok(())
     }
 
     /// All bytes as they lie. Those of a stream are taken.
-    fn bytes(&mut self) -> Result<Bytes> {
+    fn take_bytes(&mut self) -> Result<Bytes> {
         let unreadable = |error| Error::read(&self.name, error);
         let (file, start, bytes) = match &mut self.place {
             Place::Stream(stream) => return stream.take(&self.name),
@@ -232,9 +241,11 @@ impl Read for Replay<'_> {
 }
 
 /// The first `bytes` bytes of a text, and what kept it from giving more.
-fn beginning(mut text: Box<dyn Read + Send + '_>, bytes: usize) -> (Sample, Option<io::Error>) {
+fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) {
     const READ_BYTES: usize = 64 << 10;
-    let mut sample = Sample { text: Vec::new(), whole: false };
+    let plain = decoded.compression.is_none() && decoded.encoding.is_none();
+    let mut sample = Sample { text: Vec::new(), whole: false, plain };
+    let mut text = decoded.reader;
     // One byte more, because only that tells whether there is more.
     while sample.text.len() <= bytes {
         let before = sample.text.len();

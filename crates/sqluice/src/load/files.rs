@@ -97,7 +97,11 @@ impl LoadFile {
         }
         let name = self.name();
         for renamed in reader.renamed() {
-            let was = if renamed.from.is_empty() { "has no name".to_owned() } else { format!("is another {:?}", renamed.from) };
+            let was = if renamed.from.is_empty() {
+                "has no name".to_owned()
+            } else {
+                format!("is another {:?}", renamed.from)
+            };
             let note = format!("{name}: column {} {was}, and is called {:?}", renamed.index + 1, renamed.to);
             self.notes.push(note);
         }
@@ -105,7 +109,9 @@ impl LoadFile {
             return Ok(());
         }
         if guessed {
-            self.notes.push(format!("{name}: the first record is taken for a row; if it names the columns: --header"));
+            self.notes.push(format!(
+                "{name}: the first record is taken for a row; if it names the columns: --header"
+            ));
         }
         match &load.columns {
             Some(names) if names.len() == self.names.len() => self.names.clone_from(names),
@@ -174,7 +180,8 @@ impl LoadFile {
         if self.is_by_position(load) {
             let (fields, columns) = (self.names.len(), table.columns.len());
             if fields != columns {
-                let message = format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
+                let message =
+                    format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
                 return Err(Error::input(message)
                     .hint("--columns names the columns of a file without a header, in their order"));
             }
@@ -204,7 +211,11 @@ impl LoadFile {
     }
 
     /// The rows of the sample, and the bytes of its text.
-    pub(super) fn sample_source(&mut self, map: Vec<ColumnFrom>, rows_max: u64) -> Result<(CsvSource, usize)> {
+    pub(super) fn sample_source(
+        &mut self,
+        map: Vec<ColumnFrom>,
+        rows_max: u64,
+    ) -> Result<(CsvSource, usize)> {
         let sample = self.input.sample(SAMPLE_BYTES)?;
         let bytes = sample.text.len();
         Ok((self.sample_reader(sample)?.into_source(map, 0..rows_max), bytes))

@@ -13,7 +13,7 @@ mod default;
 mod files;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
@@ -188,9 +188,11 @@ impl PreparedLoad {
         let PreparedLoad { load, cancel, tables, schema, plan } = self;
         let table = &mut tables[index];
         let columns = table.inferred_columns(schema);
-        let mut source = table.source(load, schema)?;
-        let bad_rows = load.reject.is_some();
-        let evidence = infer::scan(&mut *source, &columns, bad_rows, plan.threads, cancel, progress)?;
+        let tolerant = load.reject.is_some();
+        let evidence = {
+            let mut source = table.source(load, schema)?;
+            infer::scan(&mut *source, &columns, tolerant, plan.threads, cancel, progress)?
+        };
         table.settle(&evidence);
         Ok(())
     }

@@ -226,7 +226,13 @@ impl LoadTable {
     }
 
     /// Bytes of the table's pages, roughly: as many as the sample of its first file takes, scaled.
-    pub(super) fn estimate(&mut self, load: &Load, schema: &Schema, plan: &Plan, cancel: &Cancel) -> Option<u64> {
+    pub(super) fn estimate(
+        &mut self,
+        load: &Load,
+        schema: &Schema,
+        plan: &Plan,
+        cancel: &Cancel,
+    ) -> Option<u64> {
         let index = self.index_in(schema);
         let map = self.files[0].map(&schema.tables[index], load).ok()?;
         let (source, sample_bytes) = self.files[0].sample_source(map, load.limit.unwrap_or(u64::MAX)).ok()?;
@@ -238,7 +244,8 @@ impl LoadTable {
             source: source.take_if(|_| table == index).unwrap_or_else(|| Box::new(NoRows)),
         });
         let report = new_database::write(&nowhere, schema, jobs.collect(), None, &Silent, cancel).ok()?;
-        let text_bytes = self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
+        let text_bytes =
+            self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
         let limited = load.limit.is_some_and(|limit| report.rows >= limit);
         let scale = if limited { 1.0 } else { text_bytes as f64 / sample_bytes.max(1) as f64 };
         Some((report.bytes as f64 * scale.max(1.0)) as u64)
