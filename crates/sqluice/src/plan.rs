@@ -186,49 +186,45 @@ impl TablePlan {
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SOURCES_MAX: usize = 10;
         let rows = self.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-        write!(f, "table    {}: {rows} from ", self.name)?;
+        write!(f, "-- table    {}: {rows} from ", self.name)?;
         match &self.sources[..] {
             [] => writeln!(f, "nothing"),
             [one] => writeln!(f, "{one}"),
             several => {
                 writeln!(f, "{} files", several.len())?;
                 for source in several.iter().take(SOURCES_MAX) {
-                    writeln!(f, "  from   {source}")?;
+                    writeln!(f, "--   from   {source}")?;
                 }
                 match several.len().saturating_sub(SOURCES_MAX) {
                     0 => Ok(()),
-                    more => writeln!(f, "  from   {more} more"),
+                    more => writeln!(f, "--   from   {more} more"),
                 }
             }
         }
     }
 }
 
+/// A schema file, ready to be used: what is no SQL is a comment.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
-            Some(target) => writeln!(f, "target   {} (new)", target.display())?,
-            None => writeln!(f, "target   none: pages are made and thrown away")?,
+            Some(target) => writeln!(f, "-- target   {} (new)", target.display())?,
+            None => writeln!(f, "-- target   none: pages are made and thrown away")?,
         }
         if let Some(bytes) = self.estimated_bytes {
-            writeln!(f, "size     about {bytes} bytes")?;
+            writeln!(f, "-- size     about {bytes} bytes")?;
         }
-        writeln!(
-            f,
-            "pages    of {} bytes, {} at a time",
-            self.page_bytes,
-            self.chunk_bytes / self.page_bytes
-        )?;
-        writeln!(f, "threads  {} and a writer, {} bytes of buffers", self.threads, self.buffer_bytes)?;
+        let (page_bytes, pages) = (self.page_bytes, self.chunk_bytes / self.page_bytes);
+        writeln!(f, "-- pages    of {page_bytes} bytes, {pages} at a time")?;
+        let (threads, bytes) = (self.threads, self.buffer_bytes);
+        writeln!(f, "-- threads  {threads} and a writer, {bytes} bytes of buffers")?;
+        for note in &self.notes {
+            writeln!(f, "-- note     {note}")?;
+        }
         for table in &self.tables {
             table.write_sources(f)?;
-            writeln!(f, "  road   pages: {}", table.why)?;
-            for line in table.sql.lines() {
-                writeln!(f, "  {line}")?;
-            }
-        }
-        for note in &self.notes {
-            writeln!(f, "note     {note}")?;
+            writeln!(f, "--   road   pages: {}", table.why)?;
+            writeln!(f, "{};", table.sql)?;
         }
         Ok(())
     }

@@ -28,6 +28,8 @@ pub(super) struct LoadFile {
     places: Option<Vec<Place>>,
     /// What the sample says about the type of each column.
     pub(super) evidence: Vec<Evidence>,
+    /// Records of the sample that are whole.
+    sample_rows: u64,
     /// The sample was all of it.
     pub(super) whole: bool,
     /// Bytes of its text, where that is known.
@@ -74,6 +76,7 @@ impl LoadFile {
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
+            sample_rows: 0,
             whole: sample.whole,
             text_bytes: text_bytes.or(plain_bytes),
             dialect: sniffed.words(),
@@ -218,7 +221,8 @@ impl LoadFile {
     ) -> Result<(CsvSource, usize)> {
         let sample = self.input.sample(SAMPLE_BYTES)?;
         let bytes = sample.text.len();
-        Ok((self.sample_reader(sample)?.into_source(map, 0..rows_max), bytes))
+        // Not up to where it is cut off, which is an error.
+        Ok((self.sample_reader(sample)?.into_source(map, 0..rows_max.min(self.sample_rows)), bytes))
     }
 
     fn reader(&mut self) -> Result<CsvReader> {
@@ -235,14 +239,14 @@ impl LoadFile {
     /// Gathers evidence from the good rows of a sample, up to where it is cut off.
     fn observe(&mut self, reader: CsvReader) {
         let fields = self.names.len();
-        let mut observer = Observer(vec![Evidence::new(); fields]);
+        let mut observer = Observer { evidence: vec![Evidence::new(); fields], rows: 0 };
         let mut source = reader.into_source((0..fields).map(ColumnFrom::Field).collect(), 0..u64::MAX);
         while let Ok(Some(mut part)) = source.next_part() {
             if part.decode(&mut observer).is_err() {
                 break;
             }
         }
-        self.evidence = observer.0;
+        (self.evidence, self.sample_rows) = (observer.evidence, observer.rows);
     }
 }
 
@@ -270,15 +274,21 @@ impl Read for CutOff {
 }
 
 /// Gathers evidence for the types of all fields.
-struct Observer(Vec<Evidence>);
+struct Observer {
+    evidence: Vec<Evidence>,
+    rows: u64,
+}
 
 impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        self.0.iter_mut().zip(&batch.columns).for_each(|(evidence, column)| evidence.see(column, batch.rows));
+        let columns = self.evidence.iter_mut().zip(&batch.columns);
+        columns.for_each(|(evidence, column)| evidence.see(column, batch.rows));
+        self.rows += batch.rows as u64;
         Ok(())
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        self.rows += 1;
         Ok(())
     }
 }
