@@ -1,5 +1,6 @@
 //! `load`: files into a new database.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -40,6 +41,7 @@ pub struct PreparedLoad {
     table: usize,
     reader: CsvReader,
     columns: Vec<ColumnFrom>,
+    bytes: Option<u64>,
 }
 
 impl Load {
@@ -49,7 +51,10 @@ impl Load {
     /// When the file can't be read, or does not fit the schema.
     pub fn prepare(&self) -> Result<PreparedLoad> {
         let options = CsvOptions { empty_as_text: self.empty_as_text, ..CsvOptions::default() };
-        let reader = CsvReader::open(&self.file, options)?;
+        let input = File::open(&self.file).map_err(|e| Error::read(&self.file, e))?;
+        let about = input.metadata().map_err(|e| Error::read(&self.file, e))?;
+        let bytes = about.is_file().then_some(about.len());
+        let reader = CsvReader::new(Box::new(input), &self.file, options)?;
         let name = match &self.table {
             Some(name) => name.clone(),
             None => table_name(&self.file)?,
@@ -72,7 +77,7 @@ impl Load {
         })?;
         let mut plan = Plan::new(&schema, Some(self.target.clone()), &self.write)?;
         plan.tables[table].source = self.file.display().to_string();
-        Ok(PreparedLoad { plan, schema, table, reader, columns })
+        Ok(PreparedLoad { plan, schema, table, reader, columns, bytes })
     }
 }
 
@@ -87,7 +92,7 @@ impl PreparedLoad {
     /// # Errors
     /// When the input is malformed or the database can't be written: there is none, then.
     pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        let csv = self.reader.into_source(self.columns);
+        let csv = self.reader.into_source(self.columns, 0..u64::MAX).with_progress(None, self.bytes);
         progress.phase("load", csv.total());
         let mut csv = Some(csv);
         let jobs = self.schema.tables.iter().enumerate().map(|(index, table)| {

@@ -7,6 +7,7 @@
 //!
 //! Invariant: how the input is cut depends on the input alone, never on threads or memory.
 
+pub mod chain;
 #[cfg(feature = "csv")]
 pub mod csv;
 

@@ -1,10 +1,6 @@
-//! Which field of the file goes to which column of the table.
+//! What fills the columns of the table.
 
-use std::path::Path;
-
-use super::malformed::Position;
 use crate::batch::{Bytes, Column, Span, Spans, Values};
-use crate::error::{Error, Result};
 
 /// Where the values of a table's column come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,61 +26,12 @@ pub enum Constant {
     Blob(Vec<u8>),
 }
 
-/// What the header says.
+/// What fills a column of the table.
 #[derive(Debug)]
-pub(super) struct Header {
-    pub(super) names: Vec<String>,
-    /// Where each name stands.
-    pub(super) at: Vec<Position>,
-}
-
-impl Header {
-    /// Every name must be there, once.
-    pub(super) fn check(&self, file: &Path) -> Result<()> {
-        let hint = "every column needs a name of its own: change the first line of the file";
-        if let Some(empty) = self.names.iter().position(String::is_empty) {
-            return Err(Error::input(format!("column {} of the header has no name", empty + 1))
-                .at(self.at[empty].place(file))
-                .hint(hint));
-        }
-        let mut seen = std::collections::HashMap::new();
-        for (index, name) in self.names.iter().enumerate() {
-            if let Some(first) = seen.insert(name.to_ascii_lowercase(), index) {
-                let message = format!(
-                    "column {} of the header has the name of column {}: {name:?}",
-                    index + 1,
-                    first + 1
-                );
-                return Err(Error::input(message).at(self.at[index].place(file)).hint(hint));
-            }
-        }
-        Ok(())
-    }
-
-    /// For each of `columns`, the field of that name (ASCII letters in either case), or else what `missing` says.
-    pub(super) fn map(
-        &self,
-        file: &Path,
-        columns: &[&str],
-        mut missing: impl FnMut(usize) -> Result<Constant>,
-    ) -> Result<Vec<ColumnFrom>> {
-        let known: std::collections::HashSet<String> =
-            columns.iter().map(|name| name.to_ascii_lowercase()).collect();
-        for (name, at) in self.names.iter().zip(&self.at) {
-            if !known.contains(&name.to_ascii_lowercase()) {
-                return Err(Error::input(format!("the table has no column {name:?}"))
-                    .at(at.place(file))
-                    .hint(format!("its columns are {}", columns.join(", "))));
-            }
-        }
-        let field: std::collections::HashMap<String, usize> =
-            self.names.iter().enumerate().map(|(index, name)| (name.to_ascii_lowercase(), index)).collect();
-        let from = |(column, name): (usize, &&str)| match field.get(&name.to_ascii_lowercase()) {
-            Some(&field) => Ok(ColumnFrom::Field(field)),
-            None => missing(column).map(ColumnFrom::Constant),
-        };
-        columns.iter().enumerate().map(from).collect()
-    }
+pub(super) enum Filled {
+    /// The field of that index.
+    Field(usize),
+    Constant(Repeated),
 }
 
 /// A constant, as often as a batch has rows.

@@ -1,45 +1,43 @@
 //! Makes batches of a part of the input, on any core.
 //!
 //! ```text
-//!  data    7,"Oslo",,"say ""hi"""⏎8,...│say "hi"           unescaped text is appended for as long as a batch lives
-//!          ^  ^^^^     ^^^^^^^^^^      │^^^^^^^^
-//!  spans   column 0: (0,1) ...   column 1: (3,4) ...   column 2: (0,0) ...   column 3: (31,8) ...
+//!  part   1,a⏎2,b⏎3,"x"y⏎4,d⏎5,e⏎6,f⏎        to the sink, in this order:
+//!         ─────── ────── ────────────        rows 1 2, bad row 3 (malformed), rows 4 5 6: refused because of 5,
+//!          batch    bad     batch             so rows 4, bad row 5, rows 6
 //! ```
 //!
-//! A field without doubled quotes is never copied. The span (0,0) stands for an empty unquoted field, which no other field
-//! can have: it is not empty, or a quote comes before it. So NULL costs nothing until a batch is done, and then one
-//! comparison.
+//! [`records`](super::records) finds the fields of good records. Whatever it stumbles over is read again by
+//! [`naive`](super::naive), which says what and where it is and where it ends: the two always agree on that.
 //!
-//! What is malformed is only noticed here. The rows before it go to the sink, and then [`naive`](super::naive) reads the part
-//! again and says what and where it is: there is one first fault, and both find the same.
+//! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::columns::{Header, Repeated};
+use super::CsvOptions;
+use super::columns::Filled;
 use super::cut::Cut;
+use super::dialect::Marks;
 use super::find::Finder;
-use super::naive::{Limits, Parser};
-use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Values};
+use super::malformed::Position;
+use super::naive::{Limits, Parser, Record, Width};
+use super::nulls::NullTokens;
+use super::records::{Next, Read, Records, Scratch, Valid, unescape};
+use crate::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
 use crate::error::{Error, Place, Result};
-use crate::source::{Part, Refused, Sink};
-
-/// The spans of a batch need no more than this, in bytes.
-const SPANS_BYTES_MAX: usize = 2 << 20;
+use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 /// What all parts of a file know.
 pub(super) struct Shared {
     pub(super) file: std::path::PathBuf,
-    pub(super) header: Header,
-    pub(super) columns: Vec<Filled>,
-    pub(super) empty_as_text: bool,
+    pub(super) options: CsvOptions,
+    pub(super) marks: Marks,
     pub(super) limits: Limits,
+    pub(super) nulls: NullTokens,
+    /// How many fields every record has.
+    pub(super) fields: usize,
+    pub(super) columns: Vec<Filled>,
     pub(super) pool: Pool,
-}
-
-/// What fills a column of the table.
-pub(super) enum Filled {
-    Field(usize),
-    Constant(Repeated),
 }
 
 /// Buffers to be used again.
@@ -55,44 +53,10 @@ impl Pool {
     }
 }
 
-/// Where a batch is put together.
-struct Scratch {
-    /// Rows that fit.
-    rows_max: usize,
-    /// From one column's first span to the next one's. Not a power of two, or all columns would compete for the same few
-    /// lines of the cache.
-    stride: usize,
-    spans: Vec<Span>,
-    /// Which of `spans` have doubled quotes.
-    escaped: Vec<usize>,
-    /// A bitmap for every column of the table.
-    validity: Vec<u64>,
-    /// Which columns have NULLs.
-    nulls: Vec<bool>,
-}
-
-impl Scratch {
-    fn new(fields: usize, columns: usize) -> Scratch {
-        let fitting = SPANS_BYTES_MAX / size_of::<Span>() / fields;
-        let rows_max = (fitting / 64 * 64).clamp(64, ROWS_MAX);
-        let stride = rows_max + 8;
-        Scratch {
-            rows_max,
-            stride,
-            spans: vec![Span::default(); stride * fields],
-            escaped: Vec::new(),
-            validity: vec![0; rows_max / 64 * columns],
-            nulls: vec![false; columns],
-        }
-    }
-}
-
 /// A part of a CSV file.
 pub(super) struct CsvPart {
     pub(super) shared: Arc<Shared>,
     pub(super) cut: Cut,
-    /// The number of its first row.
-    pub(super) first_row: u64,
     pub(super) input_bytes: u64,
     /// Bytes of `cut.data` that are input; what follows is unescaped text.
     pub(super) raw_bytes: usize,
@@ -100,7 +64,7 @@ pub(super) struct CsvPart {
 
 impl Part for CsvPart {
     fn first_row(&self) -> u64 {
-        self.first_row
+        self.cut.first_record
     }
 
     fn input_bytes(&self) -> u64 {
@@ -114,8 +78,7 @@ impl Part for CsvPart {
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let pooled = shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch =
-            pooled.unwrap_or_else(|| Scratch::new(shared.header.names.len(), shared.columns.len()));
+        let mut scratch = pooled.unwrap_or_else(|| Scratch::new(shared.fields, shared.columns.len()));
         let decoded = self.batches(&mut scratch, sink);
         shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         decoded
@@ -135,272 +98,158 @@ impl Drop for CsvPart {
 
 impl CsvPart {
     fn batches(&mut self, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<()> {
-        let valid_bytes = valid_bytes(&self.cut.data[..self.raw_bytes]);
+        let marks = self.shared.marks;
+        let mut valid = Valid::new(self.input());
+        let mut cursor = Cursor { byte: 0, line: self.cut.at.line };
         let mut from = 0;
-        let mut rows_done = 0;
+        let mut records = 0;
         loop {
-            scratch.escaped.clear();
-            let records = Records {
-                data: &self.cut.data[..self.raw_bytes],
-                fields: self.shared.header.names.len(),
-                valid_bytes,
-                limits: self.shared.limits,
-            };
-            let Read { rows, end, next } = records.read(from, scratch);
-            unescape(&mut self.cut.data, scratch);
-            if rows > 0 {
-                self.batch(rows, scratch, sink).map_err(|refused| self.explain(rows_done, refused))?;
-            }
+            let reader =
+                Records { data: self.input(), fields: self.shared.fields, marks, limits: self.shared.limits };
+            let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
+            unescape(&mut self.cut.data, marks, scratch);
+            self.give(rows, scratch, &mut cursor, sink)?;
             self.cut.data.truncate(self.raw_bytes);
-            rows_done += rows;
-            match next {
-                Next::More => from = end,
-                Next::Malformed => return Err(self.malformed()),
+            records += rows;
+            from = match next {
+                Next::More => end,
                 Next::Done => break,
-            }
+                Next::Malformed => {
+                    records += 1;
+                    self.malformed(end, &mut cursor, sink)?
+                }
+            };
         }
-        debug_assert_eq!(rows_done as u64, self.cut.records, "cutting and decoding count alike");
+        debug_assert_eq!(records as u64, self.cut.records, "cutting and decoding count alike");
         Ok(())
     }
 
-    /// Gives `rows` rows to the sink.
-    fn batch(&self, rows: usize, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
-        let words = scratch.rows_max / 64;
-        let stride = scratch.stride;
-        if !self.shared.empty_as_text {
-            for (column, filled) in self.shared.columns.iter().enumerate() {
-                if let Some(field) = filled.field() {
-                    let spans = &scratch.spans[field * stride..][..rows];
-                    scratch.nulls[column] =
-                        mark_present(spans, &mut scratch.validity[column * words..][..words]);
+    fn input(&self) -> &[u8] {
+        &self.cut.data[..self.raw_bytes]
+    }
+
+    /// Gives the `rows` rows in `scratch` to the sink: at once, and those that it refuses one by one, between the runs of
+    /// the others.
+    fn give(
+        &self,
+        rows: usize,
+        scratch: &mut Scratch,
+        cursor: &mut Cursor,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        // Refused and not told yet, the first last.
+        let mut refused: Vec<RefusedRow> = Vec::new();
+        let mut from = 0;
+        while from < rows {
+            let to = refused.last().map_or(rows, |next| next.row);
+            if from < to {
+                match self.batch(from..to, scratch, sink) {
+                    Ok(()) => from = to,
+                    Err(Refused::Rows(more)) => {
+                        assert!(!more.is_empty(), "a batch is refused for some of its rows");
+                        let more = more.into_iter().rev();
+                        refused.extend(more.map(|more| RefusedRow { row: from + more.row, ..more }));
+                    }
+                    Err(Refused::Stop { at: None, error }) => return Err(error),
+                    Err(Refused::Stop { at: Some((row, column)), error }) => {
+                        return Err(self.refused(from + row, column, error, scratch, cursor).error);
+                    }
                 }
+            } else if let Some(RefusedRow { row, column, error }) = refused.pop() {
+                sink.bad_row(self.refused(row, column, error, scratch, cursor))?;
+                from = row + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives some rows to the sink.
+    fn batch(&self, rows: Range<usize>, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
+        let Scratch { rows_max, stride, spans, validity, nulls, .. } = scratch;
+        let data = &self.cut.data;
+        let words = *rows_max / 64;
+        let spans_of = |field: usize| &spans[field * *stride..][rows.clone()];
+        for (column, filled) in self.shared.columns.iter().enumerate() {
+            if let Filled::Field(field) = filled {
+                let validity = &mut validity[column * words..][..words];
+                nulls[column] =
+                    self.shared.nulls.mark_present(data, self.raw_bytes, spans_of(*field), validity);
             }
         }
         let mut columns = Vec::with_capacity(self.shared.columns.len());
         for (column, filled) in self.shared.columns.iter().enumerate() {
             columns.push(match filled {
-                Filled::Constant(repeated) => repeated.column(rows),
-                Filled::Field(field) => {
-                    let spans = Spans::Anywhere(&scratch.spans[field * stride..][..rows]);
-                    let validity = &scratch.validity[column * words..][..words];
-                    Column {
-                        values: Values::Text(Bytes { data: &self.cut.data, spans }),
-                        validity: scratch.nulls[column].then_some(Bitmap(validity)),
-                    }
-                }
+                Filled::Constant(repeated) => repeated.column(rows.len()),
+                Filled::Field(field) => Column {
+                    values: Values::Text(Bytes { data, spans: Spans::Anywhere(spans_of(*field)) }),
+                    validity: nulls[column].then_some(Bitmap(&validity[column * words..][..words])),
+                },
             });
         }
-        sink.rows(&Batch { rows, columns })
+        sink.rows(&Batch { rows: rows.len(), columns })
     }
 
-    /// What the sink said, with the place.
+    /// A row that the sink does not take, with its place.
     #[cold]
-    fn explain(&self, rows_done: usize, refused: Refused) -> Error {
-        let (at, error) = refused.first();
-        let Some((row, column)) = at else { return error };
-        let shared = &self.shared;
-        let Some(Ok(record)) = self.naive().nth(rows_done + row) else { return error };
+    fn refused(
+        &self,
+        row: usize,
+        column: usize,
+        error: Error,
+        scratch: &Scratch,
+        cursor: &mut Cursor,
+    ) -> BadRow {
+        let record = self.record(scratch.starts[row] as usize, cursor);
+        let Some(Record { at, bytes, fields }) = record else { return BadRow { error, raw: Vec::new() } };
         // A column that the file does not have is blamed on the record.
-        let field = shared.columns.get(column).and_then(Filled::field).unwrap_or(0);
-        error.at(record[field].at.place(&shared.file))
-    }
-
-    /// The first fault.
-    #[cold]
-    fn malformed(&self) -> Error {
-        match self.naive().find_map(Result::err) {
-            Some(malformed) => malformed.error(&self.shared.file),
-            None => Error::input("this part of the file is malformed")
-                .at(self.cut.at.place(&self.shared.file))
-                .hint("this is a bug in sqluice: its two parsers disagree. Please report it with the file"),
-        }
-    }
-
-    /// The records as the slow parser reads them.
-    fn naive(&self) -> impl Iterator<Item = Result<Vec<super::naive::Field>, super::malformed::Malformed>> {
-        let mut parser = Parser::new(&self.cut.data[..self.raw_bytes], self.cut.at, self.shared.limits);
-        let fields = self.shared.header.names.len();
-        std::iter::from_fn(move || parser.record(Some(fields)))
-    }
-}
-
-impl Filled {
-    fn field(&self) -> Option<usize> {
-        match self {
-            Filled::Field(field) => Some(*field),
-            Filled::Constant(_) => None,
-        }
-    }
-}
-
-/// Reads records and notes where their fields are.
-struct Records<'a> {
-    data: &'a [u8],
-    /// How many every record has.
-    fields: usize,
-    /// Up to here, it is UTF-8 without NUL.
-    valid_bytes: usize,
-    limits: Limits,
-}
-
-/// What came of it.
-struct Read {
-    rows: usize,
-    /// One past the last record.
-    end: usize,
-    next: Next,
-}
-
-enum Next {
-    /// The batch is full.
-    More,
-    /// The part is at its end.
-    Done,
-    /// What follows is malformed.
-    Malformed,
-}
-
-impl Records<'_> {
-    /// Fills `scratch` from byte `from` on, where a record or an empty line begins.
-    fn read(&self, from: usize, scratch: &mut Scratch) -> Read {
-        let data = self.data;
-        let stride = scratch.stride;
-        let spans_len = self.fields * stride;
-        let spans = &mut scratch.spans[..spans_len];
-        // Only a part that is longer than the limit can hold such a field.
-        let field_bytes_max =
-            if data.len() > self.limits.field_bytes_max { self.limits.field_bytes_max } else { usize::MAX };
-
-        let mut finder = Finder::new(data, from, [b',', b'"', b'\n', b'\r']);
-        let mut rows = 0;
-        let mut record = from;
-        let mut start = from;
-        // The present field's place in `spans`.
-        let mut slot = 0;
-        let next = loop {
-            // The input may end without a line end.
-            let mut at = finder.next().unwrap_or(data.len());
-            let mut byte = data.get(at).copied().unwrap_or(b'\n');
-            let span = if byte == b'"' {
-                if at != start {
-                    // A quote within an unquoted field is a character like any other.
-                    continue;
-                }
-                let Some((quote, doubled)) = closing_quote(data, &mut finder) else { break Next::Malformed };
-                if quote - at - 1 - doubled > field_bytes_max {
-                    break Next::Malformed;
-                }
-                let span = span(at + 1, quote);
-                if doubled > 0 {
-                    scratch.escaped.push(slot);
-                }
-                at = quote + 1;
-                byte = data.get(at).copied().unwrap_or(b'\n');
-                if !matches!(byte, b',' | b'\n' | b'\r') {
-                    break Next::Malformed;
-                }
-                finder.next();
-                span
-            } else if at == start {
-                if at == record && byte != b',' {
-                    if at == data.len() {
-                        break Next::Done;
-                    }
-                    // An empty line.
-                    record = at + 1;
-                    start = record;
-                    continue;
-                }
-                Span::default()
-            } else {
-                if at - start > field_bytes_max {
-                    break Next::Malformed;
-                }
-                span(start, at)
-            };
-
-            spans[slot] = span;
-            start = at + 1;
-            slot += stride;
-            if byte == b',' {
-                if slot >= spans_len {
-                    break Next::Malformed;
-                }
-                continue;
-            }
-            if slot < spans_len || at > self.valid_bytes || at - record > self.limits.record_bytes_max {
-                break Next::Malformed;
-            }
-            rows += 1;
-            record = start.min(data.len());
-            start = record;
-            slot = rows;
-            if rows == scratch.rows_max {
-                break Next::More;
-            }
+        let field = match self.shared.columns.get(column) {
+            Some(Filled::Field(field)) => fields.ok().and_then(|fields| Some(fields.get(*field)?.at)),
+            _ => None,
         };
-        if let Next::Malformed = next {
-            // What the malformed record left behind.
-            scratch.escaped.retain(|slot| slot % stride < rows);
+        let place = field.unwrap_or(at).place(&self.shared.file);
+        BadRow { error: error.at(place), raw: self.input()[bytes].to_vec() }
+    }
+
+    /// Gives the malformed record that begins at `start` to the sink; where it ends.
+    #[cold]
+    fn malformed(&self, start: usize, cursor: &mut Cursor, sink: &mut dyn Sink) -> Result<usize> {
+        let Some(Record { bytes, fields: Err(malformed), .. }) = self.record(start, cursor) else {
+            return Err(Error::input("this part of the file is malformed")
+                .at(cursor.advance(self.input(), start, self.cut.at).place(&self.shared.file))
+                .hint("this is a bug in sqluice: its two parsers disagree. Please report it with the file"));
+        };
+        let error = malformed.error(&self.shared.file, &self.shared.options);
+        if malformed.is_fatal() {
+            return Err(error);
         }
-        Read { rows, end: record, next }
+        sink.bad_row(BadRow { error, raw: self.input()[bytes.clone()].to_vec() })?;
+        Ok(bytes.end)
+    }
+
+    /// The record that begins at `start`, as the slow parser reads it.
+    fn record(&self, start: usize, cursor: &mut Cursor) -> Option<Record> {
+        let at = cursor.advance(self.input(), start, self.cut.at);
+        let Shared { options, limits, fields, .. } = &*self.shared;
+        let mut parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
+        let mut record = parser.record(Width::Same(*fields))?;
+        record.bytes = start + record.bytes.start..start + record.bytes.end;
+        Some(record)
     }
 }
 
-/// The quote that ends the field whose opening quote the finder has just passed, and how many quotes are doubled before it.
-#[inline]
-fn closing_quote(data: &[u8], finder: &mut Finder<'_, 4>) -> Option<(usize, usize)> {
-    let mut doubled = 0;
-    loop {
-        let at = finder.next()?;
-        if data[at] == b'"' {
-            if data.get(at + 1) != Some(&b'"') {
-                return Some((at, doubled));
-            }
-            doubled += 1;
-            finder.next();
-        }
+/// A place in a part that only moves forward: if each of many bad rows counted the lines before it anew, that would take
+/// forever.
+struct Cursor {
+    byte: usize,
+    line: u64,
+}
+
+impl Cursor {
+    /// Moves on to byte `to`, where a line begins; `part` is where the part does.
+    fn advance(&mut self, data: &[u8], to: usize, part: Position) -> Position {
+        let ends = Finder::new(&data[..to], self.byte, [b'\n', b'\r']);
+        self.line += ends.filter(|&at| super::cut::ends_line(data, at)).count() as u64;
+        self.byte = to;
+        Position { byte: part.byte + to as u64, line: self.line, column: 1 }
     }
-}
-
-#[inline]
-fn span(start: usize, end: usize) -> Span {
-    // A part is shorter than 4 GiB: see `CsvOptions::record_bytes_max`.
-    Span { start: start as u32, len: (end - start) as u32 }
-}
-
-/// How many bytes of `data` are UTF-8 without NUL.
-fn valid_bytes(data: &[u8]) -> usize {
-    let valid = str::from_utf8(data).map_or_else(|e| e.valid_up_to(), str::len);
-    memchr::memchr(0, &data[..valid]).unwrap_or(valid)
-}
-
-/// Appends to `data` what fields with doubled quotes stand for, and points their spans there.
-fn unescape(data: &mut Vec<u8>, scratch: &mut Scratch) {
-    for &slot in &scratch.escaped {
-        let Span { start, len } = scratch.spans[slot];
-        let mut from = start as usize;
-        let end = from + len as usize;
-        let begin = data.len();
-        while let Some(quote) = memchr::memchr(b'"', &data[from..end]) {
-            data.extend_from_within(from..=from + quote);
-            from += quote + 2;
-        }
-        data.extend_from_within(from..end);
-        scratch.spans[slot] = span(begin, data.len());
-    }
-}
-
-/// Sets the bits of the rows whose field is not NULL; whether there are others.
-fn mark_present(spans: &[Span], validity: &mut [u64]) -> bool {
-    let mut nulls = false;
-    for (spans, word) in spans.chunks(64).zip(validity) {
-        let present = spans
-            .iter()
-            .enumerate()
-            .fold(0, |word, (bit, &span)| word | u64::from(span != Span::default()) << bit);
-        *word = present;
-        nulls |= present.count_ones() as usize != spans.len();
-    }
-    nulls
 }

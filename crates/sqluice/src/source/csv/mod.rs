@@ -1,53 +1,66 @@
 //! CSV files, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them and as they are.
 //!
 //! ```text
-//!  CsvReader::open ──> header ──> map_by_name ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
-//!                                                                 cut: under a lock        decode: any core
+//!  CsvReader::new ──> header ──> map_by_name ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
+//!                                                                cut: under a lock        decode: any core
 //! ```
 //!
 //! What is read:
 //!
-//! * The first record is the header. Its names must be there, and differ (ASCII letters in either case are the same).
-//! * Fields are separated by commas. Records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
-//!   record of one empty field is written `""`.
-//! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice. A quote anywhere else is a
-//!   character like any other, also in csv-core.
+//! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. Names
+//!   that are missing in the header, or there already (ASCII letters in either case are the same), are made up and told
+//!   ([`CsvReader::renamed`]).
+//! * Fields are separated by a delimiter, records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
+//!   record of one empty field is written `""`. Nor are lines that begin with the comment character: whatever bytes they have
+//!   are skipped.
+//! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
+//!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
+//!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is. ([`Dialect`] names the characters.)
 //! * Text is UTF-8; a byte order mark is skipped.
-//! * An unquoted empty field is NULL, a quoted one is the empty text (both are, with [`CsvOptions::empty_as_text`]).
+//! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
+//!   [`CsvOptions::empty_as_text`]). A quoted one never is.
 //!
-//! What is malformed (a record with more or fewer fields than the header, text after a closing quote, no closing quote, bytes
-//! that are no UTF-8, a NUL byte) is an [`Error`] with file, line and column, never repaired. Well-formed
-//! files mean to csv-core what they mean here.
+//! What is malformed (a record with more or fewer fields than the first, text after a closing quote, no closing quote, bytes
+//! that are no UTF-8, a NUL byte) is a bad row with an [`Error`] that names file, line and column, never repaired. The sink
+//! may go on after it: the grammar says of any bytes where a record ends. Well-formed files mean to csv-core what they mean here.
 //!
-//! Invariant: rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
+//! Invariant: rows, bad rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
 //!
-//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `cut` (quotes
-//! and line ends), `decode` (all of it, but only to notice what is wrong), `malformed` (the words for it).
+//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `cut` (quotes,
+//! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (the words for it).
 
 mod columns;
 mod cut;
 mod decode;
 mod dialect;
 mod find;
+mod header;
 mod malformed;
 mod naive;
+mod nulls;
+mod records;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::columns::{ColumnFrom, Constant};
-use self::columns::{Header, Repeated};
+use self::columns::{Filled, Repeated};
 use self::cut::Cutter;
-use self::decode::{CsvPart, Filled, Pool, Shared};
+use self::decode::{CsvPart, Pool, Shared};
 pub use self::dialect::Dialect;
-use self::naive::{Limits, Parser};
+use self::header::Header;
+pub use self::header::Renamed;
+use self::naive::{Limits, Parser, Width};
+use self::nulls::NullTokens;
 use crate::batch::ROWS_MAX;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
+use crate::source::chain::Counted;
 use crate::source::{Part, Source};
 
 /// How much of a file one part is, in bytes: it stays in the second-level cache from reading to encoding.
@@ -63,20 +76,32 @@ pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
 /// How a file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Unquoted empty fields are empty text, too.
+    /// Which characters mean what.
+    pub dialect: Dialect,
+    /// The first record names the fields; otherwise it is a row.
+    pub header: bool,
+    /// Lines before everything else that are not looked at. Places in messages count them.
+    pub skip_lines: u64,
+    /// Fields that are NULL where they are not quoted.
+    pub null_tokens: Vec<Vec<u8>>,
+    /// Unquoted empty fields are empty text, too (unless that is one of the tokens).
     pub empty_as_text: bool,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
     pub part_bytes: usize,
-    /// A longer value is an error. At most [`FIELD_BYTES_MAX`].
+    /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
     pub field_bytes_max: usize,
-    /// A longer record (with its quotes, without its line end) is an error: so much may be in memory for one part. At most
-    /// [`RECORD_BYTES_MAX`].
+    /// A longer record (with its quotes, without its line end) or comment is an error: so much may be in memory for one part. At
+    /// most [`RECORD_BYTES_MAX`].
     pub record_bytes_max: usize,
 }
 
 impl Default for CsvOptions {
     fn default() -> CsvOptions {
         CsvOptions {
+            dialect: Dialect::default(),
+            header: true,
+            skip_lines: 0,
+            null_tokens: Vec::new(),
             empty_as_text: false,
             part_bytes: PART_BYTES,
             field_bytes_max: FIELD_BYTES_MAX,
@@ -94,13 +119,12 @@ impl CsvOptions {
     }
 }
 
-/// A file whose header has been read.
+/// A file whose fields are known.
 pub struct CsvReader {
     file: PathBuf,
     options: CsvOptions,
     cutter: Cutter,
     header: Header,
-    bytes: Option<u64>,
 }
 
 /// A file whose rows can be read.
@@ -108,57 +132,48 @@ pub struct CsvSource {
     shared: Arc<Shared>,
     cutter: Cutter,
     part_bytes: usize,
+    first_row: u64,
     /// How much of the file is in parts that were handed out.
     bytes_done: u64,
+    bytes_read: Option<Arc<AtomicU64>>,
     bytes: Option<u64>,
 }
 
 impl CsvReader {
-    /// Opens a file and reads its header.
+    /// Reads the first record of `input`, which messages call `file`.
     ///
     /// # Errors
-    /// When the file can't be read, or its header is malformed or missing.
-    pub fn open(file: &Path, options: CsvOptions) -> Result<CsvReader> {
-        let input = File::open(file).map_err(|e| Error::read(file, e))?;
-        let about = input.metadata().map_err(|e| Error::read(file, e))?;
-        let mut reader = CsvReader::new(Box::new(input), file, options)?;
-        reader.bytes = about.is_file().then_some(about.len());
-        Ok(reader)
-    }
-
-    /// Reads the header of `input`, which messages call `file`.
-    ///
-    /// # Errors
-    /// When it can't be read, or its header is malformed or missing.
+    /// When it can't be read, its first record is malformed or missing, or the dialect makes no sense.
     pub fn new(input: Box<dyn Read + Send>, file: &Path, options: CsvOptions) -> Result<CsvReader> {
+        options.dialect.check()?;
         let limits = options.limits();
-        let mut cutter = Cutter::new(input, file.to_owned(), limits.record_bytes_max)?;
+        let mut cutter = Cutter::new(input, file.to_owned(), options.dialect.marks(), limits);
+        cutter.skip_lines(options.skip_lines);
         let header = loop {
             // Parts of one byte are parts of one line.
-            let Some(cut) = cutter.next(Vec::new(), 1)? else {
-                return Err(Error::input("the file is empty")
-                    .at(Place::file(file))
-                    .hint("its first line should name the columns"));
+            let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
+            let Some(record) = Parser::new(&cut.data, cut.at, options.dialect, limits).record(Width::First)
+            else {
+                continue;
             };
-            match Parser::new(&cut.data, cut.at, limits).record(None) {
-                Some(Ok(fields)) => break fields,
-                Some(Err(malformed)) => return Err(malformed.error(file)),
-                None => {}
+            let fields = record.fields.map_err(|malformed| malformed.error(file, &options))?;
+            if options.header {
+                break Header::of_names(fields);
             }
+            cutter.put_back(cut);
+            break Header::of_row(&fields);
         };
-        let at = header.iter().map(|field| field.at).collect();
-        let names = header.into_iter().map(|field| {
-            // The parser takes no other.
-            String::from_utf8(field.value.unwrap_or_default()).expect("a field is UTF-8")
-        });
-        let header = Header { names: names.collect(), at };
-        header.check(file)?;
-        Ok(CsvReader { file: file.to_owned(), options, cutter, header, bytes: None })
+        Ok(CsvReader { file: file.to_owned(), options, cutter, header })
     }
 
-    /// The names of the columns.
+    /// The names of the fields: none is empty, no two are the same.
     pub fn header(&self) -> &[String] {
         &self.header.names
+    }
+
+    /// Which of the names are not those of the file.
+    pub fn renamed(&self) -> &[Renamed] {
+        &self.header.renamed
     }
 
     /// Which field goes to which of a table's columns, by name, as SQLite compares them: ASCII letters in either case.
@@ -174,53 +189,88 @@ impl CsvReader {
         self.header.map(&self.file, columns, missing)
     }
 
-    /// Goes on to the rows, which have a column for each of `columns`.
+    /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on: so many come
+    /// before this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
     ///
     /// # Panics
-    /// When `columns` names a field that the header does not have.
-    pub fn into_source(self, columns: Vec<ColumnFrom>) -> CsvSource {
+    /// When `columns` names a field that there is not.
+    pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
+        let fields = self.header.names.len();
         let filled = |from| match from {
             ColumnFrom::Field(field) => {
-                assert!(field < self.header.names.len(), "field {field} is not in the header");
+                assert!(field < fields, "field {field} is not in the header");
                 Filled::Field(field)
             }
             ColumnFrom::Constant(constant) => Filled::Constant(Repeated::new(constant, ROWS_MAX)),
         };
+        let first_row = rows.start;
+        self.cutter.number(rows);
+        let options = self.options;
+        let tokens = options.null_tokens.clone();
         let shared = Shared {
             columns: columns.into_iter().map(filled).collect(),
             file: self.file,
-            header: self.header,
-            empty_as_text: self.options.empty_as_text,
-            limits: self.options.limits(),
+            fields,
+            marks: options.dialect.marks(),
+            limits: options.limits(),
+            nulls: NullTokens::new(tokens, options.empty_as_text, options.dialect.quote),
             pool: Pool::default(),
+            options,
         };
         CsvSource {
+            part_bytes: shared.options.part_bytes.clamp(1, 16 << 20),
             shared: Arc::new(shared),
             cutter: self.cutter,
-            part_bytes: self.options.part_bytes.clamp(1, 16 << 20),
+            first_row,
             bytes_done: 0,
-            bytes: self.bytes,
+            bytes_read: None,
+            bytes: None,
         }
+    }
+}
+
+fn no_record(file: &Path, options: &CsvOptions) -> Error {
+    let message = match options.skip_lines {
+        0 => "the file is empty".to_owned(),
+        1 => "the file is empty after the line that is skipped".to_owned(),
+        lines => format!("the file is empty after the {lines} lines that are skipped"),
+    };
+    Error::input(message).at(Place::file(file)).hint(match options.header {
+        true => "its first line should name the columns",
+        false => "the columns are those of its first record",
+    })
+}
+
+impl CsvSource {
+    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as whoever
+    /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    #[must_use]
+    pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
+        (self.bytes_read, self.bytes) = (read, total);
+        self
     }
 }
 
 impl Source for CsvSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
-        let end = self.cutter.at().byte;
-        let input_bytes = end - self.bytes_done;
-        self.bytes_done = end;
-        Ok(Some(Box::new(CsvPart {
-            shared: Arc::clone(&self.shared),
-            // The header is a record, too.
-            first_row: cut.first_record - 1,
-            input_bytes,
-            raw_bytes: cut.data.len(),
-            cut,
-        })))
+        let done = match &self.bytes_read {
+            Some(read) => read.load(Ordering::Relaxed),
+            None => self.cutter.at().byte,
+        };
+        let input_bytes = done.saturating_sub(self.bytes_done);
+        self.bytes_done = done;
+        let raw_bytes = cut.data.len();
+        Ok(Some(Box::new(CsvPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))
     }
 
     fn total(&self) -> Option<Amount> {
         self.bytes.map(|bytes| Amount { rows: 0, bytes })
+    }
+}
+
+impl Counted for CsvSource {
+    fn rows_done(&self) -> u64 {
+        self.cutter.records() - self.first_row
     }
 }

@@ -4,16 +4,29 @@
 //!            +--- , ----------------------------------------------+
 //!            v                                                    |
 //!  Start ──────── other ──> Unquoted ── , ──────────────────────> +
-//!    |                          └────── LF CR ─> end of record    |
-//!    └── " ──> Quoted ── " ──> QuoteInQuoted ── , ──────────────> +
-//!                ^                  | |└─────── LF CR ─> end of record
-//!                └─────── " ────────+ └──────── other ─> malformed
+//!    |                       ^  └────── LF CR ─> end of record    |
+//!    |                       └───────────────────── other ──┐     |
+//!    └── " ──> Quoted ── " ──> QuoteInQuoted ── , ───────── | ──> +
+//!               ^ ^ |               | └─────── LF CR ─> end of record
+//!               | | └ \ ─> Escaped  |
+//!               | └── any ──┘       |
+//!               └──────── " ────────┘
 //! ```
+//!
+//! The grammar is total: whatever is wrong within a record, it goes on by these rules to the first line end outside quotes, or
+//! to the end of the input within them. So reading can go on after it. The one that can't be gone past is longer than
+//! allowed: its end is not looked for.
 //!
 //! It has two jobs. It is the oracle: rows and errors of the fast parser equal its own, for any input. And it finds
 //! the words and the place for whatever the fast parser stumbles over, which keeps both of that out of the fast one.
 
+use std::ops::Range;
+
+use super::dialect::Dialect;
 use super::malformed::{Malformed, Position, What};
+
+/// The columns of a table, at most: `SQLITE_MAX_COLUMN` as it is compiled by default.
+pub(super) const COLUMNS_MAX: usize = 2000;
 
 /// How long things may be, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +37,33 @@ pub(super) struct Limits {
     pub(super) record_bytes_max: usize,
 }
 
+/// How many fields a record should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// As many as a table has columns, at most.
+    First,
+    /// As many as the first record.
+    Same(usize),
+}
+
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// `None`: empty and not quoted.
-    pub(super) value: Option<Vec<u8>>,
+    pub(super) value: Vec<u8>,
+    pub(super) quoted: bool,
     /// Its first character or opening quote.
     pub(super) at: Position,
+}
+
+/// A record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Its first character.
+    pub(super) at: Position,
+    /// Which bytes of the parser's input it is, without the line end.
+    pub(super) bytes: Range<usize>,
+    /// Its fields, or the first thing that is wrong with it.
+    pub(super) fields: Result<Vec<Field>, Malformed>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +71,7 @@ enum State {
     Start,
     Unquoted,
     Quoted,
+    Escaped,
     QuoteInQuoted,
 }
 
@@ -47,22 +81,37 @@ pub(super) struct Parser<'a> {
     /// How much of `input` is read.
     read: usize,
     at: Position,
+    dialect: Dialect,
     limits: Limits,
 }
 
 impl<'a> Parser<'a> {
-    /// `input` begins at `at`, with a record (or an empty line).
-    pub(super) fn new(input: &'a [u8], at: Position, limits: Limits) -> Parser<'a> {
-        Parser { input, read: 0, at, limits }
+    /// `input` begins at `at`, with a record (or a comment, or an empty line).
+    pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
+        Parser { input, read: 0, at, dialect, limits }
     }
 
-    /// The next record, which must have `header` fields if that is given. `None` after the last.
-    pub(super) fn record(&mut self, header: Option<usize>) -> Option<Result<Vec<Field>, Malformed>> {
-        while let Some(b'\n' | b'\r') = self.peek() {
-            self.advance(1);
+    /// The next record; `None` after the last.
+    pub(super) fn record(&mut self, width: Width) -> Option<Record> {
+        loop {
+            match self.peek()? {
+                b'\n' | b'\r' => self.advance(1),
+                byte if Some(byte) == self.dialect.comment => {
+                    let (at, start) = (self.at, self.read);
+                    while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+                        self.advance(1);
+                    }
+                    if let Some(too_long) = self.too_long(at, start) {
+                        return Some(too_long);
+                    }
+                }
+                _ => break,
+            }
         }
-        self.peek()?;
-        Some(self.fields(header))
+        let (at, start) = (self.at, self.read);
+        let fields = Reading::new(self, width).fields();
+        let record = Record { at, bytes: start..self.read, fields };
+        Some(self.too_long(at, start).unwrap_or(record))
     }
 
     fn peek(&self) -> Option<u8> {
@@ -85,6 +134,17 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// What has been read from `start` on, if it is too long: the last record, then.
+    fn too_long(&mut self, at: Position, start: usize) -> Option<Record> {
+        let bytes_max = self.limits.record_bytes_max;
+        if self.read - start <= bytes_max {
+            return None;
+        }
+        self.read = self.input.len();
+        let fields = Err(Malformed { at, what: What::RecordTooLong { bytes_max } });
+        Some(Record { at, bytes: start..start + bytes_max, fields })
+    }
+
     /// The character at the present place, if it is one.
     fn character(&self) -> Result<char, What> {
         let rest = &self.input[self.read..];
@@ -99,80 +159,120 @@ impl<'a> Parser<'a> {
             None => Err(What::InvalidUtf8(rest[0])),
         }
     }
+}
 
-    fn fields(&mut self, header: Option<usize>) -> Result<Vec<Field>, Malformed> {
-        let (record_at, record_read) = (self.at, self.read);
-        let mut fields = Vec::new();
-        let mut state = State::Start;
-        let mut field_at = self.at;
-        let mut value = Vec::new();
-        loop {
-            let quoted = matches!(state, State::Quoted | State::QuoteInQuoted);
-            let end_of_record = match self.peek() {
-                None if state == State::Quoted => {
-                    return Err(Malformed { at: field_at, what: What::Unterminated });
-                }
-                None => true,
-                Some(byte) => state != State::Quoted && matches!(byte, b'\n' | b'\r'),
-            };
-            if end_of_record {
-                let value = (quoted || !value.is_empty()).then_some(value);
-                fields.push(Field { value, at: field_at });
+/// A record on its way.
+struct Reading<'p, 'a> {
+    parser: &'p mut Parser<'a>,
+    width: Width,
+    state: State,
+    fields: Vec<Field>,
+    /// The present field.
+    field: Field,
+    /// The first.
+    fault: Option<Malformed>,
+}
+
+impl<'p, 'a> Reading<'p, 'a> {
+    fn new(parser: &'p mut Parser<'a>, width: Width) -> Reading<'p, 'a> {
+        let field = Field { value: Vec::new(), quoted: false, at: parser.at };
+        Reading { parser, width, state: State::Start, fields: Vec::new(), field, fault: None }
+    }
+
+    /// Reads to the end of the record.
+    fn fields(mut self) -> Result<Vec<Field>, Malformed> {
+        let start = self.parser.read;
+        while let Some(byte) = self.parser.peek() {
+            let quoted = matches!(self.state, State::Quoted | State::Escaped);
+            let too_long = self.parser.read - start > self.parser.limits.record_bytes_max;
+            if too_long || !quoted && matches!(byte, b'\n' | b'\r') {
                 break;
             }
+            let character = self.parser.character();
+            if let Err(what) = character {
+                self.fault(self.parser.at, what);
+            }
+            let bytes = character.map_or(1, char::len_utf8);
+            self.step(byte, bytes, character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+        if matches!(self.state, State::Quoted | State::Escaped) {
+            self.fault(self.field.at, What::Unterminated);
+        }
+        self.end_field();
+        if let Width::Same(expected) = self.width
+            && self.fields.len() < expected
+        {
+            self.fault(self.parser.at, What::TooFewFields { fields: self.fields.len(), expected });
+        }
+        self.fault.map_or(Ok(self.fields), Err)
+    }
 
-            let bytes_max = self.limits.record_bytes_max;
-            let too_long = Malformed { at: record_at, what: What::RecordTooLong { bytes_max } };
-            if self.read - record_read >= bytes_max {
-                return Err(too_long);
+    /// Takes a character, which begins with `byte` and is `bytes` long.
+    fn step(&mut self, byte: u8, bytes: usize, character: char) {
+        let Dialect { delimiter, quote, escape, .. } = self.parser.dialect;
+        let mut keep = false;
+        match self.state {
+            // The quote comes first: as its own escape it means the same.
+            State::Quoted if Some(byte) == quote => self.state = State::QuoteInQuoted,
+            State::Quoted if Some(byte) == escape => self.state = State::Escaped,
+            State::Quoted => keep = true,
+            State::Escaped => {
+                self.state = State::Quoted;
+                keep = true;
             }
-            let character = self.character().map_err(|what| Malformed { at: self.at, what })?;
-            if self.read + character.len_utf8() - record_read > bytes_max {
-                return Err(too_long);
+            State::QuoteInQuoted if Some(byte) == quote => {
+                self.state = State::Quoted;
+                keep = true;
             }
-            let mut keep = false;
-            match (state, character) {
-                (State::Quoted, '"') => state = State::QuoteInQuoted,
-                (State::Quoted, _) => keep = true,
-                (_, ',') => {
-                    let value = std::mem::take(&mut value);
-                    let value = (quoted || !value.is_empty()).then_some(value);
-                    fields.push(Field { value, at: field_at });
-                    state = State::Start;
-                }
-                (State::Start, '"') => state = State::Quoted,
-                (State::Start | State::Unquoted, _) => {
-                    state = State::Unquoted;
-                    keep = true;
-                }
-                (State::QuoteInQuoted, '"') => {
-                    state = State::Quoted;
-                    keep = true;
-                }
-                (State::QuoteInQuoted, other) => {
-                    return Err(Malformed { at: self.at, what: What::AfterQuote(other) });
-                }
+            _ if byte == delimiter => {
+                self.end_field();
+                self.parser.advance(bytes);
+                self.begin_field();
+                return;
             }
-            if keep {
-                value.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                if value.len() > self.limits.field_bytes_max {
-                    let bytes_max = self.limits.field_bytes_max;
-                    return Err(Malformed { at: field_at, what: What::FieldTooLong { bytes_max } });
-                }
+            State::Start if Some(byte) == quote => {
+                self.state = State::Quoted;
+                self.field.quoted = true;
             }
-            self.advance(character.len_utf8());
-            if state == State::Start {
-                field_at = self.at;
-                if let Some(header) = header.filter(|&header| fields.len() >= header) {
-                    return Err(Malformed { at: field_at, what: What::TooManyFields { header } });
+            before => {
+                if before == State::QuoteInQuoted {
+                    self.fault(self.parser.at, What::AfterQuote(character));
                 }
+                self.state = State::Unquoted;
+                keep = true;
             }
         }
-        match header {
-            Some(header) if fields.len() < header => {
-                Err(Malformed { at: self.at, what: What::TooFewFields { fields: fields.len(), header } })
+        if keep {
+            let read = self.parser.read;
+            self.field.value.extend_from_slice(&self.parser.input[read..read + bytes]);
+            let bytes_max = self.parser.limits.field_bytes_max;
+            if self.field.value.len() > bytes_max {
+                self.fault(self.field.at, What::FieldTooLong { bytes_max });
             }
-            _ => Ok(fields),
         }
+        self.parser.advance(bytes);
+    }
+
+    fn begin_field(&mut self) {
+        self.state = State::Start;
+        self.field.at = self.parser.at;
+        match self.width {
+            Width::Same(expected) if self.fields.len() >= expected => {
+                self.fault(self.parser.at, What::TooManyFields { expected });
+            }
+            Width::First if self.fields.len() >= COLUMNS_MAX => {
+                self.fault(self.parser.at, What::TooManyColumns);
+            }
+            _ => {}
+        }
+    }
+
+    fn end_field(&mut self) {
+        let next = Field { value: Vec::new(), quoted: false, at: self.parser.at };
+        self.fields.push(std::mem::replace(&mut self.field, next));
+    }
+
+    fn fault(&mut self, at: Position, what: What) {
+        self.fault.get_or_insert(Malformed { at, what });
     }
 }

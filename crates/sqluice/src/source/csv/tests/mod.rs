@@ -1,40 +1,112 @@
-//! What all tests of this module use.
+//! What all tests of this module use: readers of one file that tell all that comes of it, so that they can be compared.
 
 mod cases;
+mod files;
 mod ourairports;
 mod properties;
 
-use std::io::Read;
+use std::io::{Cursor, Read};
+use std::ops::Range;
 use std::path::Path;
 
-use super::malformed::{Malformed, Position};
-use super::naive::Parser;
-use super::{ColumnFrom, CsvOptions, CsvReader};
+use super::header::Header;
+use super::malformed::Position;
+use super::naive::{Field, Parser, Record, Width};
+use super::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Dialect, Renamed};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Place, Result};
-use crate::source::Source;
+use crate::source::chain::Counted;
+use crate::source::{BadRow, Refused, RefusedRow, Sink, Source};
 
-/// Rows of values; `None` is NULL.
-type Rows = Vec<Vec<Option<Vec<u8>>>>;
+/// Values; `None` is NULL.
+type Row = Vec<Option<Vec<u8>>>;
 
-/// A header, the rows before the first fault, and that.
-#[derive(Debug)]
-struct Outcome {
-    header: Vec<String>,
-    rows: Rows,
-    error: Option<Error>,
+/// Message, hint and place of an error.
+type Told = (String, Option<String>, Option<Place>);
+
+/// What a sink got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Taken {
+    Row(Row),
+    Bad { error: Told, raw: Vec<u8> },
 }
 
-/// What can be compared of an outcome.
-type Compared = (Vec<String>, Rows, Option<(String, Option<String>, Option<Place>)>);
+/// What comes of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    header: Vec<String>,
+    renamed: Vec<Renamed>,
+    taken: Vec<Taken>,
+    /// What ended it.
+    error: Option<Told>,
+}
 
 impl Outcome {
-    fn compared(&self) -> Compared {
-        let told = |error: &Error| {
-            (error.message().to_owned(), error.hint_text().map(str::to_owned), error.place().cloned())
-        };
-        (self.header.clone(), self.rows.clone(), self.error.as_ref().map(told))
+    fn rows(&self) -> Vec<&Row> {
+        let rows = self.taken.iter().filter_map(|taken| match taken {
+            Taken::Row(row) => Some(row),
+            Taken::Bad { .. } => None,
+        });
+        rows.collect()
     }
+
+    /// The error as a user sees it.
+    fn error(&self) -> Option<String> {
+        self.error.as_ref().map(shown)
+    }
+}
+
+fn told(error: &Error) -> Told {
+    (error.message().to_owned(), error.hint_text().map(str::to_owned), error.place().cloned())
+}
+
+fn shown((message, _, place): &Told) -> String {
+    match place {
+        Some(place) => format!("{place}: {message}"),
+        None => message.clone(),
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Debug)]
+struct Setup {
+    options: CsvOptions,
+    rows: Range<u64>,
+    /// The input can't be read from that byte on.
+    fails_at: Option<usize>,
+    sink: Taste,
+}
+
+/// What a sink does not take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taste {
+    /// It takes bad rows.
+    bad_rows: bool,
+    /// It refuses one row of so many, at random; 0: none.
+    refuses: u64,
+    /// It names so many of them at a time.
+    names: usize,
+    seed: u64,
+}
+
+impl Taste {
+    /// The column that is to blame for row `row`, if that is refused.
+    fn blames(self, row: u64, columns: usize) -> Option<usize> {
+        let random = (row ^ self.seed).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let refused = self.refuses > 0 && random.is_multiple_of(self.refuses);
+        refused.then_some((random >> 20) as usize % columns)
+    }
+}
+
+impl From<CsvOptions> for Setup {
+    fn from(options: CsvOptions) -> Setup {
+        Setup { options, rows: 0..u64::MAX, fails_at: None, sink: Taste::default() }
+    }
+}
+
+/// As by default, with bad rows taken.
+fn lenient(options: CsvOptions) -> Setup {
+    Setup { sink: Taste { bad_rows: true, ..Taste::default() }, ..Setup::from(options) }
 }
 
 fn options(part_bytes: usize) -> CsvOptions {
@@ -52,101 +124,220 @@ impl<R: Read> Read for Drip<R> {
     }
 }
 
+/// A disk that fails.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("broken"))
+    }
+}
+
 fn reader(input: &[u8], options: CsvOptions) -> Result<CsvReader> {
-    CsvReader::new(Box::new(Drip(std::io::Cursor::new(input.to_vec()), 0)), Path::new("in.csv"), options)
+    CsvReader::new(Box::new(Drip(Cursor::new(input.to_vec()), 0)), Path::new("in.csv"), options)
+}
+
+/// All rows of a file, without bad ones.
+fn source(input: &[u8], options: CsvOptions, columns: Vec<ColumnFrom>) -> CsvSource {
+    reader(input, options).unwrap().into_source(columns, 0..u64::MAX)
 }
 
 /// What the fast parser makes of it.
-fn fast(input: &[u8], options: CsvOptions) -> Outcome {
-    let mut outcome = Outcome { header: Vec::new(), rows: Vec::new(), error: None };
-    outcome.error = fill(&mut outcome, input, options).err();
+fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
+    let mut outcome = Outcome { header: Vec::new(), renamed: Vec::new(), taken: Vec::new(), error: None };
+    outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| told(&error));
     outcome
 }
 
-fn fill(outcome: &mut Outcome, input: &[u8], options: CsvOptions) -> Result<()> {
-    let reader = reader(input, options)?;
+fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
+    let (whole, whole_bytes) = (Cursor::new(input.to_vec()), input.len() as u64);
+    let input: Box<dyn Read + Send> = match setup.fails_at {
+        Some(at) => Box::new(Drip(whole.take(at as u64).chain(Broken), 0)),
+        None => Box::new(Drip(whole, 0)),
+    };
+    let reader = CsvReader::new(input, Path::new("in.csv"), setup.options.clone())?;
     outcome.header = reader.header().to_vec();
-    let columns = (0..outcome.header.len()).map(ColumnFrom::Field).collect();
-    let mut source = reader.into_source(columns);
-    // The first part stands for the header, too.
-    let mut input_bytes = None;
-    let mut well_formed = Ok(());
-    while let Some(mut part) = source.next_part()? {
-        *input_bytes.get_or_insert(0) += part.input_bytes();
-        if well_formed.is_err() {
+    outcome.renamed = reader.renamed().to_vec();
+    let fields = (0..outcome.header.len()).map(ColumnFrom::Field);
+    let columns = fields.chain([ColumnFrom::Constant(Constant::Int(7))]).collect();
+    let mut source = reader.into_source(columns, setup.rows.clone());
+    let mut result = Ok(());
+    let mut input_bytes = 0;
+    loop {
+        let mut part = match source.next_part() {
+            Ok(Some(part)) => part,
+            Ok(None) => break,
+            // The error of an earlier part comes first.
+            Err(error) => return result.and(Err(error)),
+        };
+        input_bytes += part.input_bytes();
+        if result.is_err() {
             // Other threads may decode what comes later: it must not panic.
             let _ = part.decode(&mut |_: &Batch<'_>| Ok(()));
             continue;
         }
-        assert_eq!(part.first_row(), outcome.rows.len() as u64);
-        well_formed = part.decode(&mut |batch: &Batch<'_>| {
-            assert!((1..=ROWS_MAX).contains(&batch.rows));
-            assert_eq!(batch.columns.len(), outcome.header.len());
-            for row in 0..batch.rows {
-                let value = |value| match value {
-                    Value::Null => None,
-                    Value::Text(text) => Some(text.to_vec()),
-                    other => panic!("{other:?}"),
-                };
-                outcome.rows.push(batch.columns.iter().map(|column| value(column.get(row))).collect());
-            }
-            Ok(())
+        assert_eq!(part.first_row(), setup.rows.start + outcome.taken.len() as u64);
+        let next_row = part.first_row();
+        result = part.decode(&mut Taking { taste: setup.sink, next_row, taken: &mut outcome.taken });
+        if result.is_ok() {
+            assert_eq!(source.rows_done(), outcome.taken.len() as u64);
+        }
+    }
+    if result.is_ok() && setup.rows.end == u64::MAX && input_bytes > 0 {
+        assert_eq!(input_bytes, whole_bytes);
+    }
+    result
+}
+
+/// Takes what is to its taste, and counts rows itself.
+struct Taking<'t> {
+    taste: Taste,
+    next_row: u64,
+    taken: &'t mut Vec<Taken>,
+}
+
+impl Sink for Taking<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        assert!((1..=ROWS_MAX).contains(&batch.rows));
+        let columns = batch.columns.len();
+        let refused = (0..batch.rows).filter_map(|row| {
+            let column = self.taste.blames(self.next_row + row as u64, columns)?;
+            Some(RefusedRow { row, column, error: Error::input("refused") })
         });
+        let refused: Vec<RefusedRow> = refused.take(self.taste.names.max(1)).collect();
+        if !refused.is_empty() {
+            return Err(Refused::Rows(refused));
+        }
+        for row in 0..batch.rows {
+            let value = |value| match value {
+                Value::Null => None,
+                Value::Text(text) => Some(text.to_vec()),
+                other => panic!("{other:?}"),
+            };
+            let (constant, fields) = batch.columns.split_last().unwrap();
+            assert_eq!(constant.get(row), Value::Int(7));
+            self.taken.push(Taken::Row(fields.iter().map(|column| value(column.get(row))).collect()));
+        }
+        self.next_row += batch.rows as u64;
+        Ok(())
     }
-    if well_formed.is_ok() {
-        assert_eq!(input_bytes.unwrap_or(input.len() as u64), input.len() as u64);
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        if !self.taste.bad_rows {
+            return Err(bad.error);
+        }
+        self.next_row += 1;
+        self.taken.push(Taken::Bad { error: told(&bad.error), raw: bad.raw });
+        Ok(())
     }
-    well_formed
 }
 
 /// What the slow one makes of it.
-fn slow(input: &[u8], options: &CsvOptions) -> Outcome {
-    let mut outcome = Outcome { header: Vec::new(), rows: Vec::new(), error: None };
-    let (text, byte) = match input.strip_prefix(b"\xef\xbb\xbf") {
-        Some(text) => (text, 3),
-        None => (input, 0),
+fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
+    let mut setup = setup.into();
+    let mut outcome = Outcome { header: Vec::new(), renamed: Vec::new(), taken: Vec::new(), error: None };
+    let input = &input[..setup.fails_at.unwrap_or(input.len()).min(input.len())];
+    let options = setup.options.clone();
+    let (text, at) = start(input, options.skip_lines);
+    let mut parser = Parser::new(text, at, options.dialect, options.limits());
+    let mut next = |width| {
+        let record = parser.record(width)?;
+        // Where reading failed, nothing is known of a record without an end.
+        let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
+        (fatal || setup.fails_at.is_none() || record.bytes.end < text.len()).then_some(record)
     };
-    let mut parser = Parser::new(text, Position { byte, line: 1, column: 1 }, options.limits());
-    let values = |record: Vec<super::naive::Field>| -> Vec<Option<Vec<u8>>> {
-        let value = |value: Option<Vec<u8>>| value.or_else(|| options.empty_as_text.then(Vec::new));
-        record.into_iter().map(|field| value(field.value)).collect()
+    let in_file = Path::new("in.csv");
+    let Some(first) = next(Width::First) else {
+        outcome.error = Some(match setup.fails_at {
+            Some(_) => told(&Error::read(in_file, std::io::Error::other("broken"))),
+            None => told(&super::no_record(in_file, &options)),
+        });
+        return outcome;
     };
-    let malformed = |malformed: Malformed| malformed.error(Path::new("in.csv"));
-    match parser.record(None) {
-        Some(Ok(fields)) => {
-            let name = |field: &super::naive::Field| {
-                String::from_utf8(field.value.clone().unwrap_or_default()).expect("a field is UTF-8")
-            };
-            let names = fields.iter().map(name).collect();
-            let header = super::Header { names, at: fields.iter().map(|field| field.at).collect() };
-            outcome.error = header.check(Path::new("in.csv")).err();
-            if outcome.error.is_some() {
-                return outcome;
+    let fields = match first.fields {
+        Ok(ref fields) => fields.clone(),
+        Err(malformed) => {
+            outcome.error = Some(told(&malformed.error(in_file, &options)));
+            return outcome;
+        }
+    };
+    let header = if options.header { Header::of_names(fields) } else { Header::of_row(&fields) };
+    (outcome.header, outcome.renamed) = (header.names, header.renamed);
+    let width = Width::Same(outcome.header.len());
+    let mut first = Some(first).filter(|_| !options.header);
+    while !setup.rows.is_empty() {
+        let Some(record) = first.take().or_else(|| next(width)) else {
+            let broken = || told(&Error::read(in_file, std::io::Error::other("broken")));
+            outcome.error = setup.fails_at.map(|_| broken());
+            break;
+        };
+        let row = setup.rows.next().unwrap();
+        match slow_row(text, record, row, &options, setup.sink, outcome.header.len()) {
+            Ok(taken) => outcome.taken.push(taken),
+            Err(error) => {
+                outcome.error = Some(told(&error));
+                break;
             }
-            outcome.header = header.names;
-        }
-        Some(Err(fault)) => outcome.error = Some(malformed(fault)),
-        None => {
-            outcome.error =
-                CsvReader::new(Box::new(std::io::empty()), Path::new("in.csv"), options.clone()).err()
-        }
-    }
-    while outcome.error.is_none() {
-        match parser.record(Some(outcome.header.len())) {
-            Some(Ok(record)) => outcome.rows.push(values(record)),
-            Some(Err(fault)) => outcome.error = Some(malformed(fault)),
-            None => break,
         }
     }
     outcome
 }
 
+/// Where the records begin: after a mark and so many lines.
+fn start(input: &[u8], skip_lines: u64) -> (&[u8], Position) {
+    let mut at = if input.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut line = 1;
+    while line <= skip_lines && at < input.len() {
+        let ends = input[at] == b'\n' || input[at] == b'\r' && input.get(at + 1) != Some(&b'\n');
+        line += u64::from(ends);
+        at += 1;
+    }
+    (&input[at..], Position { byte: at as u64, line, column: 1 })
+}
+
+fn slow_row(
+    text: &[u8],
+    record: Record,
+    row: u64,
+    options: &CsvOptions,
+    taste: Taste,
+    fields: usize,
+) -> Result<Taken> {
+    let file = Path::new("in.csv");
+    let value = |field: &Field| {
+        let token = options.null_tokens.contains(&field.value);
+        let null = !field.quoted && (token || field.value.is_empty() && !options.empty_as_text);
+        (!null).then(|| field.value.clone())
+    };
+    let error = match (&record.fields, taste.blames(row, fields + 1)) {
+        (Ok(fields), None) => return Ok(Taken::Row(fields.iter().map(value).collect())),
+        (Ok(fields), Some(column)) => {
+            let at = fields.get(column).map_or(record.at, |field| field.at);
+            Error::input("refused").at(at.place(file))
+        }
+        (Err(malformed), _) => malformed.error(file, options),
+    };
+    let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
+    if fatal || !taste.bad_rows {
+        return Err(error);
+    }
+    Ok(Taken::Bad { error: told(&error), raw: text[record.bytes].to_vec() })
+}
+
 /// What csv-core makes of it, the header included: it knows no errors and no NULL.
-fn csv_core(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
-    let mut reader = csv_core::Reader::new();
+fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
+    let mut reader = csv_core::ReaderBuilder::new()
+        .delimiter(dialect.delimiter)
+        .quoting(dialect.quote.is_some())
+        .quote(dialect.quote.unwrap_or(b'"'))
+        .escape(dialect.escape.filter(|_| dialect.escape != dialect.quote))
+        .comment(dialect.comment)
+        .build();
+    // It takes a comment without an end for a record.
+    let input = [input, if dialect.comment.is_some() { b"\n" } else { b"" }].concat();
     let mut text = vec![0; input.len() + 1];
     let mut ends = vec![0; input.len() + 1];
-    let mut rest = input;
+    let mut rest = &input[..];
     let mut rows = Vec::new();
     loop {
         let (mut text_len, mut ends_len) = (0, 0);
@@ -169,9 +360,8 @@ fn csv_core(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
 }
 
 /// The same as [`csv_core`] gives, of an outcome without errors.
-fn as_csv_core(outcome: &Outcome) -> Vec<Vec<Vec<u8>>> {
-    let header = outcome.header.iter().map(|name| name.clone().into_bytes()).collect();
-    let row =
-        |row: &Vec<Option<Vec<u8>>>| row.iter().map(|value| value.clone().unwrap_or_default()).collect();
-    std::iter::once(header).chain(outcome.rows.iter().map(row)).collect()
+fn as_csv_core(outcome: &Outcome, header: bool) -> Vec<Vec<Vec<u8>>> {
+    let names = outcome.header.iter().map(|name| name.clone().into_bytes()).collect();
+    let row = |row: &Row| row.iter().map(|value| value.clone().unwrap_or_default()).collect();
+    header.then_some(names).into_iter().chain(outcome.rows().into_iter().map(row)).collect()
 }

@@ -3,8 +3,38 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::CsvOptions;
-use super::{as_csv_core, csv_core, fast, slow};
+use super::super::{CsvOptions, Dialect};
+use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, lenient, slow};
+
+/// Dialects that make sense.
+fn dialect() -> impl Strategy<Value = Dialect> {
+    let of = |bytes: &'static [u8]| select(bytes.iter().copied().map(Some).collect::<Vec<_>>());
+    let escape = prop_oneof![2 => Just(None), 2 => Just(Some(b'\\')), 1 => of(b"\"'")];
+    let quote = prop_oneof![3 => Just(Some(b'"')), 1 => Just(Some(b'\'')), 1 => Just(None)];
+    let comment = prop_oneof![2 => Just(None), 1 => of(b"#%")];
+    let custom = (of(b",\t;| "), quote, escape, comment).prop_filter_map("no dialect", |all| {
+        let (delimiter, quote, escape, comment) = all;
+        let dialect = Dialect { delimiter: delimiter?, quote, escape, comment };
+        dialect.check().is_ok().then_some(dialect)
+    });
+    prop_oneof![1 => Just(Dialect::default()), 2 => custom]
+}
+
+/// Text that is made of the characters of the plainest dialect, in another.
+fn translated(text: Vec<u8>, dialect: Dialect) -> Vec<u8> {
+    let byte = |byte| match byte {
+        b',' => dialect.delimiter,
+        b'"' => dialect.quote.unwrap_or(b'"'),
+        b'#' => dialect.comment.unwrap_or(b'#'),
+        other => other,
+    };
+    text.into_iter().map(byte).collect()
+}
+
+/// Whether a backslash escapes.
+fn escapes(dialect: Dialect) -> bool {
+    dialect.escape == Some(b'\\')
+}
 
 /// Anything, made of what matters, most of it malformed.
 fn rubble() -> impl Strategy<Value = Vec<u8>> {
@@ -15,11 +45,17 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
         b"\"",
         b"\"\"",
         b"\n",
+        b"\n",
         b"\r",
         b"\r\n",
         b"a",
         b"bc",
         b" ",
+        b"\\",
+        b"\\",
+        b"\\\"",
+        b"#",
+        b"\n#",
         b"\0",
         b"\xc3\xa9",
         b"\xe2\x82\xac",
@@ -33,54 +69,86 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-fn field() -> impl Strategy<Value = Vec<u8>> {
-    let unquoted =
-        select(vec!["", "", "a", "x\"y", "1.50", "é", "🚀", " ", "a b\"\"", "longer than a word of eight"]);
-    let inner = select(vec!["", "a", "\"\"", "\n", "\r", "\r\n", ",", "é", "🚀", "\"\"\"\"", "0123456789"]);
-    let quoted = prop::collection::vec(inner, 0..8).prop_map(|inner| format!("\"{}\"", inner.concat()));
-    prop_oneof![unquoted.prop_map(str::to_owned), quoted].prop_map(String::into_bytes)
+/// Well-formed fields.
+fn field(dialect: Dialect) -> BoxedStrategy<Vec<u8>> {
+    let mut unquoted = vec![
+        "",
+        "",
+        "a",
+        "x\"y",
+        "1.50",
+        "é",
+        "🚀",
+        "_",
+        "a_b\"\"",
+        "a#",
+        "a\\",
+        "longer-than-a-word-of-eight",
+    ];
+    if dialect.quote.is_none() {
+        unquoted.extend(["\"", "\"a", "\"a\""]);
+        return select(unquoted).prop_map(|text| text.as_bytes().to_vec()).boxed();
+    }
+    let mut inner =
+        vec!["", "a", "\"\"", "\n", "\r", "\r\n", ",", "é", "🚀", "\"\"\"\"", "0123456789", "#", "\n#"];
+    match escapes(dialect) {
+        true => inner.extend(["\\\"", "\\\\", "\\n", "\\,", "\\é", "\\\n", "\\\r", "\\\r\n", "\\#"]),
+        false => inner.push("\\"),
+    }
+    let quoted =
+        prop::collection::vec(select(inner), 0..8).prop_map(|inner| format!("\"{}\"", inner.concat()));
+    prop_oneof![select(unquoted).prop_map(str::to_owned), quoted].prop_map(String::into_bytes).boxed()
 }
 
-fn line_end() -> impl Strategy<Value = &'static [u8]> {
-    select(vec![&b"\n"[..], b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b"\n\r", b"\r\r"])
+/// A line end, empty lines, and comments: csv-core ends these with LF alone.
+fn line_end(dialect: Dialect) -> impl Strategy<Value = &'static [u8]> {
+    let mut ends = vec![&b"\n"[..], b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b"\n\r", b"\r\r"];
+    if dialect.comment.is_some() {
+        ends.extend([&b"\n#\n"[..], b"\n#,\"a\xff\0\\\n", b"\r\n##\"\r\n#\n\n"]);
+    }
+    select(ends)
 }
 
-/// Well-formed files.
-fn well_formed() -> impl Strategy<Value = Vec<u8>> {
-    (1..6usize).prop_flat_map(|fields| {
-        let record = (prop::collection::vec(field(), fields), line_end());
+/// A dialect, and a well-formed file of it with a header.
+fn well_formed() -> impl Strategy<Value = (Dialect, Vec<u8>)> {
+    (dialect(), 1..6usize).prop_flat_map(|(dialect, fields)| {
+        let record = (prop::collection::vec(field(dialect), fields), line_end(dialect));
         let records = prop::collection::vec(record, 0..40);
-        (any::<bool>(), any::<bool>(), line_end(), records).prop_map(move |(mark, cut, end, records)| {
-            let mut file = if mark { b"\xef\xbb\xbf".to_vec() } else { Vec::new() };
-            let names: Vec<String> = (0..fields).map(|field| format!("c{field}")).collect();
-            file.extend_from_slice(names.join(",").as_bytes());
-            file.extend_from_slice(end);
-            for (fields, end) in records {
-                file.extend_from_slice(&fields.join(&b","[..]));
+        (any::<bool>(), any::<bool>(), line_end(dialect), records).prop_map(
+            move |(mark, cut, end, records)| {
+                let mut file = if mark { b"\xef\xbb\xbf".to_vec() } else { Vec::new() };
+                let names: Vec<String> = (0..fields).map(|field| format!("c{field}")).collect();
+                file.extend_from_slice(names.join(",").as_bytes());
                 file.extend_from_slice(end);
-            }
-            if cut {
-                // The last line needs no end.
-                while let Some(b'\n' | b'\r') = file.last() {
-                    file.pop();
+                for (fields, end) in records {
+                    file.extend_from_slice(&fields.join(&b","[..]));
+                    file.extend_from_slice(end);
                 }
-            }
-            file
-        })
+                if cut {
+                    // The last line needs no end.
+                    while let Some(b'\n' | b'\r') = file.last() {
+                        file.pop();
+                    }
+                }
+                (dialect, translated(file, dialect))
+            },
+        )
     })
 }
 
-/// Well-formed files with one thing put in or taken away.
-fn damaged() -> impl Strategy<Value = Vec<u8>> {
-    let piece = select(vec![&b"\""[..], b",", b"\n", b"\r", b"x", b"\0", b"\xff", b"\xe2\x82", b""]);
-    (well_formed(), any::<prop::sample::Index>(), piece, any::<bool>()).prop_map(
-        |(mut file, at, piece, take)| {
-            let at = at.index(file.len());
-            let end = if take { at + 1 } else { at };
-            file.splice(at..end, piece.iter().copied());
-            file
-        },
-    )
+/// Well-formed files with some things put in or taken away.
+fn damaged() -> impl Strategy<Value = (Dialect, Vec<u8>)> {
+    let piece =
+        select(vec![&b"\""[..], b",", b"\n", b"\r", b"x", b"\\", b"#", b"\0", b"\xff", b"\xe2\x82", b""]);
+    let damage = (any::<prop::sample::Index>(), piece, any::<bool>());
+    (well_formed(), prop::collection::vec(damage, 1..4)).prop_map(|((dialect, mut file), damages)| {
+        for (at, piece, take) in damages {
+            let at = at.index(file.len() + 1);
+            let end = if take { (at + 1).min(file.len()) } else { at };
+            file.splice(at..end, translated(piece.to_vec(), dialect));
+        }
+        (dialect, file)
+    })
 }
 
 fn part_bytes() -> impl Strategy<Value = usize> {
@@ -88,15 +156,50 @@ fn part_bytes() -> impl Strategy<Value = usize> {
 }
 
 fn any_options() -> impl Strategy<Value = CsvOptions> {
-    let limit = || prop_oneof![3 => Just(usize::MAX), 1 => 1..40usize];
-    (part_bytes(), any::<bool>(), limit(), limit()).prop_map(
-        |(part_bytes, empty_as_text, field_bytes_max, record_bytes_max)| CsvOptions {
-            part_bytes,
-            empty_as_text,
-            field_bytes_max,
-            record_bytes_max,
+    let limit = || prop_oneof![6 => Just(usize::MAX), 1 => 1..40usize];
+    let token =
+        select(vec![&b"a"[..], b"", b"bc", b"\"", b"1.50", b"\xc3\xa9", b"longer-than-a-word-of-eight"]);
+    let tokens = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(token, 1..3)];
+    let skip = prop_oneof![3 => Just(0u64), 1 => 0..4u64];
+    (part_bytes(), any::<bool>(), limit(), limit(), tokens, any::<bool>(), skip).prop_map(
+        |(part_bytes, empty_as_text, field_bytes_max, record_bytes_max, tokens, header, skip_lines)| {
+            CsvOptions {
+                dialect: Dialect::default(),
+                header,
+                skip_lines,
+                null_tokens: tokens.into_iter().map(<[u8]>::to_vec).collect(),
+                empty_as_text,
+                part_bytes,
+                field_bytes_max,
+                record_bytes_max,
+            }
         },
     )
+}
+
+fn taste() -> impl Strategy<Value = Taste> {
+    let refuses = prop_oneof![2 => Just(0u64), 1 => 1..8u64];
+    let names = prop_oneof![Just(usize::MAX), 1..4usize];
+    (any::<bool>(), refuses, names, any::<u64>()).prop_map(|(bad_rows, refuses, names, seed)| Taste {
+        bad_rows,
+        refuses,
+        names,
+        seed,
+    })
+}
+
+fn any_setup() -> impl Strategy<Value = Setup> {
+    let limit = prop_oneof![3 => Just(None), 1 => (0..20u64).prop_map(Some)];
+    let first = prop_oneof![Just(0u64), any::<u32>().prop_map(u64::from)];
+    let fails_at = prop_oneof![4 => Just(None), 1 => (0..400usize).prop_map(Some)];
+    (any_options(), limit, first, fails_at, taste()).prop_map(|(options, limit, first, fails_at, sink)| {
+        let end = limit.map_or(u64::MAX, |limit| first + limit);
+        Setup { options, rows: first..end, fails_at, sink }
+    })
+}
+
+fn of_dialect(setup: Setup, dialect: Dialect) -> Setup {
+    Setup { options: CsvOptions { dialect, ..setup.options }, ..setup }
 }
 
 /// PROPTEST_CASES asks for more.
@@ -106,35 +209,91 @@ fn config() -> ProptestConfig {
     ProptestConfig::with_cases(cases)
 }
 
+/// csv-core goes on with a comment after a CR that no LF follows.
+fn comments_end_with_lf(input: &[u8], dialect: Dialect) -> bool {
+    let cr = |(at, &byte): (usize, &u8)| byte == b'\r' && input.get(at + 1) != Some(&b'\n');
+    dialect.comment.is_none() || !input.iter().enumerate().any(cr)
+}
+
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn rubble_is_read_as_the_slow_parser_reads_it(rubble in rubble(), options in any_options(), header: bool) {
+    fn rubble_is_read_as_the_slow_parser_reads_it(
+        rubble in rubble(), dialect in dialect(), setup in any_setup(), header: bool,
+    ) {
+        let setup = of_dialect(setup, dialect);
         let input = if header { [b"x,y\n", &rubble[..]].concat() } else { rubble };
-        prop_assert_eq!(fast(&input, options.clone()).compared(), slow(&input, &options).compared());
+        let input = translated(input, dialect);
+        prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
     }
 
     #[test]
-    fn damaged_files_are_read_as_the_slow_parser_reads_them(input in damaged(), options in any_options()) {
-        prop_assert_eq!(fast(&input, options.clone()).compared(), slow(&input, &options).compared());
+    fn damaged_files_are_read_as_the_slow_parser_reads_them((dialect, input) in damaged(), setup in any_setup()) {
+        let setup = of_dialect(setup, dialect);
+        prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
     }
 
     #[test]
-    fn well_formed_files_are_read_as_csv_core_reads_them(input in well_formed(), part_bytes in part_bytes()) {
-        let options = CsvOptions { part_bytes, ..CsvOptions::default() };
+    fn well_formed_files_are_read_as_csv_core_reads_them(
+        (dialect, input) in well_formed(), part_bytes in part_bytes(), header: bool,
+    ) {
+        let options = CsvOptions { dialect, part_bytes, header, ..CsvOptions::default() };
         let fast = fast(&input, options.clone());
         prop_assert!(fast.error.is_none(), "{:?}", fast.error);
-        prop_assert_eq!(fast.compared(), slow(&input, &options).compared());
-        prop_assert_eq!(as_csv_core(&fast), csv_core(&input));
+        prop_assert_eq!(&fast, &slow(&input, options));
+        prop_assert_eq!(as_csv_core(&fast, header), csv_core(&input, dialect));
     }
 
     #[test]
-    fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble()) {
-        let input = [b"x\n", &rubble[..]].concat();
-        let slow = slow(&input, &CsvOptions::default());
-        if slow.error.is_none() {
-            prop_assert_eq!(as_csv_core(&slow), csv_core(&input));
+    fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble(), dialect in dialect()) {
+        let input = translated([b"x\n", &rubble[..]].concat(), dialect);
+        let slow = slow(&input, CsvOptions { dialect, ..CsvOptions::default() });
+        if slow.error.is_none() && comments_end_with_lf(&input, dialect) {
+            prop_assert_eq!(as_csv_core(&slow, true), csv_core(&input, dialect));
         }
+    }
+
+    #[test]
+    fn after_a_bad_record_the_slow_parser_goes_on_where_csv_core_does(
+        rubble in rubble(), dialect in dialect(),
+    ) {
+        let input = translated([b"x\n", &rubble[..]].concat(), dialect);
+        if comments_end_with_lf(&input, dialect) {
+            let slow = slow(&input, lenient(CsvOptions { dialect, ..CsvOptions::default() }));
+            prop_assert!(slow.error.is_none());
+            let csv_core = csv_core(&input, dialect);
+            prop_assert_eq!(slow.taken.len() + 1, csv_core.len());
+            for (slow, csv_core) in slow.taken.iter().zip(&csv_core[1..]) {
+                if let Taken::Row(row) = slow {
+                    let row: Vec<Vec<u8>> = row.iter().map(|value| value.clone().unwrap_or_default()).collect();
+                    prop_assert_eq!(&row, csv_core);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_sink_takes_and_what_it_refuses_is_all_there_is_in_order(
+        (dialect, input) in well_formed(), part_bytes in part_bytes(), taste in taste(),
+    ) {
+        let options = CsvOptions { dialect, part_bytes, ..CsvOptions::default() };
+        let sink = Taste { bad_rows: true, ..taste };
+        let picky = fast(&input, Setup { sink, ..Setup::from(options.clone()) });
+        let all = fast(&input, options);
+        prop_assert_eq!(picky.taken.len(), all.taken.len());
+        for (row, (picky, all)) in picky.taken.iter().zip(&all.taken).enumerate() {
+            let blamed = taste.blames(row as u64, all_columns(all));
+            prop_assert_eq!(matches!(picky, Taken::Bad { .. }), blamed.is_some());
+            prop_assert!(blamed.is_some() || picky == all);
+        }
+    }
+}
+
+/// The fields and the constant.
+fn all_columns(taken: &Taken) -> usize {
+    match taken {
+        Taken::Row(row) => row.len() + 1,
+        Taken::Bad { .. } => unreachable!("the file is well-formed"),
     }
 }
