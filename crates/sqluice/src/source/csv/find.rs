@@ -10,14 +10,10 @@
 //!
 //! Arithmetic on whole words finds them: no `unsafe`, no particular processor.
 
-const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-const ONES: u64 = 0x0101_0101_0101_0101;
-
 /// An iterator over the positions of `N` kinds of bytes.
 pub(super) struct Finder<'a, const N: usize> {
     data: &'a [u8],
-    /// The needles, each repeated in all bytes of a word.
-    needles: [u64; N],
+    needles: [u8; N],
     /// Where the block that `mask` stands for begins.
     block: usize,
     mask: u64,
@@ -28,7 +24,6 @@ pub(super) struct Finder<'a, const N: usize> {
 impl<'a, const N: usize> Finder<'a, N> {
     /// Begins at byte `from` of `data`; positions count from the start of `data`.
     pub(super) fn new(data: &'a [u8], from: usize, needles: [u8; N]) -> Finder<'a, N> {
-        let needles = needles.map(|needle| u64::from(needle) * ONES);
         Finder { data, needles, block: from, mask: 0, next: from }
     }
 
@@ -62,20 +57,15 @@ impl<'a, const N: usize> Finder<'a, N> {
 
     #[inline]
     fn mask_of(&self, block: &[u8; 64]) -> u64 {
-        let mut mask = 0;
-        for (index, bytes) in block.as_chunks().0.iter().enumerate() {
-            let word = u64::from_le_bytes(*bytes);
-            // The top bit of each byte stays clear only where the byte equals a needle. No carry leaves a byte.
-            let mut differs = u64::MAX;
-            for needle in self.needles {
-                let difference = word ^ needle;
-                differs &= ((difference & LOW) + LOW) | difference;
-            }
-            let equal = (!differs & !LOW) >> 7;
-            // Gathers the lowest bit of every byte in the top byte.
-            mask |= (equal.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (index * 8);
+        // Compilers make this a few vector instructions.
+        let mut equal = [0u8; 64];
+        for (equal, &byte) in equal.iter_mut().zip(block) {
+            *equal = self.needles.iter().fold(0, |equal, &needle| equal | u8::from(byte == needle));
         }
-        mask
+        // Gathers the lowest bit of every byte in the top byte.
+        let gather = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let words = equal.as_chunks().0.iter().enumerate();
+        words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
     }
 }
 
