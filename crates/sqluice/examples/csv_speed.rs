@@ -73,7 +73,7 @@ fn measure(name: &str, input: &[u8]) -> sqluice::error::Result<()> {
         let reader =
             CsvReader::new(Box::new(Cursor::new(input.to_vec())), Path::new(name), CsvOptions::default())?;
         let columns = (0..reader.header().len()).map(ColumnFrom::Field).collect();
-        let mut source = reader.into_source(columns);
+        let mut source = reader.into_source(columns, 0..u64::MAX);
         let (mut cut_now, mut decode_now) = (Duration::ZERO, Duration::ZERO);
         rows = 0;
         loop {

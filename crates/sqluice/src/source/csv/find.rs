@@ -1,4 +1,4 @@
-//! Finds the few bytes that matter among the many that don't, sixteen at a time.
+//! Finds the few bytes that matter among the many that don't, eight at a time.
 //!
 //! memchr starts anew at every hit, which is wasted on fields of a few bytes. Here 64 bytes become one word of 64 bits,
 //! set where a byte is one of the needles, and the hits are read off its bits:
@@ -8,6 +8,7 @@
 //!  mask    .##....#..####.#
 //! ```
 //!
+//! Arithmetic on whole words finds them: no `unsafe`, no particular processor.
 
 /// An iterator over the positions of `N` kinds of bytes.
 pub(super) struct Finder<'a, const N: usize> {
@@ -56,57 +57,16 @@ impl<'a, const N: usize> Finder<'a, N> {
 
     #[inline]
     fn mask_of(&self, block: &[u8; 64]) -> u64 {
-        let mut mask = 0;
-        for (index, bytes) in block.as_chunks().0.iter().enumerate() {
-            mask |= u64::from(any_equal(bytes, &self.needles)) << (index * 16);
+        // Compilers make this a few vector instructions.
+        let mut equal = [0u8; 64];
+        for (equal, &byte) in equal.iter_mut().zip(block) {
+            *equal = self.needles.iter().fold(0, |equal, &needle| equal | u8::from(byte == needle));
         }
-        mask
-    }
-}
-
-/// A bit for each byte that is one of `needles`.
-///
-/// SSE2 makes the whole of `load` 10% faster than [`any_equal_portable`], its twin (`bench/load`, TPC-H lineitem).
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn any_equal<const N: usize>(bytes: &[u8; 16], needles: &[u8; N]) -> u16 {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8, _mm_setzero_si128,
-    };
-    let word = u128::from_le_bytes(*bytes);
-    // SAFETY: SSE2 is a part of x86_64, and these instructions ask for nothing else.
-    unsafe {
-        // Compiled to one load.
-        let bytes = _mm_set_epi64x((word >> 64) as i64, word as i64);
-        let mut equal = _mm_setzero_si128();
-        for &needle in needles {
-            equal = _mm_or_si128(equal, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(needle.cast_signed())));
-        }
-        _mm_movemask_epi8(equal) as u16
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-use any_equal_portable as any_equal;
-
-/// The same by arithmetic on whole words, for any processor.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-fn any_equal_portable<const N: usize>(bytes: &[u8; 16], needles: &[u8; N]) -> u16 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let eight = |word: u64| {
-        // The top bit of each byte stays clear only where the byte equals a needle. No carry leaves a byte.
-        let mut differs = u64::MAX;
-        for &needle in needles {
-            let difference = word ^ (u64::from(needle) * 0x0101_0101_0101_0101);
-            differs &= ((difference & LOW) + LOW) | difference;
-        }
-        let equal = (!differs & !LOW) >> 7;
         // Gathers the lowest bit of every byte in the top byte.
-        equal.wrapping_mul(0x0102_0408_1020_4080) >> 56
-    };
-    let word = u128::from_le_bytes(*bytes);
-    (eight(word as u64) | eight((word >> 64) as u64) << 8) as u16
+        let gather = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let words = equal.as_chunks().0.iter().enumerate();
+        words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
+    }
 }
 
 impl<const N: usize> Iterator for Finder<'_, N> {
@@ -125,7 +85,7 @@ impl<const N: usize> Iterator for Finder<'_, N> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Finder, any_equal, any_equal_portable};
+    use super::Finder;
     use proptest::prelude::*;
 
     #[test]
@@ -138,13 +98,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn both_ways_to_compare_sixteen_bytes_agree(bytes: [u8; 16], needles: [u8; 3], at in 0..16usize) {
-            let mut bytes = bytes;
-            bytes[at] = needles[1];
-            prop_assert_eq!(any_equal(&bytes, &needles), any_equal_portable(&bytes, &needles));
-        }
-
         #[test]
         fn positions_equal_those_of_a_loop_over_bytes(
             data in prop::collection::vec(prop_oneof![Just(b','), Just(b'"'), Just(b'\n'), any::<u8>()], 0..300),

@@ -4,6 +4,7 @@ mod cases;
 mod files;
 mod ourairports;
 mod properties;
+mod sniff;
 
 use std::io::{Cursor, Read};
 use std::ops::Range;
