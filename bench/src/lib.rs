@@ -3,9 +3,12 @@
 //!
 //! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
 
+pub mod lap;
 pub mod machine;
+pub mod options;
 pub mod process;
 pub mod scratch;
+pub mod sqluice;
 pub mod stats;
 
 use std::fs::File;

@@ -1,26 +1,14 @@
 //! The comparison runs, and refuses to time what is wrong.
 
+mod support;
+
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-
-/// The command that is measured: the one of this build, made now if these tests run without it.
-fn sqluice() -> &'static Path {
-    static SQLUICE: OnceLock<PathBuf> = OnceLock::new();
-    SQLUICE.get_or_init(|| {
-        let file = Path::new(env!("CARGO_BIN_EXE_billion")).with_file_name("sqluice");
-        if !file.exists() {
-            let built = Command::new(env!("CARGO")).args(["build", "-p", "sqluice-cli"]).status().unwrap();
-            assert!(built.success());
-        }
-        file
-    })
-}
+use support::{assert_fails, script, sqluice, the_record};
 
 /// The comparison of a few rows, in a folder.
 fn billion(folder: &Path, sqluice: &Path) -> Command {
@@ -29,21 +17,6 @@ fn billion(folder: &Path, sqluice: &Path) -> Command {
     command.arg("--dir").arg(folder.join("files")).arg("--results").arg(folder.join("results"));
     command.arg("--sqluice").arg(sqluice);
     command
-}
-
-/// A script that stands in for the command; `$SQLUICE` in it is the command.
-fn script(folder: &Path, body: &str) -> PathBuf {
-    let file = folder.join("stand-in");
-    fs::write(&file, format!("#!/bin/sh\nSQLUICE='{}'\n{body}\n", sqluice().display())).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    file
-}
-
-fn assert_fails(output: &Output, reason: &str, folder: &Path) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains(reason), "{said}");
-    assert_eq!(fs::read_dir(folder.join("files")).unwrap().count(), 0, "files are left");
-    assert!(!folder.join("results").exists(), "a failed run has a record");
 }
 
 #[test]
@@ -58,10 +31,7 @@ fn a_run_tells_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(fs::read_dir(folder.path().join("files")).unwrap().count(), 0);
-    let records: Vec<_> = fs::read_dir(folder.path().join("results")).unwrap().collect();
-    assert_eq!(records.len(), 1);
-    let text = fs::read_to_string(records[0].as_ref().unwrap().path()).unwrap();
-    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let record = the_record(folder.path());
     let rounds = record["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 2);
     for round in rounds {
@@ -77,7 +47,7 @@ fn a_row_too_few_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     // Makes the small source as it should be, and the big file a row short, under a report that says otherwise.
     let short = r#"case "$*" in *20000*) ;; *) exec "$SQLUICE" "$@" ;; esac
-"$SQLUICE" "$1" "$2" "$3" "$4" "$5" "$6" "$7" 19999 | sed 's/"rows": 19999/"rows": 20000/'"#;
+"$SQLUICE" "$1" "$2" "$3" "$4" "$5" 19999 "$7" "$8" | sed 's/"rows": 19999/"rows": 20000/'"#;
     let output = billion(folder.path(), &script(folder.path(), short)).output().unwrap();
     assert_fails(&output, "19999 rows instead of 20000", folder.path());
 }

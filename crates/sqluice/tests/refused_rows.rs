@@ -28,15 +28,8 @@ fn load(sql: &str, csv: &str) -> Result<Vec<String>, Error> {
     let home = Home::new();
     let (file, target) = (home.path("t.csv"), home.path("x.db"));
     std::fs::write(&file, csv).unwrap();
-    let load = Load {
-        target: target.clone(),
-        file,
-        table: None,
-        schema: Some(schema(sql)),
-        empty_as_text: false,
-        write: WriteOptions::default(),
-    };
-    let result = load.prepare().and_then(|load| load.run(&Silent, &Cancel::new()));
+    let load = Load { schema: Some(schema(sql)), ..Load::new(&target, [&file]) };
+    let result = load.prepare(&Cancel::new()).and_then(|load| load.run(&Silent));
     if result.is_err() {
         assert_eq!(home.names(), ["t.csv"], "nothing is left behind");
     }

@@ -1,30 +1,22 @@
 //! The rounds.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use serde::Deserialize;
+use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
+use sqluice_bench::options::{say, this};
 use sqluice_bench::process::{Runner, Took};
 use sqluice_bench::scratch::{Scratch, remove};
+use sqluice_bench::sqluice::{Report, Sqluice};
 
 use crate::Settings;
-use crate::record::{Lap, Record, Round};
+use crate::record::{Record, Round};
 
 /// Bytes of a row in a file, at most: the table takes 20, and SQLite leaves a little more unused on its pages.
 const ROW_BYTES_MAX: u64 = 24;
-
-/// The part of sqluice's report that is needed here.
-#[derive(Debug, Deserialize)]
-struct Report {
-    rows: u64,
-    bytes: u64,
-    checksum: String,
-    output: String,
-}
 
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
@@ -33,32 +25,29 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     {
         ensure!(rows > 0, "--{name} must not be 0");
     }
-    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let this = std::env::current_exe().context("cannot find this program")?;
-    let sqluice = settings.sqluice.clone().unwrap_or_else(|| this.with_file_name("sqluice"));
-    let parent = settings.dir.clone().unwrap_or_else(|| bench.join("../target/bench"));
+    let options = &settings.options;
+    let sqluice = Sqluice::new(runner, options.sqluice()?);
     // The big file or the raw one, and two small ones.
-    let scratch = Scratch::new(&parent, (settings.rows + 2 * settings.sql_rows) * ROW_BYTES_MAX)?;
+    let scratch = Scratch::new(&options.dir(), (settings.rows + 2 * settings.sql_rows) * ROW_BYTES_MAX)?;
     let machine = Machine::here(scratch.folder());
     let taken = machine::now();
-    let mut track = Track { settings, runner, this, sqluice, scratch: &scratch, checksum: None };
-    let version = track.version()?;
+    let version = sqluice.version()?;
+    let mut track = Track { settings, runner, this: this()?, sqluice, scratch: &scratch, checksum: None };
     say(&format!("machine: {machine}\nprogram: {version}\n"))?;
     let source = scratch.file("source.db");
     track.generate(Some(&source), settings.sql_rows)?;
 
     let mut rounds = Vec::new();
     let mut bytes = None;
-    for number in 1..=settings.rounds {
-        say(&format!("\nround {number} of {}\n", settings.rounds))?;
+    for number in 1..=options.rounds {
+        say(&format!("\nround {number} of {}\n", options.rounds))?;
         let round = track.round(bytes.filter(|_| number % 2 == 0), &source)?;
         bytes = Some(round.generate.bytes);
         rounds.push(round);
     }
     let checksum = track.checksum.take().context("something was generated")?;
     let record = Record::new(taken, version, machine, checksum, rounds);
-    let results = settings.results.clone().unwrap_or_else(|| bench.join("results"));
-    let saved = record.save(&results)?;
+    let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
@@ -68,7 +57,7 @@ struct Track<'a> {
     runner: &'a Runner,
     /// This program, which runs the laps that are not sqluice's.
     this: PathBuf,
-    sqluice: PathBuf,
+    sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
     /// Of the big file: the same in each round, and by --discard.
     checksum: Option<String>,
@@ -95,8 +84,7 @@ impl Track<'_> {
         let bytes = file.metadata().context("there is a file")?.len();
         ensure!(bytes == report.bytes, "the file has {bytes} bytes, and {} were reported", report.bytes);
         self.same_checksum(report.checksum)?;
-        let lap = Lap::new(&took, rows, bytes, Some(report.output));
-        said("generate", lap, || {
+        Lap::new(&took, rows, bytes, Some(report.output)).verified("generate", || {
             self.verify(&file, rows)?;
             remove(&file)
         })
@@ -107,8 +95,7 @@ impl Track<'_> {
         let took = self.lap(&["raw".as_ref(), file.as_os_str(), bytes.to_string().as_ref()])?;
         let written = file.metadata().context("there is a file")?.len();
         ensure!(written == bytes, "the raw file has {written} bytes instead of {bytes}");
-        let lap = Lap::new(&took, 0, bytes, Some(took.stdout.clone()));
-        said("raw", lap, || remove(&file))
+        Lap::new(&took, 0, bytes, Some(took.stdout.clone())).verified("raw", || remove(&file))
     }
 
     /// A lap that this program runs as `before FILE after`.
@@ -116,7 +103,7 @@ impl Track<'_> {
         let (file, rows) = (self.scratch.file("sql.db"), self.settings.sql_rows);
         let took = self.lap(&[before, &[file.as_os_str()], after].concat())?;
         let bytes = file.metadata().context("there is a file")?.len();
-        said(name, Lap::new(&took, rows, bytes, None), || {
+        Lap::new(&took, rows, bytes, None).verified(name, || {
             self.verify(&file, rows)?;
             remove(&file)
         })
@@ -128,21 +115,14 @@ impl Track<'_> {
         if rows == self.settings.rows {
             self.same_checksum(report.checksum)?;
         }
-        said("discard", Lap::new(&took, rows, report.bytes, Some(report.output)), || Ok(()))
+        Lap::new(&took, rows, report.bytes, Some(report.output)).verified("discard", || Ok(()))
     }
 
     fn generate(&self, target: Option<&Path>, rows: u64) -> anyhow::Result<(Took, Report)> {
-        let mut command = Command::new(&self.sqluice);
-        command.arg("generate");
-        match target {
-            Some(file) => command.arg(file),
-            None => command.arg("--discard"),
-        };
-        command.args(["--preset", "user", "--json", "--no-progress", "--rows", &rows.to_string()]);
-        let took = self.runner.run(&mut command)?;
-        let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
-        ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
-        Ok((took, report))
+        let target = target.map_or(OsStr::new("--discard"), Path::as_os_str);
+        let number = rows.to_string();
+        let rest = ["--preset", "user", "--rows", &number].map(OsStr::new);
+        self.sqluice.write(&[&["generate".as_ref(), target], &rest[..]].concat(), rows)
     }
 
     fn same_checksum(&mut self, checksum: String) -> anyhow::Result<()> {
@@ -159,20 +139,4 @@ impl Track<'_> {
         let lap = self.runner.run(Command::new(&self.this).args(arguments));
         lap.with_context(|| format!("the lap {}", arguments[0].display()))
     }
-
-    fn version(&self) -> anyhow::Result<String> {
-        Ok(self.runner.run(Command::new(&self.sqluice).arg("--version"))?.stdout.trim().to_owned())
-    }
-}
-
-/// Verifies what a lap left and removes it; then its time counts, and is told.
-fn said(name: &str, lap: Lap, verify: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Lap> {
-    verify()?;
-    say(&format!("  {name:9} {}\n", lap.line()))?;
-    Ok(lap)
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
 }

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use sqluice_bench::count;
-use sqluice_bench::process::Runner;
+use sqluice_bench::options::{Options, compare, ended};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -48,18 +48,8 @@ struct Settings {
     /// Rows that sqluice generates with --discard
     #[arg(long, default_value = "500M", value_name = "N", value_parser = count)]
     discard_rows: u64,
-    /// How often everything is measured, in turns
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    rounds: u16,
-    /// Where the files go while they are needed [default: target/bench]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-    /// Where the record goes [default: bench/results]
-    #[arg(long, value_name = "DIR")]
-    results: Option<PathBuf>,
-    /// The program to measure [default: the one beside this program]
-    #[arg(long, value_name = "FILE")]
-    sqluice: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
 }
 
 /// What this program does as a process of its own when it runs laps.
@@ -88,21 +78,7 @@ fn main() -> ExitCode {
         Some(Lap::Insert { file, rows }) => laps::insert(file, *rows),
         Some(Lap::Attach { file, source }) => laps::attach(file, source),
         Some(Lap::Verify { file, rows }) => verify::verify(file, *rows),
-        None => return compare(&arguments.settings),
+        None => return compare(|runner| compare::run(&arguments.settings, runner)),
     };
     ended(done, false)
-}
-
-fn compare(settings: &Settings) -> ExitCode {
-    match Runner::new() {
-        Ok(runner) => ended(compare::run(settings, &runner), runner.is_stopped()),
-        Err(error) => ended(Err(error), false),
-    }
-}
-
-fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
-    let Err(error) = done else { return ExitCode::SUCCESS };
-    // Nobody is left to tell when this fails.
-    let _ = writeln!(io::stderr(), "error: {error:#}");
-    ExitCode::from(if stopped { 130 } else { 1 })
 }

@@ -1,54 +1,11 @@
 //! What was measured: kept as JSON, told as a table.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::Serialize;
+use sqluice_bench::lap::{Lap, mib};
 use sqluice_bench::machine::Machine;
-use sqluice_bench::process::Took;
 use sqluice_bench::stats::Spread;
-
-/// One lap of one round.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Lap {
-    /// Rows; 0 when it has none.
-    pub(crate) rows: u64,
-    /// Bytes on the disk.
-    pub(crate) bytes: u64,
-    pub(crate) seconds: f64,
-    pub(crate) cpu_seconds: f64,
-    pub(crate) memory_bytes: u64,
-    /// How bytes got to the disk, where it is known: direct, buffered, discarded.
-    pub(crate) output: Option<String>,
-}
-
-impl Lap {
-    pub(crate) fn new(took: &Took, rows: u64, bytes: u64, output: Option<String>) -> Lap {
-        let Took { seconds, cpu_seconds, memory_bytes, .. } = *took;
-        Lap { rows, bytes, seconds, cpu_seconds, memory_bytes, output }
-    }
-
-    fn rate(&self) -> f64 {
-        self.rows as f64 / self.seconds
-    }
-
-    /// What is said as soon as it is over.
-    pub(crate) fn line(&self) -> String {
-        let rate = match self.rows {
-            0 => String::new(),
-            _ => format!("{:.1} M rows/s, ", self.rate() / 1e6),
-        };
-        let output = self.output.as_deref().map_or(String::new(), |output| format!(", {output}"));
-        format!(
-            "{:8.2} s  {rate}{:.2} GB/s, {:.1} s on cores, {:.0} MiB{output}",
-            self.seconds,
-            self.bytes as f64 / self.seconds / 1e9,
-            self.cpu_seconds,
-            mib(self.memory_bytes as f64)
-        )
-    }
-}
 
 /// One round.
 #[derive(Clone, Debug, Serialize)]
@@ -139,17 +96,4 @@ impl Record {
         let _ = writeln!(text, "discard / generate, rate      {discard_to_generate:.2}");
         text
     }
-
-    /// Keeps it in a folder; says where.
-    pub(crate) fn save(&self, folder: &Path) -> anyhow::Result<PathBuf> {
-        let file = folder.join(format!("{}-{}.json", self.benchmark, self.taken.replace(':', "")));
-        let json = serde_json::to_string_pretty(self)? + "\n";
-        let save = || std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, json));
-        save().with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(file)
-    }
-}
-
-fn mib(bytes: f64) -> f64 {
-    bytes / f64::from(1 << 20)
 }

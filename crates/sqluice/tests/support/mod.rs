@@ -5,6 +5,8 @@ pub(crate) mod files;
 pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod tables;
+#[cfg(feature = "csv")]
+pub(crate) mod twin;
 
 use proptest::test_runner::Config;
 

@@ -136,11 +136,15 @@ fn a_sample_of_all_there_is_says_so() {
         for content in [b"a,b\n".to_vec(), gzip(b"a,b\n")] {
             let mut input = piped(&content, options(None));
             let sample = input.sample(bytes).unwrap();
-            assert_eq!(sample, Sample { text: b"a,b\n".to_vec(), whole: bytes >= 4 });
+            let plain = content == b"a,b\n";
+            assert_eq!(sample, Sample { text: b"a,b\n".to_vec(), whole: bytes >= 4, plain });
             assert_eq!(whole(input.open()), b"a,b\n");
         }
     }
-    assert_eq!(piped(b"", options(None)).sample(10).unwrap(), Sample { text: Vec::new(), whole: true });
+    assert_eq!(
+        piped(b"", options(None)).sample(10).unwrap(),
+        Sample { text: Vec::new(), whole: true, plain: true }
+    );
 }
 
 #[test]

@@ -1,0 +1,81 @@
+//! What was measured: laps, each said as soon as it is over, and the file that keeps them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::options::say;
+use crate::process::Took;
+
+/// One lap of one round.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lap {
+    /// Rows; 0 when it has none.
+    pub rows: u64,
+    /// Bytes on the disk.
+    pub bytes: u64,
+    /// From the start of the process to its end.
+    pub seconds: f64,
+    /// On the cores, of all threads together.
+    pub cpu_seconds: f64,
+    /// The most memory that the process held.
+    pub memory_bytes: u64,
+    /// How bytes got to the disk, where it is known: direct, buffered, discarded.
+    pub output: Option<String>,
+}
+
+impl Lap {
+    /// A process that wrote rows and bytes.
+    pub fn new(took: &Took, rows: u64, bytes: u64, output: Option<String>) -> Lap {
+        let Took { seconds, cpu_seconds, memory_bytes, .. } = *took;
+        Lap { rows, bytes, seconds, cpu_seconds, memory_bytes, output }
+    }
+
+    /// Rows a second.
+    pub fn rate(&self) -> f64 {
+        self.rows as f64 / self.seconds
+    }
+
+    /// Verifies and removes what the lap left; then its time counts, and is told.
+    ///
+    /// # Errors
+    /// That of `verify`.
+    pub fn verified(self, name: &str, verify: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Lap> {
+        verify()?;
+        say(&format!("  {name:9} {}\n", self.line()))?;
+        Ok(self)
+    }
+
+    fn line(&self) -> String {
+        let rate = match self.rows {
+            0 => String::new(),
+            _ => format!("{:.1} M rows/s, ", self.rate() / 1e6),
+        };
+        let output = self.output.as_deref().map_or(String::new(), |output| format!(", {output}"));
+        format!(
+            "{:8.2} s  {rate}{:.2} GB/s, {:.1} s on cores, {:.0} MiB{output}",
+            self.seconds,
+            self.bytes as f64 / self.seconds / 1e9,
+            self.cpu_seconds,
+            mib(self.memory_bytes as f64)
+        )
+    }
+}
+
+/// Bytes in MiB.
+pub fn mib(bytes: f64) -> f64 {
+    bytes / f64::from(1 << 20)
+}
+
+/// Keeps the record of a run in a folder; says where.
+///
+/// # Errors
+/// When it can't be written.
+pub fn save(record: &impl Serialize, benchmark: &str, taken: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    let file = folder.join(format!("{benchmark}-{}.json", taken.replace(':', "")));
+    let json = serde_json::to_string_pretty(record)? + "\n";
+    let save = || std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, json));
+    save().with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}

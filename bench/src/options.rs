@@ -1,0 +1,87 @@
+//! What every comparison can be told, and how it starts and ends.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::process::Runner;
+
+/// Flags of every comparison.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// How often everything is measured, in turns
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+    /// Where the files go while they are needed [default: target/bench]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Where the record goes [default: bench/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// The program to measure [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    sqluice: Option<PathBuf>,
+}
+
+impl Options {
+    /// Where the files go.
+    pub fn dir(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| here().join("../target/bench"))
+    }
+
+    /// Where the record goes.
+    pub fn results(&self) -> PathBuf {
+        self.results.clone().unwrap_or_else(|| here().join("results"))
+    }
+
+    /// The program to measure.
+    ///
+    /// # Errors
+    /// When this program can't be found, beside which it is.
+    pub fn sqluice(&self) -> anyhow::Result<PathBuf> {
+        match &self.sqluice {
+            Some(file) => Ok(file.clone()),
+            None => Ok(this()?.with_file_name("sqluice")),
+        }
+    }
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// This program, for laps that it runs itself.
+///
+/// # Errors
+/// When the system does not know.
+pub fn this() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program")
+}
+
+/// Runs a comparison; an interrupted one ends with 130.
+pub fn compare(run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
+    match Runner::new() {
+        Ok(runner) => ended(run(&runner), runner.is_stopped()),
+        Err(error) => ended(Err(error), false),
+    }
+}
+
+/// Tells an error, and the status to end with.
+pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    // Nobody is left to tell when this fails.
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    ExitCode::from(if stopped { 130 } else { 1 })
+}
+
+/// Says something at once, also when the output is a file.
+///
+/// # Errors
+/// When nobody listens.
+pub fn say(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+}

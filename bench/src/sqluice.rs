@@ -1,0 +1,57 @@
+//! The program that is measured.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+
+use crate::process::{Runner, Took};
+
+/// The part of its report that is needed here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Report {
+    /// Rows in the database.
+    pub rows: u64,
+    /// Bytes of the database.
+    pub bytes: u64,
+    /// Of its pages.
+    pub checksum: String,
+    /// How they got to the disk: direct, buffered, discarded.
+    pub output: String,
+}
+
+/// The command `sqluice`.
+#[derive(Debug)]
+pub struct Sqluice<'a> {
+    runner: &'a Runner,
+    file: PathBuf,
+}
+
+impl<'a> Sqluice<'a> {
+    /// The command in a file.
+    pub fn new(runner: &'a Runner, file: PathBuf) -> Sqluice<'a> {
+        Sqluice { runner, file }
+    }
+
+    /// Runs a verb that writes so many rows, and reads its report.
+    ///
+    /// # Errors
+    /// When it fails, or reports other rows.
+    pub fn write(&self, arguments: &[&OsStr], rows: u64) -> anyhow::Result<(Took, Report)> {
+        let mut command = Command::new(&self.file);
+        let took = self.runner.run(command.args(arguments).args(["--json", "--no-progress"]))?;
+        let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
+        ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
+        Ok((took, report))
+    }
+
+    /// Its name and version.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn version(&self) -> anyhow::Result<String> {
+        Ok(self.runner.run(Command::new(&self.file).arg("--version"))?.stdout.trim().to_owned())
+    }
+}
