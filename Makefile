@@ -13,7 +13,7 @@ PROPTEST_CASES ?= 20000
 SQLUICE_TPCH_SCALE ?= 0.2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint soak bench-billion mutants install clean
+.PHONY: help setup demo test lint soak bench-billion bench-load mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ soak: setup ## The tests with many more kills, tries, random cases and rows (an 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build
 	bench/billion $(ARGS)
+
+bench-load: ## A CSV file into a database beside SQLite's .import (ARGS='--scale 0.1 --no-ten' for less)
+	@tools/setup bench
+	bench/load $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants

@@ -7,17 +7,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::{Connection, Statement, params};
-use sqluice_bench::sync;
+use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 
 /// As the article has it.
 const ROWS_PER_INSERT: usize = 50;
-
-/// The unsafe ones of the article.
-const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
-    PRAGMA synchronous = 0;
-    PRAGMA cache_size = 1000000;
-    PRAGMA locking_mode = EXCLUSIVE;
-    PRAGMA temp_store = MEMORY;";
 
 /// The table of the article.
 const TABLE: &str = "CREATE TABLE user (
@@ -100,7 +93,7 @@ pub(crate) fn attach(file: &Path, source: &Path) -> anyhow::Result<()> {
 
 fn create(file: &Path) -> anyhow::Result<Connection> {
     let db = Connection::open(file).with_context(|| format!("cannot make {}", file.display()))?;
-    db.execute_batch(PRAGMAS)?;
+    db.execute_batch(UNSAFE_PRAGMAS)?;
     Ok(db)
 }
 

@@ -1,0 +1,244 @@
+//! What was measured: kept as JSON, told as tables in Markdown, which a README takes as they are.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use sqluice_bench::grouped;
+use sqluice_bench::lap::{Lap, mib};
+use sqluice_bench::machine::Machine;
+use sqluice_bench::stats::Spread;
+
+/// A way from the file to a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Way {
+    Import,
+    Unsafe,
+    Declared,
+    Inferred,
+    Ten,
+}
+
+impl Way {
+    /// In the order of a round.
+    pub(crate) const ALL: [Way; 5] = [Way::Import, Way::Unsafe, Way::Declared, Way::Inferred, Way::Ten];
+
+    /// While it runs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Import => "import",
+            Way::Unsafe => "unsafe",
+            Way::Declared => "declared",
+            Way::Inferred => "inferred",
+            Way::Ten => "ten",
+        }
+    }
+
+    /// In the table.
+    fn title(self) -> &'static str {
+        match self {
+            Way::Import => "`sqlite3`, `.import` into declared columns",
+            Way::Unsafe => "the same with unsafe PRAGMAs, fsync",
+            Way::Declared => "`sqluice load --schema`, durable",
+            Way::Inferred => "`sqluice load`, inferred, durable",
+            Way::Ten => "`sqluice load --schema`, ten times the rows",
+        }
+    }
+}
+
+/// One round.
+pub(crate) type Round = BTreeMap<Way, Lap>;
+
+/// The file that was loaded.
+#[derive(Debug, Serialize)]
+pub(crate) struct Input {
+    pub(crate) scale: f64,
+    pub(crate) made_by: String,
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A ratio that matters: how a value of one way is to that of another.
+struct Compared {
+    what: &'static str,
+    value: fn(&Lap) -> f64,
+    of: Way,
+    to: Way,
+    /// What is claimed of the median.
+    claim: Option<(&'static str, RangeInclusive<f64>)>,
+}
+
+const COMPARED: [Compared; 5] = [
+    Compared {
+        what: "time of `.import` to `load --schema`",
+        value: |lap| lap.seconds,
+        of: Way::Import,
+        to: Way::Declared,
+        claim: Some(("at least 10, aim 20", 10.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `.import` with unsafe PRAGMAs to `load --schema`",
+        value: |lap| lap.seconds,
+        of: Way::Unsafe,
+        to: Way::Declared,
+        claim: None,
+    },
+    Compared {
+        what: "time of `load`, inferred, to `load --schema`",
+        value: |lap| lap.seconds,
+        of: Way::Inferred,
+        to: Way::Declared,
+        claim: Some(("at most 1.40", 0.0..=1.4)),
+    },
+    Compared {
+        what: "time of ten times the rows to once",
+        value: |lap| lap.seconds,
+        of: Way::Ten,
+        to: Way::Declared,
+        claim: Some(("10 within 15%", 8.5..=11.5)),
+    },
+    Compared {
+        what: "peak memory of ten times the rows to once",
+        value: |lap| lap.memory_bytes as f64,
+        of: Way::Ten,
+        to: Way::Declared,
+        claim: None,
+    },
+];
+
+/// A ratio as it came out, taken within each round.
+#[derive(Debug, Serialize)]
+struct Ratio {
+    what: &'static str,
+    spread: Spread,
+    claim: Option<&'static str>,
+    met: Option<bool>,
+}
+
+impl Ratio {
+    /// Of rounds that have both ways; `None` when they don't.
+    fn new(compared: &Compared, rounds: &[Round]) -> Option<Ratio> {
+        let ratio = |round: &Round| {
+            Some((compared.value)(round.get(&compared.of)?) / (compared.value)(round.get(&compared.to)?))
+        };
+        let spread = Spread::of(rounds.iter().map(ratio).collect::<Option<Vec<f64>>>()?);
+        let claim = compared.claim.as_ref();
+        Some(Ratio {
+            what: compared.what,
+            spread,
+            claim: claim.map(|(claim, _)| *claim),
+            met: claim.map(|(_, range)| range.contains(&spread.median)),
+        })
+    }
+
+    fn line(&self) -> String {
+        let verdict = match self.met {
+            Some(true) => "met",
+            Some(false) => "short",
+            None => "",
+        };
+        format!("| {} | {:.2} | {} | {verdict} |", self.what, self.spread, self.claim.unwrap_or(""))
+    }
+}
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Record {
+    pub(crate) benchmark: &'static str,
+    pub(crate) taken: String,
+    sqluice: String,
+    machine: Machine,
+    input: Input,
+    rounds: Vec<Round>,
+    ratios: Vec<Ratio>,
+}
+
+impl Record {
+    /// Sums up the rounds, of which there is at least one.
+    pub(crate) fn new(
+        taken: String,
+        sqluice: String,
+        machine: Machine,
+        input: Input,
+        rounds: Vec<Round>,
+    ) -> Record {
+        let ratios = COMPARED.iter().filter_map(|compared| Ratio::new(compared, &rounds)).collect();
+        Record { benchmark: "load", taken, sqluice, machine, input, rounds, ratios }
+    }
+
+    /// The tables: medians, and the least and the most of all rounds.
+    pub(crate) fn table(&self) -> String {
+        let Input { scale, made_by, rows, bytes } = &self.input;
+        let mut text = format!(
+            "| `lineitem` at scale {scale}: {} rows, {:.0} MB of CSV | seconds: median (min..max) | M rows/s | \
+             MB/s of CSV | peak memory |\n|---|---|---|---|---|\n",
+            grouped(*rows),
+            *bytes as f64 / 1e6
+        );
+        for way in Way::ALL {
+            let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
+            if let Some(laps) = laps {
+                let _ = writeln!(text, "{}", self.line(way, &laps));
+            }
+        }
+        text += "\n| ratio, within a round | median (min..max) | claim | |\n|---|---|---|---|\n";
+        for ratio in &self.ratios {
+            let _ = writeln!(text, "{}", ratio.line());
+        }
+        let _ = writeln!(text, "\nmachine: {}\nprogram: {}; input by {made_by}", self.machine, self.sqluice);
+        text
+    }
+
+    fn line(&self, way: Way, laps: &[&Lap]) -> String {
+        let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
+        // Also a longer file has as many bytes a row.
+        let row_bytes = self.input.bytes as f64 / self.input.rows as f64;
+        format!(
+            "| {} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",
+            way.title(),
+            spread(&|lap| lap.seconds),
+            spread(&|lap| lap.rate() / 1e6),
+            spread(&|lap| lap.rate() * row_bytes / 1e6),
+            mib(spread(&|lap| lap.memory_bytes as f64).max)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lap(seconds: f64, memory_bytes: u64) -> Lap {
+        Lap { rows: 100, bytes: 1000, seconds, cpu_seconds: seconds, memory_bytes, output: None }
+    }
+
+    fn lines(rounds: &[Round]) -> Vec<String> {
+        COMPARED.iter().filter_map(|compared| Some(Ratio::new(compared, rounds)?.line())).collect()
+    }
+
+    #[test]
+    fn a_claim_is_met_or_short_and_never_asserted() {
+        let round = Round::from([
+            (Way::Import, lap(9.9, 1)),
+            (Way::Declared, lap(1.0, 100)),
+            (Way::Inferred, lap(1.4, 1)),
+            (Way::Ten, lap(11.6, 150)),
+        ]);
+        let lines = lines(&[round]);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[0].ends_with("| 9.90 (9.90..9.90) | at least 10, aim 20 | short |"), "{lines:?}");
+        assert!(lines[1].ends_with("| at most 1.40 | met |"), "{lines:?}");
+        assert!(lines[2].ends_with("| 10 within 15% | short |"), "{lines:?}");
+        assert!(lines[3].ends_with("| 1.50 (1.50..1.50) |  |  |"), "{lines:?}");
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let rounds = [(20.0, 1.0), (60.0, 2.0), (40.0, 1.0)].map(|(import, load)| {
+            Round::from([(Way::Import, lap(import, 1)), (Way::Declared, lap(load, 1))])
+        });
+        assert!(lines(&rounds)[0].contains("| 30.00 (20.00..40.00) |"));
+    }
+}
