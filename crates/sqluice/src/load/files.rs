@@ -18,6 +18,9 @@ use crate::source::{BadRow, Refused, Sink, Source};
 /// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
+/// How much of a sample the dialect is recognised from, in bytes: all of it is read with every delimiter.
+const SNIFF_BYTES: usize = 128 << 10;
+
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
     input: InputFile,
@@ -58,7 +61,8 @@ impl LoadFile {
         let sample = input.sample(SAMPLE_BYTES)?;
         let known = declared_columns(path, load);
         let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
-        let sniffed = sniff(&sample.text, sample.whole, &given);
+        let head = &sample.text[..sample.text.len().min(SNIFF_BYTES)];
+        let sniffed = sniff(head, sample.whole && head.len() == sample.text.len(), &given);
         let options = CsvOptions {
             dialect: sniffed.dialect,
             header: sniffed.header,

@@ -21,6 +21,7 @@ use super::dialect::Marks;
 use super::find::Finder;
 use super::malformed::Position;
 use super::naive::Limits;
+use super::scan::{Scan, ends_line};
 use crate::error::{Error, Result};
 
 /// How much is read at once beyond a part, in bytes: what is read too much is copied to the next part.
@@ -197,116 +198,4 @@ impl Cutter {
         self.at.byte += data.len() as u64;
         Ok(Some(Cut { data, at, first_record, records }))
     }
-}
-
-/// How far a part has been looked through.
-struct Scan {
-    part_bytes: usize,
-    record_bytes_max: usize,
-    records_max: u64,
-    /// All before this is looked through.
-    seen: usize,
-    /// Where the present record begins.
-    record: usize,
-    /// Within quotes.
-    quoted: bool,
-    /// One past the last closing quote: another quote here means that it was none.
-    reopens: usize,
-    /// One past the last escaped byte.
-    escaped: usize,
-    /// Ended records.
-    records: u64,
-    /// Ended lines.
-    lines: u64,
-}
-
-impl Scan {
-    fn new(part_bytes: usize, record_bytes_max: usize, records_max: u64) -> Scan {
-        Scan {
-            part_bytes,
-            record_bytes_max,
-            records_max,
-            seen: 0,
-            record: 0,
-            quoted: false,
-            reopens: usize::MAX,
-            escaped: 0,
-            records: 0,
-            lines: 0,
-        }
-    }
-
-    /// Looks through what is new in `data`; where to cut, if that is known already.
-    fn run(&mut self, marks: Marks, data: &[u8], ended: bool) -> Option<usize> {
-        let quote = marks.quote_needle();
-        if marks.are_plain() {
-            self.run_for([quote, b'\n', b'\r'], marks, data, ended)
-        } else {
-            self.run_for([quote, b'\n', b'\r', marks.escape_needle()], marks, data, ended)
-        }
-    }
-
-    /// A fourth needle means that there may be escapes and comments.
-    fn run_for<const N: usize>(
-        &mut self,
-        needles: [u8; N],
-        marks: Marks,
-        data: &[u8],
-        ended: bool,
-    ) -> Option<usize> {
-        // One byte stays unseen, as what a CR means depends on the next.
-        let end = if ended { data.len() } else { data.len().saturating_sub(1) };
-        let Marks { delimiter, quote, escape, .. } = marks;
-        // Plain variables and no branches among quotes: files that quote everything are mostly that.
-        let Scan { mut quoted, mut reopens, mut record, mut escaped, .. } = *self;
-        for at in Finder::new(&data[..end], self.seen, needles) {
-            let comment = N == 4 && marks.comment_at(data, record);
-            let byte = data[at];
-            if N == 4 && byte == escape {
-                if quoted && at >= escaped {
-                    escaped = at + 2;
-                }
-                continue;
-            }
-            if byte == quote {
-                if N == 4 && (comment || at < escaped) {
-                    continue;
-                }
-                let opens = (at == reopens) | (at == record) | (data[at.saturating_sub(1)] == delimiter);
-                reopens = if quoted { at + 1 } else { reopens };
-                quoted = !quoted & opens;
-                continue;
-            }
-            let ends_line = ends_line(data, at);
-            self.lines += u64::from(ends_line);
-            if !quoted {
-                if at - record > self.record_bytes_max {
-                    self.record = record;
-                    self.seen = at;
-                    return None;
-                }
-                self.records += u64::from(at > record && !comment);
-                record = at + 1;
-                if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
-                    self.record = record;
-                    return Some(at + 1);
-                }
-            }
-        }
-        (self.quoted, self.reopens, self.record, self.escaped) = (quoted, reopens, record, escaped);
-        self.seen = self.seen.max(end);
-        None
-    }
-
-    /// The present record is longer than allowed, and enough of it is there to see that.
-    fn record_too_long(&self, data_bytes: usize, ended: bool) -> bool {
-        // One byte may be unseen, and be the line end.
-        data_bytes - self.record > self.record_bytes_max + usize::from(!ended)
-    }
-}
-
-/// Whether the line end at `at` ends a line: the LF of a CRLF does, its CR does not (but ends the record).
-#[inline]
-pub(super) fn ends_line(data: &[u8], at: usize) -> bool {
-    data[at] == b'\n' || data.get(at + 1) != Some(&b'\n')
 }

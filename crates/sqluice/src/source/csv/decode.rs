@@ -248,7 +248,7 @@ impl Cursor {
     /// Moves on to byte `to`, where a line begins; `part` is where the part does.
     fn advance(&mut self, data: &[u8], to: usize, part: Position) -> Position {
         let ends = Finder::new(&data[..to], self.byte, [b'\n', b'\r']);
-        self.line += ends.filter(|&at| super::cut::ends_line(data, at)).count() as u64;
+        self.line += ends.filter(|&at| super::scan::ends_line(data, at)).count() as u64;
         self.byte = to;
         Position { byte: part.byte + to as u64, line: self.line, column: 1 }
     }

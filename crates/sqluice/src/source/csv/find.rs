@@ -1,4 +1,4 @@
-//! Finds the few bytes that matter among the many that don't, eight at a time.
+//! Finds the few bytes that matter among the many that don't, 64 at a time.
 //!
 //! memchr starts anew at every hit, which is wasted on fields of a few bytes. Here 64 bytes become one word of 64 bits,
 //! set where a byte is one of the needles, and the hits are read off its bits:
@@ -8,7 +8,7 @@
 //!  mask    .##....#..####.#
 //! ```
 //!
-//! Arithmetic on whole words finds them: no `unsafe`, no particular processor.
+//! Comparisons of bytes in a plain loop find them: no `unsafe`, no particular processor.
 
 /// An iterator over the positions of `N` kinds of bytes.
 pub(super) struct Finder<'a, const N: usize> {
@@ -46,27 +46,34 @@ impl<'a, const N: usize> Finder<'a, N> {
     fn mask(&self) -> u64 {
         let rest = &self.data[self.next..];
         match rest.first_chunk() {
-            Some(block) => self.mask_of(block),
+            Some(block) => mask(block, self.needles),
             None => {
-                let mut block = [0; 64];
-                block[..rest.len()].copy_from_slice(rest);
-                self.mask_of(&block) & !(u64::MAX << rest.len())
+                let (block, bits) = short(rest);
+                mask(&block, self.needles) & bits
             }
         }
     }
+}
 
-    #[inline]
-    fn mask_of(&self, block: &[u8; 64]) -> u64 {
-        // Compilers make this a few vector instructions.
-        let mut equal = [0u8; 64];
-        for (equal, &byte) in equal.iter_mut().zip(block) {
-            *equal = self.needles.iter().fold(0, |equal, &needle| equal | u8::from(byte == needle));
-        }
-        // Gathers the lowest bit of every byte in the top byte.
-        let gather = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        let words = equal.as_chunks().0.iter().enumerate();
-        words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
+/// Where a block has one of the needles.
+#[inline]
+pub(super) fn mask<const N: usize>(block: &[u8; 64], needles: [u8; N]) -> u64 {
+    // Compilers make this a few vector instructions.
+    let mut equal = [0u8; 64];
+    for (equal, &byte) in equal.iter_mut().zip(block) {
+        *equal = needles.iter().fold(0, |equal, &needle| equal | u8::from(byte == needle));
     }
+    // Gathers the lowest bit of every byte in the top byte.
+    let gather = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    let words = equal.as_chunks().0.iter().enumerate();
+    words.fold(0, |mask, (index, word)| mask | gather(word) << (index * 8))
+}
+
+/// A block of fewer bytes, and the bits of those.
+pub(super) fn short(bytes: &[u8]) -> ([u8; 64], u64) {
+    let mut block = [0; 64];
+    block[..bytes.len()].copy_from_slice(bytes);
+    (block, !(u64::MAX << bytes.len()))
 }
 
 impl<const N: usize> Iterator for Finder<'_, N> {

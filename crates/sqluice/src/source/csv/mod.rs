@@ -26,7 +26,7 @@
 //!
 //! Invariant: rows, bad rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
 //!
-//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `cut` (quotes,
+//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `scan` (quotes,
 //! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (the words for it).
 
 mod columns;
@@ -39,6 +39,7 @@ mod malformed;
 mod naive;
 mod nulls;
 mod records;
+mod scan;
 mod sniff;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,216 @@
+//! Looks for the ends of records: the fast way to cut.
+//!
+//! ```text
+//!  bytes    1,"a⏎""b",x⏎2,y"z⏎
+//!  quotes   ..#..##.#......#..
+//!  quoted   ...###.##.......##      an odd number of quotes before it; a doubled quote closes and opens again
+//! ```
+//!
+//! That is wrong after a quote in the middle of an unquoted field, as the last one above: there it is a character. So what
+//! is before each quote that opens is looked at: a delimiter, a line end or the quote that it doubles. Blocks with another,
+//! and dialects with escapes or comments, go hit by hit, and so do blocks of few hits, because that is faster.
+//!
+//! Invariant: both ways find the same, which is what [`naive`](super::naive) finds.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+
+use super::dialect::Marks;
+use super::find::{mask, short};
+
+/// With so many hits in a block, it pays to look at all of them at once.
+const HITS_MIN: u32 = 8;
+
+/// How far a part has been looked through.
+pub(super) struct Scan {
+    part_bytes: usize,
+    record_bytes_max: usize,
+    pub(super) records_max: u64,
+    /// All before this is looked through.
+    seen: usize,
+    /// Where the present record begins.
+    pub(super) record: usize,
+    /// Within quotes.
+    quoted: bool,
+    /// One past the last closing quote: another quote here means that it was none.
+    reopens: usize,
+    /// One past the last escaped byte.
+    escaped: usize,
+    /// Ended records.
+    pub(super) records: u64,
+    /// Ended lines.
+    pub(super) lines: u64,
+}
+
+impl Scan {
+    pub(super) fn new(part_bytes: usize, record_bytes_max: usize, records_max: u64) -> Scan {
+        Scan {
+            part_bytes,
+            record_bytes_max,
+            records_max,
+            seen: 0,
+            record: 0,
+            quoted: false,
+            reopens: usize::MAX,
+            escaped: 0,
+            records: 0,
+            lines: 0,
+        }
+    }
+
+    /// Looks through what is new in `data`; where to cut, if that is known already.
+    pub(super) fn run(&mut self, marks: Marks, data: &[u8], ended: bool) -> Option<usize> {
+        // One byte stays unseen, as what a CR means depends on the next.
+        let end = if ended { data.len() } else { data.len().saturating_sub(1) };
+        let quote = marks.quote_needle();
+        let ran = if marks.are_plain() {
+            self.blocks([quote, b'\n', b'\r'], marks, data, end)
+        } else {
+            self.blocks([quote, b'\n', b'\r', marks.escape_needle()], marks, data, end)
+        };
+        match ran {
+            Break(cut) => cut,
+            Continue(()) => {
+                self.seen = self.seen.max(end);
+                None
+            }
+        }
+    }
+
+    /// A fourth needle means that there may be escapes and comments.
+    fn blocks<const N: usize>(
+        &mut self,
+        needles: [u8; N],
+        marks: Marks,
+        data: &[u8],
+        end: usize,
+    ) -> ControlFlow<Option<usize>> {
+        let (blocks, rest) = data[self.seen..end].as_chunks();
+        let mut at = self.seen;
+        for block in blocks {
+            let hits = mask(block, needles);
+            if hits != 0 {
+                self.block::<N>(block, at, hits, marks, data)?;
+            }
+            at += block.len();
+        }
+        if !rest.is_empty() {
+            let (block, bits) = short(rest);
+            self.block::<N>(&block, at, mask(&block, needles) & bits, marks, data)?;
+        }
+        Continue(())
+    }
+
+    #[inline]
+    fn block<const N: usize>(
+        &mut self,
+        block: &[u8; 64],
+        at: usize,
+        mut hits: u64,
+        marks: Marks,
+        data: &[u8],
+    ) -> ControlFlow<Option<usize>> {
+        if N == 3 && hits.count_ones() >= HITS_MIN && self.many(block, at, hits, marks, data)? {
+            return Continue(());
+        }
+        while hits != 0 {
+            self.hit::<N>(data, at + hits.trailing_zeros() as usize, marks)?;
+            hits &= hits - 1;
+        }
+        Continue(())
+    }
+
+    /// A block with many hits, all at once; whether that can be.
+    fn many(
+        &mut self,
+        block: &[u8; 64],
+        at: usize,
+        hits: u64,
+        marks: Marks,
+        data: &[u8],
+    ) -> ControlFlow<Option<usize>, bool> {
+        // Where there is no quote, none of the hits is what stands for it.
+        let quotes = mask(block, [marks.quote]) & hits;
+        let quoted = odd(quotes) << 1 ^ if self.quoted { u64::MAX } else { 0 };
+        let opening = quotes & !quoted;
+        let first = at == self.record || at == self.reopens || data[at - 1] == marks.delimiter;
+        let may_open = (mask(block, [marks.delimiter]) | hits) << 1 | u64::from(first);
+        if opening & !may_open != 0 {
+            return Continue(false);
+        }
+        let mut line_ends = hits & !quotes;
+        while line_ends != 0 {
+            let bit = line_ends.trailing_zeros();
+            line_ends &= line_ends - 1;
+            self.line_end(data, at + bit as usize, quoted >> bit & 1 == 1, false)?;
+        }
+        if quotes != 0 {
+            let last = 63 - quotes.leading_zeros();
+            self.quoted = opening >> last & 1 == 1;
+            self.reopens = if self.quoted { self.reopens } else { at + last as usize + 1 };
+        }
+        Continue(true)
+    }
+
+    /// A needle, wherever it is.
+    #[inline]
+    fn hit<const N: usize>(&mut self, data: &[u8], at: usize, marks: Marks) -> ControlFlow<Option<usize>> {
+        let comment = N == 4 && marks.comment_at(data, self.record);
+        if N == 4 && data[at] == marks.escape {
+            if self.quoted && at >= self.escaped {
+                self.escaped = at + 2;
+            }
+        } else if data[at] != marks.quote {
+            return self.line_end(data, at, self.quoted, comment);
+        } else if !comment && at >= self.escaped {
+            let opens =
+                at == self.reopens || at == self.record || data[at.saturating_sub(1)] == marks.delimiter;
+            self.reopens = if self.quoted { at + 1 } else { self.reopens };
+            self.quoted = !self.quoted && opens;
+        }
+        Continue(())
+    }
+
+    /// A line end.
+    #[inline]
+    fn line_end(
+        &mut self,
+        data: &[u8],
+        at: usize,
+        quoted: bool,
+        comment: bool,
+    ) -> ControlFlow<Option<usize>> {
+        let ends_line = ends_line(data, at);
+        self.lines += u64::from(ends_line);
+        if quoted {
+            return Continue(());
+        }
+        if at - self.record > self.record_bytes_max {
+            self.seen = at;
+            return Break(None);
+        }
+        self.records += u64::from(at > self.record && !comment);
+        self.record = at + 1;
+        if ends_line && (at + 1 >= self.part_bytes || self.records >= self.records_max) {
+            return Break(Some(at + 1));
+        }
+        Continue(())
+    }
+
+    /// The present record is longer than allowed, and enough of it is there to see that.
+    pub(super) fn record_too_long(&self, data_bytes: usize, ended: bool) -> bool {
+        // One byte may be unseen, and be the line end.
+        data_bytes - self.record > self.record_bytes_max + usize::from(!ended)
+    }
+}
+
+/// Whether the line end at `at` ends a line: the LF of a CRLF does, its CR does not (but ends the record).
+#[inline]
+pub(super) fn ends_line(data: &[u8], at: usize) -> bool {
+    data[at] == b'\n' || data.get(at + 1) != Some(&b'\n')
+}
+
+/// Where the number of bits up to and including that one is odd.
+#[inline]
+fn odd(bits: u64) -> u64 {
+    [1, 2, 4, 8, 16, 32].into_iter().fold(bits, |bits, distance| bits ^ bits << distance)
+}
