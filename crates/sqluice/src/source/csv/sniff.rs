@@ -6,9 +6,9 @@
 //! ```
 //!
 //! * **Delimiter.** A candidate is consistent when all records have the same number of fields, at least two. Of those
-//!   that are, the one with most fields wins, then the first of comma, tab, semicolon and pipe. (Decimal commas in a file
-//!   with semicolons do not mislead: its header has none.) If none is: comma, if it parts the first record; else a candidate that
-//!   makes as many fields of the first record as of nine in ten; else comma.
+//!   that are, the one with most fields wins, then the first of comma, tab, semicolon and pipe; but comma is none where
+//!   semicolons part all records and commas stand within numbers only. If none is: the candidate that makes most fields, as many
+//!   of the first record as of nine in ten; else comma.
 //! * **Quote.** `"`, unless it is clear that `'` is: with it all records have the same number of fields; it stands around fields,
 //!   and no other field begins with `"`; and without it the records would differ, or a column has it in every record but the
 //!   first, twice at least. An apostrophe at the wrong place would otherwise cost text.
@@ -23,6 +23,8 @@
 //! says what is wrong.
 
 use super::dialect::Dialect;
+use super::malformed::{Position, What};
+use super::naive::{Field, Limits, Parser, Width};
 use crate::affinity::{Affinity, text_to_number};
 use crate::batch::Value;
 
@@ -136,18 +138,17 @@ fn with_delimiter(sample: &[u8], whole: bool, given: &Given<'_>, delimiter: u8) 
 
 /// The reading that makes most sense, of one at least.
 fn choose(mut readings: Vec<Reading>) -> Reading {
+    let semicolon = readings.iter().find(|reading| reading.dialect.delimiter == b';');
+    if semicolon.is_some_and(Reading::has_decimal_commas) {
+        readings.retain(|reading| reading.dialect.delimiter != b',');
+    }
     let most_fields = |fields: &dyn Fn(&Reading) -> Option<usize>| {
         let with_fields = readings.iter().enumerate().map(|(index, reading)| (index, fields(reading)));
         // Of several, `max_by_key` takes the last.
         let parted = with_fields.rev().filter(|(_, fields)| fields.is_some_and(|fields| fields >= 2));
         parted.max_by_key(|(_, fields)| *fields).map(|(index, _)| index)
     };
-    let comma_parts = || {
-        let mut commas = readings.iter().take_while(|reading| reading.dialect.delimiter == b',');
-        commas.position(|reading| reading.records.first().is_some_and(|first| first.len() >= 2))
-    };
     let index = most_fields(&Reading::consistent_fields)
-        .or_else(comma_parts)
         .or_else(|| most_fields(&Reading::common_fields))
         .unwrap_or(0);
     readings.swap_remove(index)
@@ -157,34 +158,24 @@ fn choose(mut readings: Vec<Reading>) -> Reading {
 fn is_header(records: &[Vec<Field>], columns: &[&str]) -> bool {
     let Some((first, rest)) = records.split_first() else { return true };
     let is_column =
-        |field: &Field| columns.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&field.text));
+        |field: &Field| columns.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&field.value));
     if first.iter().all(is_column) {
         return true;
     }
     let mut number_on_top = false;
     for (column, top) in first.iter().enumerate() {
-        let numbers = rest.iter().filter_map(|record| record.get(column)).any(Field::is_number);
-        if numbers && !top.text.is_empty() && !top.is_number() {
+        let numbers = rest.iter().filter_map(|record| record.get(column)).any(is_number);
+        if numbers && !top.value.is_empty() && !is_number(top) {
             return true;
         }
-        number_on_top |= top.is_number() && (numbers || rest.is_empty());
+        number_on_top |= is_number(top) && (numbers || rest.is_empty());
     }
     !number_on_top
 }
 
-/// A field of a record.
-#[derive(Clone, Debug)]
-struct Field {
-    /// What it stands for.
-    text: Vec<u8>,
-    quoted: bool,
-}
-
-impl Field {
-    /// Whether SQLite takes it for a number.
-    fn is_number(&self) -> bool {
-        !matches!(text_to_number(&self.text, Affinity::Numeric), Value::Text(_))
-    }
+/// Whether SQLite takes the field for a number.
+fn is_number(field: &Field) -> bool {
+    !matches!(text_to_number(&field.value, Affinity::Numeric), Value::Text(_))
 }
 
 /// The sample as a dialect has it.
@@ -198,20 +189,25 @@ struct Reading {
 
 impl Reading {
     fn of(sample: &[u8], whole: bool, dialect: Dialect) -> Reading {
-        let mut records = Vec::new();
-        let mut splitter = Splitter { sample, at: 0, dialect };
-        let malformed = loop {
-            match splitter.record() {
-                Some(Ok(_)) if !whole && splitter.at == sample.len() && !sample.ends_with(b"\n") => {
-                    break false;
-                }
-                Some(Ok(record)) => records.push(record),
-                Some(Err(Fault::CutOff)) => break whole,
-                Some(Err(Fault::AfterQuote)) => break true,
-                None => break false,
+        let mut reading = Reading { dialect, records: Vec::new(), malformed: false };
+        let at = Position { byte: 0, line: 1, column: 1 };
+        let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+        let mut parser = Parser::new(sample, at, dialect, limits);
+        while let Some(record) = parser.record(Width::First) {
+            if !whole && record.bytes.end == sample.len() {
+                break;
             }
-        };
-        Reading { dialect, records, malformed }
+            match record.fields.map_err(|malformed| malformed.what) {
+                Ok(fields) => reading.records.push(fields),
+                // That is so in any dialect.
+                Err(What::InvalidUtf8(_) | What::Nul) => {}
+                Err(_) => {
+                    reading.malformed = true;
+                    break;
+                }
+            }
+        }
+        reading
     }
 
     fn is_empty(&self) -> bool {
@@ -223,6 +219,19 @@ impl Reading {
         let fields = self.records.first()?.len();
         let consistent = !self.malformed && self.records.iter().all(|record| record.len() == fields);
         consistent.then_some(fields)
+    }
+
+    /// Whether records are alike, and commas stand in numbers only, such as `17,5`, wherever there is one.
+    fn has_decimal_commas(&self) -> bool {
+        let is_decimal = |text: &[u8]| {
+            let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+            let mut parts = text.strip_prefix(b"-").unwrap_or(text).split(|&byte| byte == b',');
+            matches!((parts.next(), parts.next(), parts.next()), (Some(whole), Some(part), None) if digits(whole) && digits(part))
+        };
+        let with_comma = || self.records.iter().flatten().filter(|field| field.value.contains(&b','));
+        self.consistent_fields().is_some_and(|fields| fields >= 2)
+            && with_comma().next().is_some()
+            && with_comma().all(|field| is_decimal(&field.value))
     }
 
     /// How many fields the first record and nine in ten have.
@@ -237,98 +246,14 @@ impl Reading {
     fn is_clear(&self, otherwise: bool) -> bool {
         let Some(fields) = self.consistent_fields() else { return false };
         let all = || self.records.iter().flatten();
-        let doubled = all().any(|field| !field.quoted && field.text.starts_with(b"\""));
+        let doubled = all().any(|field| !field.quoted && field.value.starts_with(b"\""));
         let quoted_column = |column: usize| {
             let rest = || self.records.iter().skip(1).map(|record| &record[column]);
             let quoted = rest().filter(|field| field.quoted).count();
-            quoted >= 2 && rest().all(|field| field.quoted || field.text.is_empty())
+            quoted >= 2 && rest().all(|field| field.quoted || field.value.is_empty())
         };
         let quoted = all().any(|field| field.quoted);
         !doubled && quoted && (!otherwise || (0..fields).any(quoted_column))
-    }
-}
-
-/// Why there is no record.
-enum Fault {
-    /// The sample ends within quotes.
-    CutOff,
-    /// Something follows a closing quote.
-    AfterQuote,
-}
-
-/// Reads records one after the other.
-struct Splitter<'a> {
-    sample: &'a [u8],
-    at: usize,
-    dialect: Dialect,
-}
-
-impl Splitter<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.sample.get(self.at).copied()
-    }
-
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek();
-        self.at += usize::from(byte.is_some());
-        byte
-    }
-
-    fn record(&mut self) -> Option<Result<Vec<Field>, Fault>> {
-        loop {
-            let first = self.peek()?;
-            if Some(first) == self.dialect.comment {
-                self.at += lines_bytes(&self.sample[self.at..], 1);
-            } else if is_line_end(first) {
-                self.at += 1;
-            } else {
-                return Some(self.fields());
-            }
-        }
-    }
-
-    /// The fields, and steps over the line end.
-    fn fields(&mut self) -> Result<Vec<Field>, Fault> {
-        let mut fields = Vec::new();
-        loop {
-            let quoted = self.peek().is_some() && self.peek() == self.dialect.quote;
-            let text = if quoted { self.quoted()? } else { self.unquoted() };
-            fields.push(Field { text, quoted });
-            match self.next() {
-                Some(byte) if byte == self.dialect.delimiter => {}
-                Some(byte) if !is_line_end(byte) => return Err(Fault::AfterQuote),
-                _ => return Ok(fields),
-            }
-        }
-    }
-
-    fn unquoted(&mut self) -> Vec<u8> {
-        let mut text = Vec::new();
-        while let Some(byte) =
-            self.peek().filter(|&byte| byte != self.dialect.delimiter && !is_line_end(byte))
-        {
-            self.at += 1;
-            text.push(byte);
-        }
-        text
-    }
-
-    fn quoted(&mut self) -> Result<Vec<u8>, Fault> {
-        let mut text = Vec::new();
-        self.at += 1;
-        loop {
-            let byte = self.next().ok_or(Fault::CutOff)?;
-            if Some(byte) == self.dialect.escape {
-                text.push(self.next().ok_or(Fault::CutOff)?);
-            } else if Some(byte) != self.dialect.quote {
-                text.push(byte);
-            } else if self.peek() == self.dialect.quote {
-                self.at += 1;
-                text.push(byte);
-            } else {
-                return Ok(text);
-            }
-        }
     }
 }
 

@@ -146,7 +146,9 @@ fn the_delimiter_is_the_one_that_parts_all_records_alike() {
 }
 
 #[test]
-fn decimal_commas_are_told_from_the_header() {
+fn decimal_commas_are_told_from_delimiters() {
+    assert_eq!(told("1,5;2,5\n3,5;-4,25\n"), "semicolon, quote \", no header");
+    assert_eq!(told("1,5;x,y\n3,5;z,u\n"), "comma, quote \", no header");
     assert_eq!(told("name;price\nx;1,5\ny;2,25\n"), "semicolon, quote \", header");
     assert_eq!(told("price;weight;size\n1,5;2,5;1,0\n1,5;7,5;2,0\n"), "semicolon, quote \", header");
 }
@@ -158,12 +160,12 @@ fn delimiters_and_line_ends_within_quotes_do_not_count() {
 }
 
 #[test]
-fn where_records_differ_a_comma_in_the_first_decides_then_nine_in_ten() {
+fn where_records_differ_nine_in_ten_decide() {
     let doubt = "(the first records differ in their number of fields)";
-    assert_eq!(told("a,b\n1\n2,3\n"), format!("comma, quote \", header {doubt}"));
+    assert_eq!(told("a,b;c\n1\n2,3\n"), format!("comma, quote \", header {doubt}"));
     let nine = format!("a|b\n{}1|2|3\n", "1|2\n".repeat(8));
     assert_eq!(told(&nine), format!("pipe, quote \", header {doubt}"));
-    assert_eq!(told(&nine.replace("a|b\n", "a|b,c\n")), format!("comma, quote \", header {doubt}"));
+    assert_eq!(told(&nine.replace("a|b\n", "a|b,c\n")), format!("pipe, quote \", header {doubt}"));
     let eight = format!("a|b\n{}1|2|3\n", "1|2\n".repeat(7));
     assert_eq!(told(&eight), "comma, quote \", header", "one column");
     // The most of nine in ten must be what the first record has.
