@@ -173,9 +173,11 @@ fn is_header(records: &[Vec<Field>], columns: &[&str]) -> bool {
     !number_on_top
 }
 
-/// Whether SQLite takes the field for a number.
+/// Whether SQLite takes the field for a number, or would with a point for its comma.
 fn is_number(field: &Field) -> bool {
-    !matches!(text_to_number(&field.value, Affinity::Numeric), Value::Text(_))
+    let with_point: Vec<u8> =
+        field.value.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect();
+    !matches!(text_to_number(&with_point, Affinity::Numeric), Value::Text(_))
 }
 
 /// The sample as a dialect has it.
