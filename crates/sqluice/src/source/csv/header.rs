@@ -1,12 +1,9 @@
 //! What the fields are called.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
-use super::columns::{ColumnFrom, Constant};
 use super::malformed::Position;
 use super::naive::Field;
-use crate::error::{Error, Result};
 
 /// A field whose name in the header could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,30 +39,6 @@ impl Header {
     pub(super) fn of_row(record: &[Field]) -> Header {
         let names = (0..record.len()).map(by_position).collect();
         Header { names, at: record.iter().map(|field| field.at).collect(), renamed: Vec::new() }
-    }
-
-    /// For each of `columns`, the field of that name (ASCII letters in either case), or else what `missing` says.
-    pub(super) fn map(
-        &self,
-        file: &Path,
-        columns: &[&str],
-        mut missing: impl FnMut(usize) -> Result<Constant>,
-    ) -> Result<Vec<ColumnFrom>> {
-        let known: HashSet<String> = columns.iter().map(|name| name.to_ascii_lowercase()).collect();
-        for (name, at) in self.names.iter().zip(&self.at) {
-            if !known.contains(&name.to_ascii_lowercase()) {
-                return Err(Error::input(format!("the table has no column {name:?}"))
-                    .at(at.place(file))
-                    .hint(format!("its columns are {}", columns.join(", "))));
-            }
-        }
-        let field: HashMap<String, usize> =
-            self.names.iter().enumerate().map(|(index, name)| (name.to_ascii_lowercase(), index)).collect();
-        let from = |(column, name): (usize, &&str)| match field.get(&name.to_ascii_lowercase()) {
-            Some(&field) => Ok(ColumnFrom::Field(field)),
-            None => missing(column).map(ColumnFrom::Constant),
-        };
-        columns.iter().enumerate().map(from).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! CSV files, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them and as they are.
 //!
 //! ```text
-//!  CsvReader::new ──> header ──> map_by_name ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
-//!                                                                cut: under a lock        decode: any core
+//!  CsvReader::new ──> header ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
+//!                                                cut: under a lock        decode: any core
 //! ```
 //!
 //! What is read:
@@ -182,19 +182,6 @@ impl CsvReader {
     /// Which of the names are not those of the file.
     pub fn renamed(&self) -> &[Renamed] {
         &self.header.renamed
-    }
-
-    /// Which field goes to which of a table's columns, by name, as SQLite compares them: ASCII letters in either case.
-    /// For a column that the file does not have, `missing` is asked, with the column's index.
-    ///
-    /// # Errors
-    /// When the file has a column that the table does not, or `missing` says so.
-    pub fn map_by_name(
-        &self,
-        columns: &[&str],
-        missing: impl FnMut(usize) -> Result<Constant>,
-    ) -> Result<Vec<ColumnFrom>> {
-        self.header.map(&self.file, columns, missing)
     }
 
     /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on: so many come

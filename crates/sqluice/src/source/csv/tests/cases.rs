@@ -128,8 +128,6 @@ fn names_that_are_missing_or_there_already_are_made_up_and_told() {
     let told: Vec<_> =
         reader.renamed().iter().map(|renamed| (renamed.index, &renamed.from[..], &renamed.to[..])).collect();
     assert_eq!(told, [(1, "", "column2"), (2, "A", "A_2"), (3, "", "column4")]);
-    let mapped = reader.map_by_name(&["A_2", "a", "column2", "COLUMN4"], |_| Ok(Constant::Null)).unwrap();
-    assert_eq!(mapped, [2, 0, 1, 3].map(ColumnFrom::Field));
 }
 
 #[test]
@@ -422,10 +420,14 @@ fn a_record_over_the_limit_is_an_error_before_all_of_it_is_read() {
 #[test]
 fn columns_come_in_the_order_of_the_table_with_constants_for_those_missing() {
     let reader = reader(b"b,A\n1,2\n3,\n", CsvOptions::default()).unwrap();
-    let constants = [Constant::Null, Constant::Int(7), Constant::Text("x".to_owned())];
-    let mut asked = constants.iter();
-    let mapping =
-        reader.map_by_name(&["a", "n", "i", "B", "t"], |_| Ok(asked.next().unwrap().clone())).unwrap();
+    let constant = ColumnFrom::Constant;
+    let mapping = vec![
+        ColumnFrom::Field(1),
+        constant(Constant::Null),
+        constant(Constant::Int(7)),
+        ColumnFrom::Field(0),
+        constant(Constant::Text("x".to_owned())),
+    ];
     let mut source = reader.into_source(mapping, 0..u64::MAX);
     let mut rows = Vec::new();
     let mut part = source.next_part().unwrap().unwrap();
@@ -443,30 +445,12 @@ fn columns_come_in_the_order_of_the_table_with_constants_for_those_missing() {
 }
 
 #[test]
-fn a_field_that_the_table_lacks_is_an_error() {
-    let reader = reader(b"a,\"b\nc\",d\n", CsvOptions::default()).unwrap();
-    let error = reader.map_by_name(&["a", "d", "e"], |_| Ok(Constant::Null)).unwrap_err();
-    assert_eq!(error.to_string(), "in.csv:1:3: the table has no column \"b\\nc\"");
-    assert_eq!(error.hint_text(), Some("its columns are a, d, e"));
-}
-
-#[test]
-fn a_missing_column_may_be_refused() {
-    let reader = reader(b"a\n", CsvOptions::default()).unwrap();
-    let error =
-        reader.map_by_name(&["a", "b"], |column| Err(Error::input(format!("no {column}")))).unwrap_err();
-    assert_eq!(error.message(), "no 1");
-}
-
-#[test]
 fn what_the_sink_refuses_is_named_with_its_place() {
     let mut input = b"n,price\n".to_vec();
     for row in 0..3000 {
         input.extend_from_slice(format!("\"{row}\n\",\"\"\"{row}\"\"\"\n").as_bytes());
     }
     let reader = reader(&input, CsvOptions::default()).unwrap();
-    let mapping = reader.map_by_name(&["price", "other"], |_| Ok(Constant::Null));
-    assert!(mapping.is_err(), "n is unknown");
     let columns = vec![ColumnFrom::Constant(Constant::Int(1)), ColumnFrom::Field(1)];
     let mut source = reader.into_source(columns, 0..u64::MAX);
     let mut part = source.next_part().unwrap().unwrap();
