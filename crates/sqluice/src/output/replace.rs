@@ -70,7 +70,7 @@ impl Old {
                 .hint("name another file"));
         }
         let cannot_read = |error| explained(Error::target(format!("cannot read {}", name.display())), error);
-        rustix::fs::access(&path, Access::WRITE_OK).map_err(|error| read_only(name).because(error))?;
+        rustix::fs::access(&path, Access::WRITE_OK).map_err(|_| read_only(name))?;
         let mut start = Vec::new();
         let file = File::open(&path).map_err(cannot_read)?;
         file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
@@ -173,19 +173,16 @@ impl Old {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Error::target(format!("{} is in use", name.display()))
-                    .because(error)
                     .hint("close what has it open, and run again; it is as it was")
             }
-            Some(ErrorCode::ReadOnly) => read_only(name).because(error),
-            Some(ErrorCode::NotADatabase) => no_database(name).because(error),
+            Some(ErrorCode::ReadOnly) => read_only(name),
+            Some(ErrorCode::NotADatabase) => no_database(name),
             _ => Error::target(format!(
-                "SQLite cannot open {}, so it is not known to be unused",
+                "SQLite cannot open {}, so nobody knows whether it is in use",
                 name.display()
             ))
-            .because(error)
-            .hint(
-                "if nobody needs it any more, remove it yourself, and the -journal or -wal that lies beside it",
-            ),
+            .because(error.to_string())
+            .hint("if nobody needs it any more, remove it yourself, and the -journal or -wal beside it"),
         }
     }
 }
