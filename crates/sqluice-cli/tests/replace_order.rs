@@ -79,10 +79,14 @@ fn moments(log: &str, folder: &Path, files: Vec<String>) -> Vec<Moment> {
     let mut file_count = names.len();
     let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
     let mut moments = Vec::new();
+    let mut renamed = false;
     for call in &calls(log) {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
+        // Not even a call that fails: by then the journal may be another's.
+        assert!(!renamed || !call.args.contains("x.db-"), "after the end: {}({})", call.name, call.args);
         let Some(op) = op(call, folder, &mut names, &mut file_count) else { continue };
+        renamed |= matches!(op, Op::Rename { .. });
         moments.push(Moment { call: call.name.clone(), nth: *nth, op });
     }
     moments

@@ -18,7 +18,7 @@ use crate::source::{NoRows, Source};
 /// A CSV file that becomes a table of a new database.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The database, which must not exist.
+    /// The database, which must not exist unless it may be overwritten.
     pub target: PathBuf,
     /// The file.
     pub file: PathBuf,
