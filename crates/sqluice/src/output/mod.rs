@@ -4,6 +4,7 @@ mod free_space;
 mod leftover;
 mod new_file;
 mod replace;
+mod users;
 mod wanted;
 
 use std::fs::File;

@@ -5,7 +5,7 @@
 //!  ---------------                              -------------------------------------
 //!  it is a file, empty or begins as a           open     through SQLite: rolls a hot journal back, reads the log
 //!     database does                             leave    WAL mode, which copies the log into it and removes the log
-//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: nobody reads or writes it
+//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: nobody reads or writes it, or has it open
 //!     is left, and no log                       remove   -journal, -wal, -shm: by now they hold nothing
 //!  lock     exclusively, and let go:            fsync    the folder: they are gone before the new file is there
 //!     nobody else uses it                       rename   the new file over it
@@ -24,8 +24,8 @@
 //!   removes when it closes would be the journal of the new file.
 //! * Until the rename every step is one of SQLite's own or undoes nothing: whoever is killed leaves the old database, at
 //!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
-//! * An idle connection holds a lock in WAL mode, and is seen; in rollback mode it holds none. It keeps reading the old
-//!   database, which is gone for all others, and SQLite refuses what it writes (`SQLITE_READONLY_DBMOVED`).
+//! * Who merely has it open holds a lock in WAL mode. In rollback mode nobody does, so `users.rs` looks for them. Whom it
+//!   can't see keeps reading the old database; SQLite refuses what they write (`SQLITE_READONLY_DBMOVED`).
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -36,8 +36,9 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use rustix::fs::Access;
 
-use super::explained;
+use super::users::{self, Identity};
 use super::wanted::Place;
+use super::{explained, sync_folder};
 use crate::error::{Error, Result};
 
 /// What every database that is not empty begins with.
@@ -98,6 +99,7 @@ impl Old {
     /// Lets SQLite bring it in order, and sees that nobody else uses it.
     pub(super) fn recover(&self) -> Result<()> {
         self.waiting(WAIT_BEFORE, || {
+            self.refuse_users()?;
             let connection = self.open()?;
             if journal_mode(&connection, "")? != "wal" {
                 return connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; ROLLBACK");
@@ -121,14 +123,15 @@ impl Old {
     }
 
     fn try_lock(&self) -> rusqlite::Result<Locked> {
-        let before = self.identity();
+        // Before anything is changed, and again when nobody can begin to use it.
+        let before = self.refuse_users()?;
         let connection = self.open()?;
         let was_wal = journal_mode(&connection, "")? == "wal";
         let locked = Locked { connection, was_wal, name: self.name.clone() };
         // Another run may have replaced it between our opening and our locking it.
-        let begun = locked.begin().and_then(|()| match self.identity() == before {
+        let begun = locked.begin().and_then(|()| self.refuse_users()).and_then(|now| match now == before {
             true => Ok(()),
-            false => Err(busy()),
+            false => Err(busy("it was replaced")),
         });
         match begun {
             Ok(()) => Ok(locked),
@@ -139,10 +142,14 @@ impl Old {
         }
     }
 
-    /// Tells which file has the name.
-    fn identity(&self) -> Option<(u64, u64)> {
-        let metadata = fs::symlink_metadata(&self.path).ok()?;
-        Some((metadata.dev(), metadata.ino()))
+    /// Sees that no other process has it open; tells which file has the name.
+    fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
+        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return Ok(None) };
+        let identity = (metadata.dev(), metadata.ino());
+        match users::find(&self.path, identity) {
+            Some(user) => Err(busy(&user)),
+            None => Ok(Some(identity)),
+        }
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
@@ -173,6 +180,7 @@ impl Old {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Error::target(format!("{} is in use", name.display()))
+                    .because(error.to_string())
                     .hint("close what has it open, and run again; it is as it was")
             }
             Some(ErrorCode::ReadOnly) => read_only(name),
@@ -204,8 +212,7 @@ impl Locked {
         self.connection.execute_batch("BEGIN EXCLUSIVE")?;
         match &*journal_mode(&self.connection, "")? {
             "memory" => Ok(()),
-            // Somebody was faster, and it is in WAL mode again.
-            _ => Err(busy()),
+            _ => Err(busy("somebody put it in WAL mode")),
         }
     }
 
@@ -229,7 +236,7 @@ impl Locked {
                 _ => {}
             }
         }
-        super::sync_folder(folder)?;
+        sync_folder(folder)?;
         fs::rename(temporary, place.path())
     }
 
@@ -259,8 +266,8 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn busy() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None)
+fn busy(why: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), Some(why.to_owned()))
 }
 
 fn no_database(name: &Path) -> Error {
