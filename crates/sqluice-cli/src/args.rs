@@ -79,6 +79,9 @@ pub(crate) struct Write {
     /// Bytes of a page of the new file: a power of two from 512 to 65536
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = page_size)]
     pub(crate) page_size: PageSize,
+    /// Replace the database, if there is one of that name
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -90,6 +93,7 @@ impl Write {
             threads: self.threads.map(usize::from),
             memory_bytes: self.memory,
             page_size: self.page_size,
+            overwrite: self.overwrite,
             ..WriteOptions::default()
         }
     }
@@ -121,7 +125,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Make all pages, write none, and report their checksum
-    #[arg(long)]
+    #[arg(long, conflicts_with = "overwrite")]
     pub(crate) discard: bool,
     #[command(flatten)]
     pub(crate) write: Write,

@@ -129,18 +129,6 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A size as people read it: `1.9 GB`.
-pub(crate) fn size(bytes: u64) -> String {
-    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.3} {}", units[unit]) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,13 +139,5 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(1_234_567), "1,234,567");
-    }
-
-    #[test]
-    fn sizes_have_a_unit() {
-        assert_eq!(size(0), "0 bytes");
-        assert_eq!(size(999), "999 bytes");
-        assert_eq!(size(1000), "1.000 kB");
-        assert_eq!(size(19_848_785_920), "19.849 GB");
     }
 }

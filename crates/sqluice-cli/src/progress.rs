@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sqluice::progress::{Amount, Progress};
+use sqluice::size::Bytes;
 
-use crate::printer::{grouped, size};
+use crate::printer::grouped;
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -52,12 +53,12 @@ impl State {
             parts.push(format!("{} rows", grouped(self.done.rows)));
         }
         if self.done.bytes > 0 {
-            parts.push(size(self.done.bytes));
+            parts.push(Bytes(self.done.bytes).to_string());
         }
         if self.done.rows > 0 {
             parts.push(format!("{:.1} M rows/s", self.done.rows as f64 / seconds / 1e6));
         } else if self.done.bytes > 0 {
-            parts.push(format!("{}/s", size((self.done.bytes as f64 / seconds) as u64)));
+            parts.push(format!("{}/s", Bytes((self.done.bytes as f64 / seconds) as u64)));
         }
         if let Some(fraction) = self.fraction().filter(|&fraction| fraction > 0.0) {
             parts.push(format!("{:.0} s left", seconds / fraction - seconds));

@@ -52,7 +52,7 @@ impl Image {
     }
 
     fn free_bytes(&self) -> u64 {
-        let said = Command::new("stat").args(["-f", "-c", "%f %S"]).arg(self.root()).output().unwrap();
+        let said = Command::new("stat").args(["-f", "-c", "%a %S"]).arg(self.root()).output().unwrap();
         String::from_utf8(said.stdout)
             .unwrap()
             .split_whitespace()
@@ -82,10 +82,14 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
     let Some(image) = Image::mount("a_full_disk_is_a_clear_error_that_leaves_nothing", 40) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
-    // Direct and buffered, full in the middle of a write or between two.
+    let input = folder();
+    let csv = input.path().join("big.csv");
+    fs::write(&csv, format!("a\n{}", format!("{}\n", "x".repeat(999)).repeat(60_000))).unwrap();
+    // How much a load will take is known when it is done. Direct and buffered, full in the middle of a write or between
+    // two.
     for page_size in ["4096", "65536", "1024"] {
         for threads in ["1", "2"] {
-            let args = [&generate("x.db", "20M")[..], &["--page-size", page_size, "-j", threads]].concat();
+            let args = ["load", "x.db", csv.to_str().unwrap(), "--page-size", page_size, "-j", threads];
             let ran = run(&root, args);
             assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
             assert_eq!(names(&root), before);
@@ -93,16 +97,47 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
         }
     }
 
-    // The input of a load lies elsewhere; the error is the same.
-    let input = folder();
-    let csv = input.path().join("big.csv");
-    fs::write(&csv, format!("a\n{}", format!("{}\n", "x".repeat(999)).repeat(60_000))).unwrap();
-    let ran = run(&root, ["load", "x.db", csv.to_str().unwrap()]);
-    assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
-    assert_eq!((names(&root), image.free_bytes()), (before, free));
-
     // And what fits, fits.
     run(&root, generate("x.db", "1M")).ok();
+    assert_eq!(integrity(&root.join("x.db")), "ok");
+
+    // An old database stays when the new one does not fit beside it.
+    let ran = run(&root, ["load", "x.db", csv.to_str().unwrap(), "--overwrite"]);
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
+    assert_eq!(integrity(&root.join("x.db")), "ok");
+    run(&root, [&generate("x.db", "700k")[..], &["--overwrite"]].concat()).ok();
+    assert_eq!(integrity(&root.join("x.db")), "ok");
+}
+
+#[test]
+fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
+    let test = "a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written";
+    let Some(image) = Image::mount(test, 40) else { return };
+    let root = image.root();
+    let (before, free) = (names(&root), image.free_bytes());
+    let refused = |rows: &str, flags: &[&str]| {
+        let ran = run(&root, [&generate("x.db", rows)[..], flags].concat());
+        let sizes = |said: &str| -> Option<(f64, f64)> {
+            let (needed, free) =
+                said.strip_prefix("error: x.db will take about ")?.split_once(" MB, and there are only ")?;
+            let free = free.split_once(" MB free in .\n\nhint: free some space")?.0;
+            Some((needed.parse().ok()?, free.parse().ok()?))
+        };
+        let (needed, said_free) = sizes(&ran.stderr).unwrap_or_else(|| panic!("{ran:?}"));
+        assert!(needed > said_free && (said_free - free as f64 / 1e6).abs() < 0.1, "{ran:?}");
+    };
+    refused("20M", &[]);
+    refused("20M", &["--dry-run"]);
+    refused("20M", &["--page-size", "1024"]);
+    assert_eq!(names(&root), before);
+
+    // What a killed run left counts as free: it is removed first.
+    let left = root.join(".x.db.sqluice-tmp-1-0");
+    fs::write(&left, vec![1; free as usize - 1_000_000]).unwrap();
+    let rows = (free * 95 / 100 / 19).to_string();
+    run(&root, generate("x.db", &rows)).ok();
+    assert!(!left.exists());
+    assert!(fs::metadata(root.join("x.db")).unwrap().len() > free * 85 / 100);
     assert_eq!(integrity(&root.join("x.db")), "ok");
 }
 
@@ -137,6 +172,10 @@ hint: choose a folder that you may write to
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), stderr), "{ran:?}");
     run(&root, generate("x.db", "3")).failed(1, "x.db already exists");
+    for flag in ["--dry-run", "-q"] {
+        let args = [&generate("x.db", "3")[..], &["--overwrite", flag]].concat();
+        run(&root, args).failed(1, "x.db is read-only, and is not replaced\n\nhint: ");
+    }
     // What is there can be looked at.
     run(&root, ["check", "--full", "x.db"]).ok();
     run(&root, ["info", "x.db"]).ok();

@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use support::old::{Content, LEFT, content};
 use support::{
     Random, end, folder, generate, integrity, names, run, send, start, tell, temporaries, wait_for_writes,
 };
@@ -144,6 +145,47 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     }
     tell(&histogram);
     assert!(writing * 10 >= rounds * 8, "only {writing} of {rounds} between the first and the last write");
+}
+
+#[test]
+fn a_killed_run_that_overwrites_leaves_the_old_database_or_the_new_one() {
+    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(30, |rounds| rounds.parse().unwrap());
+    let mut random = Random::new();
+    let rows = 1_000_000;
+    let args = [&generate("x.db", "1M")[..], &["--overwrite"]].concat();
+    let measured = folder();
+    let started = Instant::now();
+    run(measured.path(), &args).ok();
+    let mut run_seconds = started.elapsed().as_secs_f64();
+    let mut seen = (0, 0);
+    for round in 0..rounds {
+        let folder = folder();
+        let folder = folder.path();
+        let left = LEFT[round % LEFT.len()];
+        left.make(folder);
+        let mut child = start(folder, &args);
+        // Most moments are near the end, where one gives way to the other.
+        std::thread::sleep(Duration::from_secs_f64(run_seconds * (0.1 + random.fraction().sqrt())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = content(&folder.join("x.db"));
+        if found == left.content() {
+            seen.0 += 1;
+            run_seconds *= 1.05;
+        } else {
+            assert_eq!(found, Content::New(rows), "round {round}, {left:?}");
+            seen.1 += 1;
+            run_seconds *= 0.95;
+        }
+        run(folder, [&generate("x.db", "3")[..], &["--overwrite"]].concat()).ok();
+        assert_eq!(names(folder), ["x.db"], "round {round}, {left:?}");
+        assert_eq!(content(&folder.join("x.db")), Content::New(3), "round {round}, {left:?}");
+    }
+    tell(&format!(
+        "{rounds} kills of overwriting runs: {} left the old database, {} the new",
+        seen.0, seen.1
+    ));
+    assert!(seen.0 > 0, "too late each time");
 }
 
 #[test]

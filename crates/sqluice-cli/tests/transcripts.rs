@@ -270,7 +270,7 @@ fn a_target_that_is_in_the_way_is_refused() {
     let exists = "\
 error: x.db already exists
 
-hint: name another file, or remove this one; an existing file is never replaced";
+hint: name another file, or replace this one: --overwrite";
     check(&[
         fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3", 1, exists),
         fails(&[("x.db", "")], "generate x.db --preset user --rows 3", 1, exists),
@@ -332,6 +332,88 @@ error: cannot create a file in /proc
   caused by: [..]",
         ),
     ]);
+}
+
+#[test]
+fn what_is_no_database_is_not_overwritten() {
+    let no_database = "\
+error: x.db is no SQLite database, and is not replaced
+
+hint: name another file, or remove this one yourself if nobody needs it any more";
+    let generate = "generate x.db --preset user --rows 3 --overwrite";
+    check(&[
+        fails(&[("x.db", "a,b\n1,2\n")], generate, 1, no_database),
+        fails(&[("x.db", "a")], generate, 1, no_database),
+        fails(&[("x.db", "SQLite format 3")], generate, 1, no_database),
+        fails(&[("x.db", "SQLite format 3\0, and more")], generate, 1, no_database),
+        fails(
+            &[("x.db", "a,b\n1,2\n")],
+            "generate x.db --preset user --rows 3 --overwrite --dry-run",
+            1,
+            no_database,
+        ),
+        // The arguments swapped.
+        fails(
+            &[ONE_ROW, ("x.csv", "a\n")],
+            "load one.csv x.csv --overwrite",
+            1,
+            "\
+error: one.csv is no SQLite database, and is not replaced
+
+hint: name another file, or remove this one yourself if nobody needs it any more",
+        ),
+        fails(
+            &[("x.db/", "")],
+            generate,
+            1,
+            "\
+error: x.db is a folder
+
+hint: name a file in it",
+        ),
+        fails(
+            &[],
+            "generate /dev/null --preset user --rows 3 --overwrite",
+            1,
+            "\
+error: /dev/null is no file, and is not replaced
+
+hint: name another file",
+        ),
+        fails(
+            &[],
+            "generate --discard --preset user --rows 3 --overwrite",
+            2,
+            "\
+error: the argument '--discard' cannot be used with '--overwrite'
+
+Usage: [..]
+
+For more information, try '--help'.",
+        ),
+    ]);
+}
+
+#[test]
+fn a_file_that_will_not_fit_is_refused_before_anything_is_written() {
+    let too_large = "\
+error: x.db will take about 18.0 PB, and there are only [..] free in .
+
+hint: free some space or choose another folder";
+    let files: &'static [_] = &[("s.sql", "CREATE TABLE t (a)")];
+    let args = "generate x.db --preset user --rows 1000T";
+    let dry = "generate x.db --preset user --rows 1000T --dry-run";
+    check(&[fails(files, args, 1, too_large), fails(files, dry, 1, too_large)]);
+    // What is thrown away needs no room.
+    let discarded = "generate --preset user --rows 1000T --discard --dry-run";
+    run(Path::new("/"), discarded.split(' ')).ok();
+
+    let folder = folder();
+    run(folder.path(), generate("x.db", "3")).ok();
+    let ran = run(folder.path(), [&generate("x.db", "1000T")[..], &["--overwrite"]].concat());
+    let too_large = format!("{too_large}: the old one stays until the new one is whole");
+    assert!(ran.code() == Some(1) && matches(&ran.stderr, &too_large), "{ran:?}");
+    run(folder.path(), ["check", "x.db"]).ok();
 }
 
 #[test]
@@ -778,7 +860,7 @@ table    one: rows from one.csv
             stderr: "",
             stdout: "\
 target   none: pages are made and thrown away
-size     about [..] bytes
+size     about 11.0 kB
 pages    of 8192 bytes, 1024 at a time
 threads  2 and a writer, 50331648 bytes of buffers
 table    t: 1000 rows from the generator, seed 1

@@ -16,12 +16,12 @@
 
 mod support;
 
-use std::collections::HashMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use support::strace::{Call, calls, strace};
 use support::{Ran, SQLUICE, checksum, folder, generate, integrity, names, run, temporaries};
 
 /// What happens to the target's folder.
@@ -34,19 +34,6 @@ enum Op {
     SyncFolder,
 }
 
-/// Runs `sqluice ARGS` under `strace FLAGS`, in `folder`.
-fn strace(folder: &Path, flags: &[&str], args: &[&str]) -> Ran {
-    let strace = Command::new("strace")
-        .arg("-f")
-        .args(flags)
-        .arg("--")
-        .arg(SQLUICE)
-        .args(args)
-        .current_dir(folder)
-        .output();
-    Ran::from(strace.expect("this test needs strace: apt-get install strace"))
-}
-
 /// The operations of a run that makes `folder`/x.db.
 fn record(folder: &Path, args: &[&str]) -> Vec<Op> {
     let target = folder.join("x.db");
@@ -56,42 +43,6 @@ fn record(folder: &Path, args: &[&str]) -> Vec<Op> {
     all.extend(args);
     strace(folder, &["-y", "-s", "0", "-e", "trace=%desc,%file", "-o", log_name], &all).ok();
     parse(&fs::read_to_string(log.path()).unwrap(), folder, &target)
-}
-
-/// A system call, put together again where another thread's stands in between.
-struct Call<'a> {
-    thread: &'a str,
-    name: String,
-    args: String,
-    result: i64,
-}
-
-fn calls(log: &str) -> Vec<Call<'_>> {
-    let mut begun: HashMap<&str, &str> = HashMap::new();
-    let mut calls = Vec::new();
-    for line in log.lines() {
-        let (thread, line) = line.split_once(' ').unwrap();
-        let line = line.trim_start();
-        let text = if let Some(start) = line.strip_suffix(" <unfinished ...>") {
-            begun.insert(thread, start);
-            continue;
-        } else if let Some((_, rest)) =
-            line.strip_prefix("<... ").and_then(|line| line.split_once(" resumed>"))
-        {
-            format!("{}{rest}", begun.remove(thread).unwrap())
-        } else {
-            line.to_owned()
-        };
-        // Signals and exits.
-        let Some((text, result)) = text.rsplit_once(" = ") else { continue };
-        let Some((name, args)) = text.trim_end().strip_suffix(')').and_then(|text| text.split_once('('))
-        else {
-            continue;
-        };
-        let result = result.split_whitespace().next().and_then(|result| result.parse().ok()).unwrap_or(0);
-        calls.push(Call { thread, name: name.to_owned(), args: args.to_owned(), result });
-    }
-    calls
 }
 
 fn parse(log: &str, folder: &Path, target: &Path) -> Vec<Op> {
@@ -126,7 +77,7 @@ fn parse(log: &str, folder: &Path, target: &Path) -> Vec<Op> {
                 Op::Rename { replaces: !is_of("RENAME_NOREPLACE") }
             }
             "execve" | "flock" | "fcntl" | "fstat" | "newfstatat" | "stat" | "lstat" | "statx"
-            | "readlink" | "getdents64" | "close" | "getcwd" => continue,
+            | "readlink" | "statfs" | "getdents64" | "close" | "getcwd" => continue,
             _ => panic!("what does this do to the folder? {name}({args})"),
         };
         ops.push(op);
@@ -371,7 +322,7 @@ fn calls_that_fail_are_errors_that_leave_nothing() {
         ),
         (
             "renameat2:error=EEXIST",
-            "error: x.db already exists\n\nhint: name another file, or remove this one; an existing file is never replaced\n",
+            "error: x.db already exists\n\nhint: name another file, or replace this one: --overwrite\n",
         ),
         (
             "renameat2:error=EIO",

@@ -16,7 +16,7 @@ use crate::schema::Schema;
 /// A database to make up.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// The database, which must not exist; `None`: make its pages and throw them away.
+    /// The database, which must not exist unless it may be overwritten; `None`: make its pages and throw them away.
     pub target: Option<PathBuf>,
     /// What it declares, and what its columns hold.
     pub schema: Schema,

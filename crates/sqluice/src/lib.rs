@@ -2,7 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
 //!
-//! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`]
+//! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), [`encode`], [`output`], `reject`,
 //!    [`pipeline`], [`plan`], [`report`], `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
@@ -14,6 +14,7 @@ pub mod checksum;
 pub mod error;
 pub mod progress;
 pub mod schema;
+pub mod size;
 
 // Floor 2.
 pub mod encode;

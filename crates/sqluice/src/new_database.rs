@@ -26,8 +26,8 @@ pub(crate) fn write(
 ) -> Result<Report> {
     let started = Instant::now();
     let geometry = plan.geometry();
-    let mut output: Box<dyn Output> = match &plan.target {
-        Some(target) => Box::new(NewFile::create(target, geometry.page_bytes())?),
+    let mut output: Box<dyn Output> = match plan.wanted() {
+        Some(wanted) => Box::new(NewFile::create(&wanted, geometry.page_bytes())?),
         None => Box::new(Discard),
     };
     let settings = Settings {

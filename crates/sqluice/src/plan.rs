@@ -7,8 +7,10 @@ use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
 use crate::error::{Error, Place, Result};
+use crate::output::Wanted;
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::{Schema, Table};
+use crate::size::Bytes;
 
 /// How a new database is written, whatever its rows come from.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,9 @@ pub struct WriteOptions {
     pub memory_bytes: u64,
     /// The page size of the new file.
     pub page_size: PageSize,
+    /// Whether a database that has the target's name is replaced. No connection of this process may have it open, not even
+    /// an idle one: it would lose its locks.
+    pub overwrite: bool,
     /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
     /// small.
     #[doc(hidden)]
@@ -26,8 +31,6 @@ pub struct WriteOptions {
     /// Where SQLite's lock byte is: tests move it to where small files reach it.
     #[doc(hidden)]
     pub pending_byte: u32,
-    /// Replace what is there.
-    pub overwrite: bool,
 }
 
 impl Default for WriteOptions {
@@ -36,9 +39,9 @@ impl Default for WriteOptions {
             threads: None,
             memory_bytes: 256 << 20,
             page_size: PageSize::DEFAULT,
+            overwrite: false,
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
-            overwrite: false,
         }
     }
 }
@@ -57,6 +60,8 @@ pub struct Plan {
     /// The file that will be written; `None`: the pages are made and thrown away.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
+    /// Whether there is a file of that name, which the new one replaces.
+    pub replaces: bool,
     /// Bytes of a page.
     pub page_bytes: usize,
     /// Worker threads.
@@ -131,8 +136,10 @@ impl Plan {
         let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
         let chunks_per_worker = (chunks / threads).min(CHUNKS_PER_WORKER_MAX);
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
+        let replaces = options.overwrite && target.as_ref().is_some_and(|target| target.exists());
         Ok(Plan {
             target,
+            replaces,
             page_bytes: options.page_size.bytes(),
             threads,
             chunk_bytes: options.chunk_bytes,
@@ -147,6 +154,12 @@ impl Plan {
                 .collect(),
             pending_byte: options.pending_byte,
         })
+    }
+
+    /// The file that will be written: what lies there can be asked before.
+    pub fn wanted(&self) -> Option<Wanted<'_>> {
+        let Plan { replaces, estimated_bytes, .. } = *self;
+        self.target.as_deref().map(|path| Wanted { path, replaces, estimated_bytes })
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -208,11 +221,14 @@ impl TablePlan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
+            Some(target) if self.replaces => {
+                writeln!(f, "-- target   {} (replaces the old one)", target.display())?;
+            }
             Some(target) => writeln!(f, "-- target   {} (new)", target.display())?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,
         }
         if let Some(bytes) = self.estimated_bytes {
-            writeln!(f, "-- size     about {bytes} bytes")?;
+            writeln!(f, "-- size     about {:.1}", Bytes(bytes))?;
         }
         let (page_bytes, pages) = (self.page_bytes, self.chunk_bytes / self.page_bytes);
         writeln!(f, "-- pages    of {page_bytes} bytes, {pages} at a time")?;

@@ -98,6 +98,51 @@ fn a_plan_prints_what_will_be_done() {
 }
 
 #[test]
+fn estimates_are_right_to_a_tenth() {
+    for (sql, rows) in [
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: text(3, 20)\n)", 100_000),
+        ("CREATE TABLE t (a INTEGER, -- gen: int(1, 10000)\n b REAL -- gen: real(1, 500)\n)", 100_000),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: null(0.1, digits(5))\n)", 100_000),
+        ("CREATE TABLE t (a TEXT -- gen: text(200, 400)\n)", 20_000),
+    ] {
+        let generate = Generate {
+            target: None,
+            schema: Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap(),
+            rows: vec![(None, rows)],
+            seed: 7,
+            write: WriteOptions::default(),
+        };
+        let prepared = generate.prepare().unwrap();
+        let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
+        let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;
+        assert!((0.9..1.1).contains(&(estimated / bytes)), "{sql}: {estimated} of {bytes}");
+    }
+}
+
+#[test]
+fn a_plan_replaces_what_is_there_when_that_is_asked_for() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    let plan = |overwrite| {
+        let generate = Generate {
+            target: Some(path.clone()),
+            schema: Schema::parse("CREATE TABLE t (a)".to_owned(), Path::new("x.sql")).unwrap(),
+            rows: vec![(None, 3)],
+            seed: 7,
+            write: WriteOptions { overwrite, ..WriteOptions::default() },
+        };
+        generate.prepare().unwrap().plan().clone()
+    };
+    assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, false]);
+    std::fs::write(&path, "").unwrap();
+    assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, true]);
+    let said = format!("target   {} (replaces the old one)\n", path.display());
+    assert!(plan(true).to_string().starts_with(&said));
+    assert!(plan(false).wanted().unwrap().refuse().is_err());
+    plan(true).wanted().unwrap().refuse().unwrap();
+}
+
+#[test]
 fn nothing_is_written_for_a_plan_that_is_refused() {
     let home = Home::new();
     let path = home.path("x.db");

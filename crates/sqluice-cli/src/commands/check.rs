@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use serde::Serialize;
 use sqluice::check::{Check, SqliteCheck};
 use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
 
 use crate::args;
-use crate::printer::{Printer, grouped, size};
+use crate::printer::{Printer, grouped};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -69,7 +70,7 @@ fn text(report: &Report<'_>) -> String {
         "{verdict}: {} rows, {} pages, {}{checksum}; read by sqluice and by SQLite's {} in {:.2} s",
         grouped(report.rows),
         grouped(u64::from(report.pages)),
-        size(report.bytes),
+        Bytes(report.bytes),
         report.sqlite_check,
         report.seconds
     );

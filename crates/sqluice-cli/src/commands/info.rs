@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use serde::Serialize;
 use sqluice::check::{Check, Checked, SqliteCheck};
 use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
 use sqluice_format::check::{Tree, TreeKind};
 
 use crate::args;
-use crate::printer::{Printer, grouped, size};
+use crate::printer::{Printer, grouped};
 
 #[derive(Serialize)]
 struct Report {
@@ -125,7 +126,7 @@ impl TreeReport {
 fn text(report: &Report) -> String {
     let mut text = String::new();
     let facts = [
-        ("size", size(report.bytes)),
+        ("size", Bytes(report.bytes).to_string()),
         ("pages", format!("{} of {} bytes", grouped(u64::from(report.pages)), report.page_bytes)),
         ("free", format!("{} pages on the freelist", grouped(u64::from(report.freelist_pages)))),
         ("journal", report.journal.to_owned()),

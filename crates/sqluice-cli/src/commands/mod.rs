@@ -8,13 +8,13 @@ mod load;
 
 use std::process::ExitCode;
 
-use sqluice::output::NewFile;
 use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
+use sqluice::size::Bytes;
 
 use crate::args::{Args, Command};
-use crate::printer::{Printer, grouped, size};
+use crate::printer::{Printer, grouped};
 
 /// Does what the arguments say.
 pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 
 /// Prints a plan that is not carried out.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
-    if let Some(target) = &plan.target {
-        NewFile::refuse(target)?;
+    if let Some(wanted) = plan.wanted() {
+        wanted.refuse()?;
     }
     if printer.is_json() {
         printer.json(plan)?;
@@ -50,7 +50,7 @@ fn print_report(report: &Report, printer: &Printer) -> anyhow::Result<ExitCode> 
     printer.note(&format!(
         "{} rows to {target}: {} in {:.2} s ({:.1} M rows/s), checksum {}",
         grouped(report.rows),
-        size(report.bytes),
+        Bytes(report.bytes),
         report.seconds,
         report.rows as f64 / report.seconds / 1e6,
         report.checksum,

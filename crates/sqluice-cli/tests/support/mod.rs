@@ -3,6 +3,9 @@
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod old;
+pub(crate) mod strace;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;

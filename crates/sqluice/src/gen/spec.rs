@@ -118,7 +118,10 @@ impl TableSpec {
     pub fn row_bytes(&self) -> u64 {
         // A byte of header for each column and one for its length; two of payload length, four of rowid and cell
         // pointer together, on average.
-        let values: u64 = self.generators().map(|generator| generator.size().mean).sum();
+        // The column that names the rowid is not stored twice.
+        let stored = self.columns.iter().enumerate().filter(|(index, _)| Some(*index) != self.rowid_alias);
+        let generators = stored.filter_map(|(_, column)| column.generator.as_deref());
+        let values: u64 = generators.map(|generator| generator.size().mean).sum();
         values + self.columns.len() as u64 + 1 + 6
     }
 

@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::infer::{self, Watch, Watched};
 use crate::input::Encoding;
 use crate::new_database;
-use crate::output::NewFile;
 use crate::pipeline::Job;
 use crate::plan::{Plan, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
@@ -141,14 +140,16 @@ impl Load {
     /// Looks at the files and decides what will be done. Nothing is written. `cancel` ends this, and the run, when it is set.
     ///
     /// # Errors
-    /// When a file can't be read, or does not fit the schema.
+    /// When a file can't be read or does not fit the schema, or the target is in the way or does not fit the disk.
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
         let files = files::open_all(&self, cancel)?;
         let tables = tables::assign(&self, files)?;
         let schema = tables::declare(&self, &tables)?;
         let plan = Plan::new(&schema, Some(self.target.clone()), &self.write)?;
         let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), tables, schema, plan };
-        prepared.update_plan()?;
+        prepared.update_plan();
+        // Before anything is read from a pipe.
+        prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
         Ok(prepared)
     }
 }
@@ -181,7 +182,8 @@ impl PreparedLoad {
         }
         self.schema = tables::declare(&self.load, &self.tables)?;
         self.plan = Plan::new(&self.schema, self.plan.target.clone(), &self.load.write)?;
-        self.update_plan()
+        self.update_plan();
+        Ok(())
     }
 
     fn settle_table(&mut self, index: usize, progress: &dyn Progress) -> Result<()> {
@@ -219,7 +221,6 @@ impl PreparedLoad {
     /// # Errors
     /// When the input is bad or the database can't be written: there is none, then.
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
-        NewFile::refuse(&self.load.target)?;
         self.keep_streams(progress)?;
         if self.load.reject.is_some() {
             // A second attempt would reject the same rows again.
@@ -271,7 +272,7 @@ impl PreparedLoad {
     }
 
     /// What the plan says of files and types, and how large the file will be.
-    fn update_plan(&mut self) -> Result<()> {
+    fn update_plan(&mut self) {
         self.plan.estimated_bytes = self.estimate();
         for table in &self.tables {
             let plan = &mut self.plan.tables[table.index_in(&self.schema)];
@@ -281,7 +282,6 @@ impl PreparedLoad {
             }
             self.plan.notes.extend(table.files.iter().flat_map(LoadFile::notes));
         }
-        Ok(())
     }
 
     /// How large the file will be: as large as the pages of the samples, scaled. `None` where the size of the input or a sample

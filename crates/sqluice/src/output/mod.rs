@@ -1,11 +1,19 @@
 //! Where pages go.
 
+mod free_space;
 mod leftover;
 mod new_file;
+mod replace;
+mod users;
+mod wanted;
+
+use std::fs::File;
+use std::io;
 
 pub use new_file::NewFile;
+pub use wanted::Wanted;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Takes finished pages in the order of their numbers; page 1 comes last.
 pub trait Output: Send {
@@ -41,4 +49,31 @@ impl Output for Discard {
     fn describe(&self) -> &'static str {
         "discarded"
     }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(folder: &File) -> io::Result<()> {
+    match folder.sync_all() {
+        // Some file systems have no fsync for folders: their names are as durable as they get.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
+/// Adds the cause, and what the user can do about it.
+fn explained(failure: Error, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a folder that you may write to"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space or choose another folder; nothing was left behind"
+        }
+        io::ErrorKind::FileTooLarge => {
+            "raise the limit on file sizes (ulimit -f) or choose another file system"
+        }
+        _ => return failure.because(error),
+    };
+    failure.because(error).hint(hint)
 }

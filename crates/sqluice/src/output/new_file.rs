@@ -1,18 +1,17 @@
-//! A database that does not exist yet.
+//! A database that is written beside its name and gets it when it is whole.
 //!
 //! ```text
 //!  create   .NAME.sqluice-tmp-...  locked
 //!  write    pages 2..N in order, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
 //!  write    page 1, which makes it a database
 //!  fsync    the file
-//!  rename   to NAME, unless something has that name by now
+//!  rename   to NAME: over the database that is to be replaced (`replace.rs`), or else unless something has that name
 //!  fsync    the folder
 //! ```
 //!
-//! Invariant: under NAME there is nothing, or all of it. A leftover `NAME-journal` or `NAME-wal` would be rolled into the
-//! new file by SQLite without a word, so it is refused.
+//! Invariant: under NAME there is what was there before, or all of the new database. A leftover `NAME-journal` or
+//! `NAME-wal` would be rolled into the new file by SQLite without a word, so where there is no database it is refused.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -20,7 +19,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Output, leftover};
+use super::replace::Old;
+use super::wanted::{Place, Wanted, exists, place};
+use super::{Output, explained, leftover, sync_folder};
 use crate::error::{Error, Result};
 
 /// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
@@ -31,48 +32,37 @@ const DIRECT_BYTES: usize = 4096;
 pub struct NewFile {
     /// As the user named it; for messages.
     name: PathBuf,
-    folder: PathBuf,
+    place: Place,
+    /// What has the name until then.
+    old: Option<Old>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
-    open_folder: File,
-    file_name: OsString,
+    folder: File,
     file: File,
     temporary: Option<PathBuf>,
     direct: bool,
 }
 
 impl NewFile {
-    /// Begins the file that will be `target`, of pages of `page_bytes` bytes.
+    /// Begins the file that is wanted, of pages of `page_bytes` bytes.
     ///
     /// # Errors
-    /// When `target` exists, a `-journal` or `-wal` lies beside it, or nothing can be written there.
-    pub fn create(target: &Path, page_bytes: usize) -> Result<NewFile> {
-        let (folder, file_name) = place(target)?;
-        leftover::remove_stale(&folder, &file_name);
-        refuse_existing(target, &folder.join(&file_name))?;
-        refuse_siblings(&folder, &file_name)?;
-        let open_folder = File::open(&folder).map_err(|error| cannot_create(&folder, error))?;
-        let (file, temporary) =
-            leftover::create(&folder, &file_name).map_err(|error| cannot_create(&folder, error))?;
+    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` lies there
+    /// and no database; when nothing can be written there, or not as much.
+    pub fn create(wanted: &Wanted<'_>, page_bytes: usize) -> Result<NewFile> {
+        let place = place(wanted.path)?;
+        leftover::remove_stale(&place.folder, &place.file_name);
+        let old = wanted.refuse_at(&place)?;
+        let cannot_create = |error| cannot_create(&place.folder, error);
+        let folder = File::open(&place.folder).map_err(cannot_create)?;
+        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
         let direct = page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(&file, true);
-        Ok(NewFile {
-            name: target.to_owned(),
-            folder,
-            open_folder,
-            file_name,
-            file,
-            temporary: Some(temporary),
-            direct,
-        })
-    }
-
-    /// Refuses a target that [`NewFile::create`] would refuse for what lies there. Nothing is written.
-    ///
-    /// # Errors
-    /// When `target` exists, or a `-journal` or `-wal` lies beside it.
-    pub fn refuse(target: &Path) -> Result<()> {
-        let (folder, file_name) = place(target)?;
-        refuse_existing(target, &folder.join(&file_name))?;
-        refuse_siblings(&folder, &file_name)
+        let temporary = Some(temporary);
+        let new = NewFile { name: wanted.path.to_owned(), place, old, folder, file, temporary, direct };
+        if let Some(old) = &new.old {
+            old.pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
+            old.recover()?;
+        }
+        Ok(new)
     }
 
     fn write_all(&mut self, mut offset: u64, mut slices: &mut [IoSlice<'_>]) -> Result<(), Errno> {
@@ -95,6 +85,15 @@ impl NewFile {
         Ok(())
     }
 
+    /// Gives the file its name, which nothing has.
+    fn take_free_name(&self, temporary: &Path) -> Result<()> {
+        self.place.refuse_siblings()?;
+        rename_to_new(temporary, &self.place.path()).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.name),
+            _ => self.failed("give its name to", error),
+        })
+    }
+
     fn failed(&self, what: &str, error: impl Into<io::Error>) -> Error {
         explained(Error::target(format!("cannot {what} {}", self.name.display())), error.into())
     }
@@ -109,30 +108,27 @@ impl Output for NewFile {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed("write", error))?;
-        refuse_siblings(&self.folder, &self.file_name)?;
-        let temporary = self.temporary.take().expect("commit comes once");
-        let target = self.folder.join(&self.file_name);
-        if let Err(error) = rename_to_new(&temporary, &target) {
-            self.temporary = Some(temporary);
-            return Err(if error.kind() == io::ErrorKind::AlreadyExists {
-                exists(&self.name)
-            } else {
-                self.failed("give its name to", error)
-            });
-        }
-        // The file is whole and has its name: what is left is to make the name as durable as the content.
-        match self.open_folder.sync_all() {
-            // Some file systems have no fsync for folders: their names are as durable as they get.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            Err(error) => {
-                let what =
-                    format!("{} is complete, but its name is not known to be on disk", self.name.display());
-                Err(Error::target(what)
-                    .because(error)
-                    .hint("check the disk; after a power failure the file may be gone"))
+        let temporary = self.temporary.as_ref().expect("commit comes once");
+        let locked = self.old.as_ref().map(Old::lock).transpose()?.flatten();
+        // Closed when all is done.
+        let _gone = match locked {
+            Some(locked) => Some(locked.give_way(temporary, &self.place, &self.folder)?),
+            None => {
+                self.take_free_name(temporary)?;
+                None
             }
-            Ok(()) => Ok(()),
-        }
+        };
+        self.temporary = None;
+        // The file is whole and has its name: what is left is to make the name as durable as the content.
+        sync_folder(&self.folder).map_err(|error| {
+            let what =
+                format!("{} is complete, but its name is not known to be on disk", self.name.display());
+            let hint = match self.old {
+                None => "check the disk; after a power failure the file may be gone",
+                Some(_) => "check the disk; after a power failure the old file may be back",
+            };
+            Error::target(what).because(error).hint(hint)
+        })
     }
 
     fn describe(&self) -> &'static str {
@@ -183,88 +179,4 @@ fn cannot_create(folder: &Path, error: io::Error) -> Error {
         true => explained(failure, error),
         false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
     }
-}
-
-/// Adds the cause, and what the user can do about it.
-fn explained(failure: Error, error: io::Error) -> Error {
-    let hint = match error.kind() {
-        io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "choose a folder that you may write to"
-        }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space or choose another folder; nothing was left behind"
-        }
-        io::ErrorKind::FileTooLarge => {
-            "raise the limit on file sizes (ulimit -f) or choose another file system"
-        }
-        _ => return failure.because(error),
-    };
-    failure.because(error).hint(hint)
-}
-
-/// The folder and the name of the file that is meant, symbolic links followed.
-fn place(target: &Path) -> Result<(PathBuf, OsString)> {
-    let resolved = resolve(target)?;
-    let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let file_name = match resolved.file_name() {
-        Some(file_name) if !ends_in_slash => file_name.to_owned(),
-        _ => {
-            let what = match target.as_os_str().is_empty() {
-                true => "the name of the database is empty".to_owned(),
-                false => format!("{} is a folder", target.display()),
-            };
-            return Err(Error::target(what).hint("name a file in a folder that exists"));
-        }
-    };
-    let folder = match resolved.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    Ok((folder, file_name))
-}
-
-/// Follows symbolic links to the file that is meant, which need not exist.
-fn resolve(target: &Path) -> Result<PathBuf> {
-    const LINKS_MAX: usize = 40;
-    let mut path = target.to_owned();
-    for _ in 0..LINKS_MAX {
-        match fs::read_link(&path) {
-            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(Error::target(format!("{}: too many symbolic links", target.display())))
-}
-
-fn exists(target: &Path) -> Error {
-    Error::target(format!("{} already exists", target.display()))
-        .hint("name another file, or remove this one; an existing file is never replaced")
-}
-
-fn refuse_existing(target: &Path, resolved: &Path) -> Result<()> {
-    match fs::symlink_metadata(resolved) {
-        Ok(metadata) if metadata.is_dir() => {
-            Err(Error::target(format!("{} is a folder", target.display())).hint("name a file in it"))
-        }
-        Ok(_) => Err(exists(target)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(explained(Error::target(format!("cannot look at {}", target.display())), error)),
-    }
-}
-
-/// Refuses a target beside which SQLite would find something to roll into it.
-fn refuse_siblings(folder: &Path, file_name: &OsStr) -> Result<()> {
-    for suffix in ["-journal", "-wal"] {
-        let mut name = file_name.to_owned();
-        name.push(suffix);
-        let sibling = folder.join(name);
-        if fs::metadata(&sibling).is_ok_and(|metadata| metadata.len() > 0) {
-            let message = format!("{} is left from another database", sibling.display());
-            return Err(Error::target(message).hint(
-                "SQLite would roll it into the new file: if nobody needs it any more, remove it, or move it away",
-            ));
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,363 @@
+//! `--overwrite`: whatever state an old database was left in, it is replaced as a whole or stays as it was.
+
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode};
+use support::old::{Content, LEFT, Left, ROWS, content, journal_mode};
+use support::{Ran, SQLUICE, end, folder, generate, names, run, skipped, start, tell};
+
+/// The arguments that make x.db from the preset, whatever is there.
+fn overwrite(rows: &str) -> Vec<&str> {
+    [&generate("x.db", rows)[..], &["--overwrite"]].concat()
+}
+
+/// Asserts that a run was refused because of somebody who is called like this.
+#[track_caller]
+fn assert_in_use(ran: &Ran, by: &str) {
+    let stderr = format!(
+        "error: x.db is in use\n  caused by: {by}\n\nhint: close what has it open, and run again; it is as it was\n"
+    );
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), &*stderr), "{ran:?}");
+}
+
+/// This process, as an error names it.
+fn this_process() -> String {
+    let id = std::process::id();
+    match fs::read_to_string(format!("/proc/{id}/comm")) {
+        Ok(name) => format!("process {id} ({}) has it open", name.trim_end()),
+        Err(_) => LOCKED.to_owned(),
+    }
+}
+
+const LOCKED: &str = "database is locked";
+
+/// Runs the command where it sees no other process, as it can't see those of another user or container. Only root can
+/// arrange that.
+fn run_blind(test: &str, folder: &Path, args: &[&str]) -> Option<Ran> {
+    let hidden = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hidden, SQLUICE]).args(args).current_dir(folder);
+    let ran = Ran::from(command.output().expect("this test needs unshare: apt-get install util-linux"));
+    if ran.stderr.starts_with("error: ") || ran.status.success() {
+        return Some(ran);
+    }
+    skipped(test, &format!("cannot hide /proc (are you root?): {}", ran.stderr));
+    None
+}
+
+#[test]
+fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
+    for left in LEFT {
+        let folder = folder();
+        left.make(folder.path());
+        run(folder.path(), overwrite("3k")).ok();
+        assert_eq!(names(folder.path()), ["x.db"], "{left:?}");
+        assert_eq!(content(&folder.path().join("x.db")), Content::New(3000), "{left:?}");
+        assert_eq!(journal_mode(&folder.path().join("x.db")), "delete", "{left:?}");
+    }
+}
+
+#[test]
+fn the_states_are_what_they_are_called() {
+    for left in LEFT {
+        let folder = folder();
+        left.make(folder.path());
+        let path = folder.path().join("x.db");
+        // Without what lies beside it, the file is the old database or it is not.
+        fs::copy(&path, folder.path().join("alone.db")).unwrap();
+        let alone = content(&folder.path().join("alone.db"));
+        let depends = matches!(left, Left::HotJournal | Left::StaleWal);
+        assert_eq!(alone == left.content(), !depends, "{left:?}: {alone:?}");
+        assert_eq!(content(&path), left.content(), "{left:?}");
+        // What a rename alone would do to the new file.
+        if depends {
+            left.make(folder.path());
+            run(folder.path(), generate("new.db", "3k")).ok();
+            fs::rename(folder.path().join("new.db"), &path).unwrap();
+            assert_ne!(content(&path), Content::New(3000), "{left:?}");
+        }
+    }
+}
+
+#[test]
+fn a_target_that_is_not_there_is_made_as_without_the_flag() {
+    let folder = folder();
+    run(folder.path(), overwrite("3")).ok();
+    assert_eq!(content(&folder.path().join("x.db")), Content::New(3));
+    fs::remove_file(folder.path().join("x.db")).unwrap();
+    fs::write(folder.path().join("x.db-wal"), "hot").unwrap();
+    run(folder.path(), overwrite("3")).failed(1, "./x.db-wal is left from another database");
+    assert_eq!(names(folder.path()), ["x.db-wal"]);
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_old_database_recovered_and_in_its_mode() {
+    for left in LEFT {
+        let folder = folder();
+        left.make(folder.path());
+        fs::write(folder.path().join("bad.csv"), "a,b\n1,2\n3\n").unwrap();
+        run(folder.path(), ["load", "x.db", "bad.csv", "--overwrite"]).failed(1, "bad.csv:3:2: ");
+        let expected: &[&str] =
+            if left == Left::Persist { &["bad.csv", "x.db", "x.db-journal"] } else { &["bad.csv", "x.db"] };
+        assert_eq!(names(folder.path()), expected, "{left:?}");
+        let path = folder.path().join("x.db");
+        assert_eq!(journal_mode(&path), if left.is_wal() { "wal" } else { "delete" }, "{left:?}");
+        assert_eq!(content(&path), left.content(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
+    for left in LEFT {
+        let folder = folder();
+        left.make(folder.path());
+        let files =
+            || names(folder.path()).into_iter().map(|name| fs::read(folder.path().join(name)).unwrap());
+        let (before_names, before) = (names(folder.path()), files().collect::<Vec<_>>());
+        let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
+        assert!(ran.stdout.starts_with("target   x.db (replaces the old one)\n"), "{ran:?}");
+        assert_eq!((names(folder.path()), files().collect::<Vec<_>>()), (before_names, before), "{left:?}");
+    }
+    let folder = folder();
+    let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
+    assert!(ran.stdout.starts_with("target   x.db (new)\n"), "{ran:?}");
+}
+
+#[test]
+fn a_database_that_somebody_uses_is_not_replaced() {
+    for (left, use_it) in [
+        (Left::Rollback, "BEGIN; SELECT * FROM old"),
+        (Left::Rollback, "BEGIN IMMEDIATE"),
+        (Left::Rollback, "BEGIN EXCLUSIVE"),
+        (Left::Wal, "BEGIN; SELECT * FROM old"),
+        (Left::Wal, "BEGIN IMMEDIATE; UPDATE old SET i = i"),
+        // In WAL mode, whoever has read from it counts as a user until the end.
+        (Left::Wal, "SELECT * FROM old"),
+        (Left::StaleWal, "SELECT * FROM old"),
+    ] {
+        let folder = folder();
+        left.make(folder.path());
+        let path = folder.path().join("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(use_it).unwrap();
+        let before = names(folder.path());
+        assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
+        // What SQLite's locks tell by themselves.
+        let test = "a_database_that_somebody_uses_is_not_replaced";
+        if let Some(ran) = run_blind(test, folder.path(), &overwrite("3")) {
+            assert_in_use(&ran, LOCKED);
+        }
+        assert_eq!(names(folder.path()), before, "{left:?} {use_it}");
+        let _ = connection.execute_batch("ROLLBACK");
+        connection.execute_batch("BEGIN; INSERT INTO old (t) VALUES (1); ROLLBACK").unwrap();
+        drop(connection);
+        assert_eq!(journal_mode(&path), if left.is_wal() { "wal" } else { "delete" });
+        assert_eq!(content(&path), Content::Old, "{left:?} {use_it}");
+        run(folder.path(), overwrite("3")).ok();
+        assert_eq!(names(folder.path()), ["x.db"]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
+    let folder = folder();
+    Left::Rollback.make(folder.path());
+    let path = folder.path().join("x.db");
+    let idle = Connection::open(&path).unwrap();
+    assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
+    drop(idle);
+    // Another file of that name is nobody's business.
+    let elsewhere = support::folder();
+    Left::Rollback.make(elsewhere.path());
+    let _other = Connection::open(elsewhere.path().join("x.db")).unwrap();
+    run(folder.path(), overwrite("3")).ok();
+}
+
+#[test]
+fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
+    let folder = folder();
+    Left::Rollback.make(folder.path());
+    let path = folder.path().join("x.db");
+    let idle = Connection::open(&path).unwrap();
+    let count =
+        |connection: &Connection, sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    assert_eq!(count(&idle, "SELECT count(*) FROM old"), Ok(ROWS));
+    let test = "who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write";
+    let Some(ran) = run_blind(test, folder.path(), &overwrite("3")) else { return };
+    ran.ok();
+    assert_eq!(count(&idle, "SELECT count(*) FROM old"), Ok(ROWS));
+    let refused = idle.execute_batch("DELETE FROM old").unwrap_err();
+    assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::ReadOnly), "{refused}");
+    drop(idle);
+    assert_eq!(names(folder.path()), ["x.db"]);
+    assert_eq!(content(&path), Content::New(3));
+}
+
+/// Starts an overwriting run that stands still for `milliseconds` when all is written and nothing is replaced yet; back
+/// when it does.
+#[cfg(target_os = "linux")]
+fn held_before_the_end(folder: &Path, milliseconds: u32) -> std::process::Child {
+    let mut held = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync"])
+        .args(["-e", &format!("inject=fsync:delay_enter={}:when=1", milliseconds * 1000)])
+        .args(["--", SQLUICE])
+        .args(overwrite("3k"))
+        .current_dir(folder)
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    support::wait_for_writes(folder, "x.db", &mut held);
+    held
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_database_that_is_in_use_when_the_new_one_is_done_stays() {
+    for left in [Left::Rollback, Left::Wal] {
+        let folder = folder();
+        left.make(folder.path());
+        let path = folder.path().join("x.db");
+        let held = held_before_the_end(folder.path(), 1500);
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("BEGIN; SELECT * FROM old").unwrap();
+        assert_in_use(&end(held), &this_process());
+        drop(connection);
+        assert_eq!(journal_mode(&path), if left.is_wal() { "wal" } else { "delete" });
+        assert_eq!(content(&path), Content::Old, "{left:?}");
+        assert_eq!(support::temporaries(folder.path(), "x.db"), [] as [&Path; 0]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn somebody_who_is_done_in_time_is_waited_for_and_what_was_written_meanwhile_goes() {
+    for left in [Left::Empty, Left::Rollback, Left::Wal] {
+        let folder = folder();
+        left.make(folder.path());
+        let path = folder.path().join("x.db");
+        let held = held_before_the_end(folder.path(), 1000);
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("CREATE TABLE more (a); BEGIN IMMEDIATE; INSERT INTO more VALUES (1)")
+            .unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+        connection.execute_batch("COMMIT").unwrap();
+        drop(connection);
+        end(held).ok();
+        assert_eq!(names(folder.path()), ["x.db"], "{left:?}");
+        assert_eq!(content(&path), Content::New(3000), "{left:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_database_that_is_gone_when_the_new_one_is_done_needs_no_replacing() {
+    let folder = folder();
+    Left::Rollback.make(folder.path());
+    let held = held_before_the_end(folder.path(), 1000);
+    fs::remove_file(folder.path().join("x.db")).unwrap();
+    end(held).ok();
+    assert_eq!(content(&folder.path().join("x.db")), Content::New(3000));
+
+    // What came in its place is no database: it stays.
+    let held = held_before_the_end(folder.path(), 1000);
+    fs::remove_file(folder.path().join("x.db")).unwrap();
+    fs::write(folder.path().join("x.db"), "a,b\n1,2\n").unwrap();
+    end(held).failed(1, "x.db is no SQLite database, and is not replaced");
+    assert_eq!(fs::read(folder.path().join("x.db")).unwrap(), b"a,b\n1,2\n");
+    assert_eq!(names(folder.path()), ["x.db"]);
+
+    Left::Rollback.make(folder.path());
+    let held = held_before_the_end(folder.path(), 1000);
+    fs::remove_file(folder.path().join("x.db")).unwrap();
+    symlink("elsewhere.db", folder.path().join("x.db")).unwrap();
+    end(held).failed(1, "x.db is no longer the file that it was");
+    assert_eq!(names(folder.path()), ["x.db"]);
+}
+
+#[test]
+fn the_new_file_has_the_permissions_of_the_old_and_its_owner() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    for mode in [0o600, 0o640, 0o666] {
+        Left::Rollback.make(folder.path());
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let chowned = std::os::unix::fs::chown(&path, Some(65534), Some(65533)).is_ok();
+        let owner = fs::metadata(&path).map(|old| (old.uid(), old.gid())).unwrap();
+        if chowned {
+            assert_eq!(owner, (65534, 65533));
+        } else {
+            tell("only root can give files away: owners are not tested");
+        }
+        run(folder.path(), overwrite("3")).ok();
+        assert_eq!(content(&path), Content::New(3));
+        let new = fs::metadata(&path).unwrap();
+        assert_eq!((new.mode() & 0o7777, (new.uid(), new.gid())), (mode, owner));
+    }
+}
+
+#[test]
+fn a_link_stays_a_link_and_what_it_points_to_is_replaced() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::create_dir(folder.join("data")).unwrap();
+    Left::StaleWal.make(&folder.join("data"));
+    symlink("data/x.db", folder.join("x.db")).unwrap();
+    run(folder, overwrite("3")).ok();
+    assert!(folder.join("x.db").is_symlink());
+    assert_eq!(names(&folder.join("data")), ["x.db"]);
+    assert_eq!(content(&folder.join("data/x.db")), Content::New(3));
+}
+
+#[test]
+fn names_that_would_be_uris_to_sqlite_are_files() {
+    let folder = folder();
+    for name in ["file:x.db?mode=memory", ":memory:", "a b%20c.db", "#.db"] {
+        run(folder.path(), generate(name, "3")).ok();
+        run(folder.path(), [&generate(name, "4")[..], &["--overwrite"]].concat()).ok();
+        assert_eq!(content(&folder.path().join(name)), Content::New(4), "{name}");
+    }
+    assert_eq!(names(folder.path()).len(), 4);
+}
+
+#[test]
+fn of_two_runs_that_overwrite_both_succeed_and_one_of_the_two_is_there() {
+    for _ in 0..5 {
+        let folder = folder();
+        Left::StaleWal.make(folder.path());
+        let children = ["300k", "400k"].map(|rows| start(folder.path(), overwrite(rows)));
+        for child in children {
+            end(child).ok();
+        }
+        assert_eq!(names(folder.path()), ["x.db"]);
+        let content = content(&folder.path().join("x.db"));
+        assert!([Content::New(300_000), Content::New(400_000)].contains(&content), "{content:?}");
+    }
+}
+
+#[test]
+fn a_damaged_database_is_left_to_its_owner() {
+    let folder = folder();
+    Left::Rollback.make(folder.path());
+    let path = folder.path().join("x.db");
+    let mut damaged = fs::read(&path).unwrap();
+    damaged[100..4096].fill(0xff);
+    fs::write(&path, &damaged).unwrap();
+    let started = Instant::now();
+    let ran = run(folder.path(), overwrite("3"))
+        .failed(1, "SQLite cannot open x.db, so nobody knows whether it is in use");
+    assert!(ran.stderr.contains("\n\nhint: if nobody needs it any more, remove it yourself"), "{ran:?}");
+    assert!(started.elapsed() < Duration::from_secs(5), "nothing to wait for");
+    assert_eq!(names(folder.path()), ["x.db"]);
+    assert_eq!(fs::read(&path).unwrap(), damaged);
+}
