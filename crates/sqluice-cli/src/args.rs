@@ -57,7 +57,7 @@ pub(crate) enum Command {
     /// Make a test database from a schema
     Generate(Generate),
     /// Load CSV and TSV files into a new database
-    Load(Load),
+    Load(Box<Load>),
     /// Say whether a database is sound
     Check(Check),
     /// Say what is in a database

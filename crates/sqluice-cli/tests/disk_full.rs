@@ -6,10 +6,12 @@
 mod support;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 
-use support::{Ran, checksum, folder, generate, integrity, names, run, skipped};
+use support::{Ran, checksum, end, folder, generate, integrity, names, run, skipped, sqluice};
 use tempfile::TempDir;
 
 /// A file system of its own.
@@ -77,20 +79,32 @@ error: cannot write x.db
 hint: free some space or choose another folder; nothing was left behind
 ";
 
+/// Loads 60 MB from a pipe, of which nobody knows before how much that is.
+fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
+    let args = ["load", "x.db", "-", "--table", "big", "--type", "a=TEXT"];
+    let mut command = sqluice(root);
+    command.args(args).args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let writer = thread::spawn(move || {
+        let row = format!("{}\n", "x".repeat(999));
+        // Whoever reads it gives up before its end.
+        let _ = pipe.write_all(format!("a\n{}", row.repeat(60_000)).as_bytes());
+    });
+    let ran = end(child);
+    writer.join().unwrap();
+    ran
+}
+
 #[test]
 fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
     let Some(image) = Image::mount("a_full_disk_is_a_clear_error_that_leaves_nothing", 40) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
-    let input = folder();
-    let csv = input.path().join("big.csv");
-    fs::write(&csv, format!("a\n{}", format!("{}\n", "x".repeat(999)).repeat(60_000))).unwrap();
-    // How much a load will take is known when it is done. Direct and buffered, full in the middle of a write or between
-    // two.
+    // Direct and buffered, full in the middle of a write or between two.
     for page_size in ["4096", "65536", "1024"] {
         for threads in ["1", "2"] {
-            let args = ["load", "x.db", csv.to_str().unwrap(), "--page-size", page_size, "-j", threads];
-            let ran = run(&root, args);
+            let ran = load_too_much(&root, &["--page-size", page_size, "-j", threads]);
             assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
             assert_eq!(names(&root), before);
             assert_eq!(image.free_bytes(), free, "all space is free again");
@@ -102,7 +116,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
     assert_eq!(integrity(&root.join("x.db")), "ok");
 
     // An old database stays when the new one does not fit beside it.
-    let ran = run(&root, ["load", "x.db", csv.to_str().unwrap(), "--overwrite"]);
+    let ran = load_too_much(&root, &["--overwrite"]);
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), FULL), "{ran:?}");
     assert_eq!(integrity(&root.join("x.db")), "ok");
     run(&root, [&generate("x.db", "700k")[..], &["--overwrite"]].concat()).ok();

@@ -123,12 +123,12 @@ fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
             || names(folder.path()).into_iter().map(|name| fs::read(folder.path().join(name)).unwrap());
         let (before_names, before) = (names(folder.path()), files().collect::<Vec<_>>());
         let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
-        assert!(ran.stdout.starts_with("target   x.db (replaces the old one)\n"), "{ran:?}");
+        assert!(ran.stdout.starts_with("-- target   x.db (replaces the old one)\n"), "{ran:?}");
         assert_eq!((names(folder.path()), files().collect::<Vec<_>>()), (before_names, before), "{left:?}");
     }
     let folder = folder();
     let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
-    assert!(ran.stdout.starts_with("target   x.db (new)\n"), "{ran:?}");
+    assert!(ran.stdout.starts_with("-- target   x.db (new)\n"), "{ran:?}");
 }
 
 #[test]

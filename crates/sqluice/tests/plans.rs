@@ -136,7 +136,7 @@ fn a_plan_replaces_what_is_there_when_that_is_asked_for() {
     assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, false]);
     std::fs::write(&path, "").unwrap();
     assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, true]);
-    let said = format!("target   {} (replaces the old one)\n", path.display());
+    let said = format!("-- target   {} (replaces the old one)\n", path.display());
     assert!(plan(true).to_string().starts_with(&said));
     assert!(plan(false).wanted().unwrap().refuse().is_err());
     plan(true).wanted().unwrap().refuse().unwrap();
