@@ -1,5 +1,7 @@
 //! Which files make which table, and what it declares.
 
+use std::path::Path;
+
 use super::Load;
 use super::files::LoadFile;
 use crate::encode::Conversions;
@@ -63,6 +65,7 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
+    tables.iter().try_for_each(|table| table.check_given_types(load))?;
     Ok(tables)
 }
 
@@ -72,7 +75,7 @@ fn table_name(file: &LoadFile) -> Result<String> {
     })
 }
 
-/// Every column that the user names must be there.
+/// Every column that the user names must be there, and those to load are named once.
 fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -83,11 +86,18 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     for (flag, name) in typed.chain(selected) {
         if !in_files(name) {
             let names = tables[0].files[0].names.join(", ");
-            return Err(Error::usage(format!("{flag} names the column {name}, which no file has"))
+            return Err(Error::usage(format!("{flag} names the column {name:?}, which no file has"))
                 .hint(format!("there are: {names}")));
         }
     }
-    Ok(())
+    let columns = load.columns.as_deref().unwrap_or_default();
+    let is_again =
+        |index: usize| columns[..index].iter().any(|name| name.eq_ignore_ascii_case(&columns[index]));
+    match (0..columns.len()).find(|&index| is_again(index)) {
+        None => Ok(()),
+        Some(index) => Err(Error::usage(format!("--columns names the column {:?} twice", columns[index]))
+            .hint("to SQLite names are the same that differ in the case of ASCII letters only")),
+    }
 }
 
 /// The schema of the new database: what the user declares, and the columns that are made for the files.
@@ -100,7 +110,9 @@ pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     for table in tables {
         sql += &table.ddl(load.strict);
     }
-    Schema::parse(sql, file)
+    let parsed = Schema::parse(sql, file);
+    // A place in a statement that was made here means nothing to anybody.
+    parsed.map_err(|error| if load.schema.is_some() { error } else { Error::usage(error.message()) })
 }
 
 fn quoted(name: &str) -> String {
@@ -174,6 +186,33 @@ impl LoadTable {
         let columns: Vec<String> = columns.map(|column| format!("  {column}")).collect();
         let strict = if strict { " STRICT" } else { "" };
         format!("CREATE TABLE {table} (\n{}\n){strict};\n", columns.join(",\n"))
+    }
+
+    /// What the user gives as a type declares its column, and nothing else.
+    fn check_given_types(&self, load: &Load) -> Result<()> {
+        for made in &self.made {
+            let Some(given) = &made.given else { continue };
+            // A type that takes what follows for its own, as a comment does, takes the second column.
+            let (first, second) = (quoted(&made.name), quoted(&format!("{}2", made.name)));
+            let strict = if load.strict { " STRICT" } else { "" };
+            let sql =
+                format!("CREATE TABLE {} ({first} {given}, {second} ANY\n){strict}", quoted(&self.name));
+            let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
+                let alone = schema.others.is_empty() && schema.tables.len() == 1;
+                let columns = schema.tables.first().map_or(0, |table| table.columns.len());
+                if !alone || columns != 2 {
+                    return Err(Error::input("that declares more or less than a column"));
+                }
+                Plan::new(&schema, None, &load.write)
+            });
+            if let Err(error) = plan {
+                let message = format!("--type {}={given}: {}", made.name, error.message());
+                return Err(
+                    Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes")
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Whether no value can change the types any more.
