@@ -1,0 +1,13 @@
+//! What the command says, where, its exit code, and what it leaves: a transcript for each flag and each error.
+
+#[path = "../support/mod.rs"]
+mod support;
+mod transcript;
+
+mod check_info;
+mod generate;
+mod help;
+mod output;
+mod schema;
+mod target;
+mod usage;
