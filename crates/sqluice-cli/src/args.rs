@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use sqluice::r#gen::FUNCTIONS;
 use sqluice::plan::WriteOptions;
@@ -54,15 +55,10 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a test database from a schema
     Generate(Generate),
-    /// Load CSV and TSV files into a new database
     Load(Box<Load>),
-    /// Say whether a database is sound
     Check(Check),
-    /// Say what is in a database
     Info(Info),
-    /// Print a script that completes commands in a shell
     Completions(Completions),
 }
 
@@ -107,8 +103,10 @@ fn page_size(text: &str) -> Result<PageSize, String> {
         .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
 }
 
-/// Make a test database from a schema: ordinary CREATE TABLE statements, with a comment such as
-/// `-- gen: int(1, 100)` on a column that needs more than its type says.
+/// Make a test database from a schema
+///
+/// The schema is ordinary CREATE TABLE statements, with a comment such as `-- gen: int(1, 100)` on a column that needs more
+/// than its type says.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = generate_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
 pub(crate) struct Generate {
@@ -153,90 +151,96 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     }
 }
 
-/// Load CSV and TSV files into a new database.
+/// Load CSV and TSV files into a new database
 ///
 /// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
 /// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
+///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  sqluice load airports.db airports.csv
-  sqluice load shop.db orders.csv customers.tsv.gz      one table a file, named after it
-  sqluice load log.db 'log-*.csv.zst' --table log       many files, one table
-  sqluice load shop.db orders.csv --dry-run             what would be done, with the CREATE TABLE
-  sqluice load shop.db orders.csv --schema schema.sql --reject bad.csv
-  curl -s https://example.org/x.csv | sqluice load x.db - --table x")]
+  one table a file, named after it:
+    sqluice load shop.db orders.csv customers.tsv.gz
+  many files, one table:
+    sqluice load log.db 'log-*.csv.zst' --table log
+  from standard input:
+    curl -s https://example.org/x.csv | sqluice load x.db - --table x
+  other types than the values have: print the tables, change them, declare them:
+    sqluice load shop.db orders.csv --dry-run > schema.sql
+    sqluice load shop.db orders.csv --schema schema.sql
+  bad rows go to a file of their own:
+    sqluice load shop.db orders.csv --reject bad.csv")]
 pub(crate) struct Load {
     /// The database to make
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
-    /// The files to load; - is standard input; patterns such as 'log-*.csv' will do
+    /// The files to load; - is standard input, and a pattern such as 'log-*.csv' stands for all that match
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     /// The table that all files go to [default: a table for each file, named after it]
-    #[arg(short, long, value_name = "NAME", help_heading = "Table")]
+    #[arg(short, long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
     pub(crate) table: Option<String>,
-    /// A file with the CREATE TABLE statements [default: types that the values have]
+    /// A file with the CREATE TABLE statements, such as --dry-run prints [default: made from the files]
     #[arg(long, value_name = "FILE.sql", help_heading = "Table")]
     pub(crate) schema: Option<PathBuf>,
-    /// The type of a column, instead of the one that its values have; may be repeated
+    /// The type of a column, such as zip=TEXT; may be repeated [default: INTEGER, REAL or TEXT, which all its values have]
     #[arg(long = "type", value_name = "COL=TYPE", value_parser = column_type, conflicts_with = "schema", help_heading = "Table")]
     pub(crate) types: Vec<(String, String)>,
-    /// Make STRICT tables
+    /// Make STRICT tables [default: ordinary ones]
     #[arg(long, conflicts_with = "schema", help_heading = "Table")]
     pub(crate) strict: bool,
-    /// Load these columns only, in this order; with --no-header: the names of the columns
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', help_heading = "Table")]
+    /// Load these columns only, in this order; with --no-header: the names of the columns [default: all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
     pub(crate) columns: Option<Vec<String>>,
-    /// Add the columns that the table, or the first file, does not have
-    #[arg(long, alias = "alter", help_heading = "Table")]
+    /// Add the columns that the schema's table, or the first file of a table, does not have [default: an error]
+    #[arg(long, visible_alias = "alter", help_heading = "Table")]
     pub(crate) add_columns: bool,
-    /// Load so many rows of each table at most
+    /// Load so many rows of each table at most [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
     pub(crate) limit: Option<u64>,
 
     /// What the files are [default: recognised]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
     pub(crate) format: Option<Format>,
-    /// The character between fields, or \\t [default: recognised: comma, tab, semicolon or |]
+    /// The character between fields, or \t for a tab [default: recognised: comma, tab, semicolon or |]
     #[arg(short, long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
     pub(crate) delimiter: Option<u8>,
-    /// The character around fields, or none [default: recognised: \" or ']
+    /// The character around fields, or none [default: recognised: " or ']
     #[arg(long, value_name = "CHAR", value_parser = quote, help_heading = "Format")]
     pub(crate) quote: Option<Quote>,
-    /// The character that makes the next one within quotes stand for itself
+    /// The character that makes the next one within quotes stand for itself [default: none; a quote is doubled]
     #[arg(long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
     pub(crate) escape: Option<u8>,
     /// The first record names the columns [default: recognised]
     #[arg(long, conflicts_with = "no_header", help_heading = "Format")]
     pub(crate) header: bool,
-    /// The first record is a row; the columns are called column1, column2, ...
+    /// The first record is a row; the columns are called column1, column2, ... [default: recognised]
     #[arg(long, help_heading = "Format")]
     pub(crate) no_header: bool,
     /// Skip so many lines at the start
     #[arg(long, value_name = "N", default_value = "0", value_parser = numbers::count, help_heading = "Format")]
     pub(crate) skip_lines: u64,
-    /// Skip lines that begin with this character
+    /// Skip lines that begin with this character [default: none]
     #[arg(long, value_name = "CHAR", value_parser = character, help_heading = "Format")]
     pub(crate) comment: Option<u8>,
-    /// An unquoted field that is NULL, besides the empty one; may be repeated
+    /// An unquoted field that is NULL, such as NA, besides the empty one; may be repeated [default: none]
     #[arg(long, value_name = "TOKEN", help_heading = "Format")]
     pub(crate) null: Vec<String>,
     /// Take an unquoted empty field for empty text, not for NULL
     #[arg(long, help_heading = "Format")]
     pub(crate) empty_as_text: bool,
-    /// The encoding of the files, such as windows-1252 [default: UTF-8, or what a byte order mark says]
+    /// The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what a byte order mark says]
     #[arg(short = 'E', long, value_name = "NAME", help_heading = "Format")]
     pub(crate) encoding: Option<String>,
 
-    /// Put bad rows into this CSV file, with line and reason, and go on
+    /// Put bad rows into this new CSV file, with line and reason, and go on [default: the first one ends the load]
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub(crate) reject: Option<PathBuf>,
     /// Stop when more rows than this are bad [default: any number may be]
     #[arg(long, value_name = "N", value_parser = numbers::count, requires = "reject", help_heading = "Bad rows")]
     pub(crate) max_rejects: Option<u64>,
-    /// Let SQLite's conversions stand that lose digits of a number; otherwise such a row is bad
+    /// Take what SQLite makes of numbers that it can't hold in all their digits [default: such a row is bad]
     #[arg(long, help_heading = "Bad rows")]
     pub(crate) lossy: bool,
 
@@ -288,8 +292,9 @@ fn column_type(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Say whether a database is sound: read by sqluice, which asserts the rules of the file format but the order of index
-/// keys, and by SQLite's own check.
+/// Say whether a database is sound
+///
+/// It is read by sqluice, which asserts the rules of the file format but the order of index keys, and by SQLite's own check.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Check {
     /// The database
@@ -300,7 +305,7 @@ pub(crate) struct Check {
     pub(crate) full: bool,
 }
 
-/// Say what is in a database: its header, tables, rows and pages.
+/// Say what is in a database: its header, tables, rows and pages
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Info {
     /// The database
@@ -308,7 +313,7 @@ pub(crate) struct Info {
     pub(crate) db: PathBuf,
 }
 
-/// Print a script that completes commands in a shell.
+/// Print a script that completes commands in a shell
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Example, for bash:
   sqluice completions bash > ~/.local/share/bash-completion/completions/sqluice")]

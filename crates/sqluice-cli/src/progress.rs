@@ -1,17 +1,32 @@
 //! Progress, drawn: a bar on a terminal, a line now and then elsewhere.
+//!
+//! ```text
+//!  copy                                      12.300 MB  24.600 MB/s
+//!  load     ████████████░░░░░░░░░░░░░░░░░░   40%  1,200,000 rows  48.000 MB  3.2 M rows/s  2 s left
+//!  sync
+//! ```
+//!
+//! Phases follow each other, some twice. What is counted is whatever the engine counts in that phase: bytes of input as they
+//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sqluice::progress::{Amount, Progress};
 use sqluice::size::Bytes;
 
-use crate::printer::grouped;
+use crate::printer::{counted, rate, wait};
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// How often a bar is drawn.
+const BAR_EVERY: Duration = Duration::from_millis(100);
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
 
 /// What has been done in a phase.
 #[derive(Clone, Debug)]
@@ -34,6 +49,15 @@ impl State {
         self.done.bytes += more.bytes;
     }
 
+    /// Whether it is time to show it again.
+    fn is_due(&mut self, every: Duration) -> bool {
+        let due = self.shown.elapsed() >= every;
+        if due {
+            self.shown = Instant::now();
+        }
+        due
+    }
+
     /// The part that is done, 0 to 1, where the whole is known.
     fn fraction(&self) -> Option<f64> {
         let total = self.total?;
@@ -42,28 +66,33 @@ impl State {
         (total > 0).then(|| (done as f64 / total as f64).min(1.0))
     }
 
-    /// `12% 120,000,000 rows 2.381 GB 94.1 M rows/s 9 s left`.
-    fn describe(&self) -> String {
-        let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
+    /// `12%  120,000,000 rows  2.381 GB  94.1 M rows/s  9 s left`, after so many seconds.
+    fn describe(&self, seconds: f64) -> String {
+        let seconds = seconds.max(1e-3);
         let mut parts = Vec::new();
         if let Some(fraction) = self.fraction() {
-            parts.push(format!("{:3.0}%", fraction * 100.0));
+            // All is done when the next phase begins.
+            parts.push(format!("{:2.0}%", (fraction * 100.0).floor()));
         }
         if self.done.rows > 0 {
-            parts.push(format!("{} rows", grouped(self.done.rows)));
+            parts.push(counted(self.done.rows, "row"));
         }
         if self.done.bytes > 0 {
             parts.push(Bytes(self.done.bytes).to_string());
         }
         if self.done.rows > 0 {
-            parts.push(format!("{:.1} M rows/s", self.done.rows as f64 / seconds / 1e6));
+            parts.push(rate(self.done.rows, seconds));
         } else if self.done.bytes > 0 {
             parts.push(format!("{}/s", Bytes((self.done.bytes as f64 / seconds) as u64)));
         }
         if let Some(fraction) = self.fraction().filter(|&fraction| fraction > 0.0) {
-            parts.push(format!("{:.0} s left", seconds / fraction - seconds));
+            parts.push(format!("{} left", wait(seconds / fraction - seconds)));
         }
         parts.join("  ")
+    }
+
+    fn describe_now(&self) -> String {
+        self.describe(self.started.elapsed().as_secs_f64())
     }
 }
 
@@ -73,33 +102,40 @@ pub(crate) struct Bar {
     state: Mutex<State>,
 }
 
+impl Bar {
+    fn on(target: ProgressDrawTarget) -> Bar {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        Bar { bar, state: Mutex::new(State::new("", None)) }
+    }
+}
+
 impl Default for Bar {
     fn default() -> Bar {
-        let bar = ProgressBar::new(1000);
-        if let Ok(style) = ProgressStyle::with_template("{prefix:8} {bar:30} {msg}") {
-            bar.set_style(style);
-        }
-        Bar { bar, state: Mutex::new(State::new("", None)) }
+        Bar::on(ProgressDrawTarget::stderr())
     }
 }
 
 impl Progress for Bar {
     fn phase(&self, name: &str, total: Option<Amount>) {
-        if let Ok(mut state) = self.state.lock() {
-            *state = State::new(name, total);
-            self.bar.set_prefix(name.to_owned());
-            self.bar.set_message(String::new());
-            self.bar.set_position(0);
+        let Ok(mut state) = self.state.lock() else { return };
+        *state = State::new(name, total);
+        let template =
+            if state.fraction().is_some() { "{prefix:8} {bar:30} {msg}" } else { "{prefix:8} {msg}" };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
         }
+        self.bar.set_message(String::new());
+        self.bar.set_position(0);
+        self.bar.set_prefix(name.to_owned());
+        self.bar.tick();
     }
 
     fn advance(&self, done: Amount) {
         let Ok(mut state) = self.state.lock() else { return };
         state.add(done);
-        if state.shown.elapsed() >= Duration::from_millis(100) {
-            state.shown = Instant::now();
-            self.bar.set_position((state.fraction().unwrap_or(0.0) * 1000.0) as u64);
-            self.bar.set_message(state.describe());
+        if state.is_due(BAR_EVERY) {
+            self.bar.set_position((state.fraction().unwrap_or(0.0) * STEPS as f64) as u64);
+            self.bar.set_message(state.describe_now());
         }
     }
 }
@@ -129,10 +165,75 @@ impl Progress for Lines {
     fn advance(&self, done: Amount) {
         let Ok(mut state) = self.0.lock() else { return };
         state.add(done);
-        if state.shown.elapsed() >= LINE_EVERY {
-            state.shown = Instant::now();
+        if state.is_due(LINE_EVERY) {
             // When nobody listens, that is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}: {}", state.phase, state.describe());
+            let _ = writeln!(io::stderr(), "{}: {}", state.phase, state.describe_now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(total: Option<(u64, u64)>, done: (u64, u64), seconds: f64) -> String {
+        let amount = |(rows, bytes)| Amount { rows, bytes };
+        let mut state = State::new("load", total.map(amount));
+        state.add(amount(done));
+        state.describe(seconds)
+    }
+
+    #[test]
+    fn bytes_of_input_and_rows_are_told_together() {
+        assert_eq!(
+            described(Some((0, 1_000_000)), (5_000, 250_000), 2.0),
+            "25%  5,000 rows  250.000 kB  2.5 k rows/s  6 s left"
+        );
+    }
+
+    #[test]
+    fn rows_of_a_known_number_are_the_measure() {
+        assert_eq!(described(Some((100, 0)), (50, 0), 1.0), "50%  50 rows  50 rows/s  1 s left");
+    }
+
+    #[test]
+    fn what_has_no_known_end_has_no_part_and_no_time_left() {
+        assert_eq!(described(None, (0, 3_000), 1.0), "3.000 kB  3.000 kB/s");
+        assert_eq!(described(Some((0, 0)), (1, 0), 1.0), "1 row  1 rows/s");
+        assert_eq!(described(None, (0, 0), 0.0), "");
+    }
+
+    #[test]
+    fn nothing_done_in_no_time_is_no_division_by_zero() {
+        assert_eq!(described(Some((0, 10)), (0, 0), 0.0), " 0%");
+        for (total, done) in [((0, 0), (0, 0)), ((0, 0), (5, 5)), ((1, 1), (0, 0)), ((3, 0), (u64::MAX, 1))] {
+            let text = described(Some(total), done, 0.0);
+            assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        }
+    }
+
+    #[test]
+    fn more_than_all_is_all() {
+        assert_eq!(described(Some((0, 10)), (0, 30), 1.0), "100%  30 bytes  30 bytes/s  0 s left");
+    }
+
+    #[test]
+    fn all_but_nothing_is_not_all() {
+        assert!(described(Some((0, 1000)), (0, 999), 1.0).starts_with("99%"));
+    }
+
+    #[test]
+    fn a_bar_goes_through_phases_of_known_and_unknown_size() {
+        let bar = Bar::on(ProgressDrawTarget::hidden());
+        for total in [None, Some(Amount::default()), Some(Amount { rows: 0, bytes: 10 }), None] {
+            bar.phase("load", total);
+            if let Ok(mut state) = bar.state.lock() {
+                state.shown = Instant::now().checked_sub(BAR_EVERY).unwrap_or(state.shown);
+            }
+            bar.advance(Amount { rows: 1, bytes: 5 });
+            let half = total.is_some_and(|total| total.bytes > 0);
+            assert_eq!(bar.bar.position(), if half { STEPS / 2 } else { 0 });
+            assert!(bar.bar.message().contains("1 row"));
         }
     }
 }

@@ -38,6 +38,12 @@ impl RejectFile {
                 io::ErrorKind::AlreadyExists => {
                     failure.because(error).hint("name another file, or replace this one: --overwrite")
                 }
+                io::ErrorKind::NotFound => {
+                    failure.because(error).hint("make its folder first, or name another file")
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    failure.because(error).hint("choose a folder that you may write to")
+                }
                 _ => failure.because(error),
             }
         };

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         return print_plan(prepared.plan(), printer);
     }
     let report = prepared.run(&*printer.progress(), cancel)?;
-    print_report(&report, printer)
+    print_report(&report, None, printer)
 }
 
 /// The database and the schema file among the arguments: each is there or not, as --discard and --preset say.

@@ -1,5 +1,7 @@
 //! `sqluice load`.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 
 use sqluice::input::Encoding;
@@ -12,6 +14,9 @@ use crate::args::{Format, Load, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
+        printer.note("note: reading what is typed, up to Ctrl-D");
+    }
     let load = load::Load {
         format: format(args)?,
         table: args.table.clone(),
@@ -37,7 +42,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         printer.note(&format!("note: {note}"));
     }
     let report = prepared.run(&*printer.progress())?;
-    print_report(&report, printer)
+    print_report(&report, args.reject.as_deref(), printer)
 }
 
 fn format(args: &Load) -> Result<load::Format, sqluice::error::Error> {

@@ -6,6 +6,7 @@ mod generate;
 mod info;
 mod load;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use sqluice::plan::Plan;
@@ -14,7 +15,7 @@ use sqluice::report::Report;
 use sqluice::size::Bytes;
 
 use crate::args::{Args, Command};
-use crate::printer::{Printer, grouped};
+use crate::printer::{Printer, counted, grouped, rate};
 
 /// Does what the arguments say.
 pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -40,33 +41,40 @@ fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what was written.
-fn print_report(report: &Report, printer: &Printer) -> anyhow::Result<ExitCode> {
+/// Prints what was written; `rejects` is where bad rows went.
+fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> anyhow::Result<ExitCode> {
     if printer.is_json() {
         printer.json(report)?;
         return Ok(ExitCode::SUCCESS);
     }
     let target = report.target.as_ref().map_or("nowhere".to_owned(), |target| target.display().to_string());
     printer.note(&format!(
-        "{} rows to {target}: {} in {:.2} s ({:.1} M rows/s), checksum {}",
-        grouped(report.rows),
+        "{} to {target}: {} in {:.2} s ({}), checksum {}",
+        counted(report.rows, "row"),
         Bytes(report.bytes),
         report.seconds,
-        report.rows as f64 / report.seconds / 1e6,
+        rate(report.rows, report.seconds),
         report.checksum,
     ));
+    match rejects {
+        Some(file) if report.rejected > 0 => {
+            printer.note(&format!("{} rejected, see {}", counted(report.rejected, "row"), file.display()));
+        }
+        Some(_) => printer.note("no row rejected"),
+        None => {}
+    }
     printer.detail(&format!(
-        "{} threads, {} writes, {} pages of {} bytes",
-        report.threads,
+        "{}, {} writes, {} of {} bytes",
+        counted(report.threads as u64, "thread"),
         report.output,
-        grouped(u64::from(report.pages)),
+        counted(u64::from(report.pages), "page"),
         report.page_bytes
     ));
     for table in &report.tables {
         printer.detail(&format!(
-            "  {}: {} rows; {} leaf, {} interior, {} overflow pages, root {}",
+            "  {}: {}; {} leaf, {} interior, {} overflow pages, root {}",
             table.name,
-            grouped(table.rows),
+            counted(table.rows, "row"),
             grouped(table.leaf_pages),
             grouped(table.interior_pages),
             grouped(table.overflow_pages),

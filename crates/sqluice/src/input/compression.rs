@@ -84,7 +84,7 @@ impl Compression {
 /// A hint: another program decompresses.
 fn by_pipe(command: &str, name: &Path) -> String {
     let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
-    format!("decompress it on the way: {command} {file} | sqluice load DB -")
+    format!("decompress it on the way: {command} {file} | sqluice load DB - --table NAME")
 }
 
 /// Decompressed data, with errors that say what is wrong with it.

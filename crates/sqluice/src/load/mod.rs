@@ -11,6 +11,7 @@
 
 mod default;
 mod files;
+mod paths;
 mod tables;
 
 use std::path::PathBuf;
@@ -143,6 +144,7 @@ impl Load {
     /// When a file can't be read or does not fit the schema, or the target is in the way or does not fit the disk.
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
         let files = files::open_all(&self, cancel)?;
+        paths::refuse_shared(&self, files.iter().map(LoadFile::path))?;
         let tables = tables::assign(&self, files)?;
         let schema = tables::declare(&self, &tables)?;
         let plan = Plan::new(&schema, Some(self.target.clone()), &self.write)?;

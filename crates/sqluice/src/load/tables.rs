@@ -1,11 +1,12 @@
 //! Which files make which table, and what it declares.
 
+use std::path::Path;
+
 use super::Load;
 use super::files::LoadFile;
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
-use crate::input;
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::Plan;
@@ -39,10 +40,7 @@ struct Made {
 pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
     for file in files {
-        let name = match &load.table {
-            Some(name) => name.clone(),
-            None => table_name(&file)?,
-        };
+        let name = file.table.clone();
         match tables.iter_mut().find(|table| table.name.eq_ignore_ascii_case(&name)) {
             Some(table) if load.table.is_some() => table.files.push(file),
             Some(table) => {
@@ -63,16 +61,11 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
+    tables.iter().try_for_each(|table| table.check_given_types(load))?;
     Ok(tables)
 }
 
-fn table_name(file: &LoadFile) -> Result<String> {
-    input::stem(file.path()).filter(|name| !name.contains('\0')).ok_or_else(|| {
-        Error::usage(format!("no table can be named after {}", file.name())).hint("name it: --table NAME")
-    })
-}
-
-/// Every column that the user names must be there.
+/// Every column that the user names must be there, and those to load are named once.
 fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -83,11 +76,18 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     for (flag, name) in typed.chain(selected) {
         if !in_files(name) {
             let names = tables[0].files[0].names.join(", ");
-            return Err(Error::usage(format!("{flag} names the column {name}, which no file has"))
+            return Err(Error::usage(format!("{flag} names the column {name:?}, which no file has"))
                 .hint(format!("there are: {names}")));
         }
     }
-    Ok(())
+    let columns = load.columns.as_deref().unwrap_or_default();
+    let is_again =
+        |index: usize| columns[..index].iter().any(|name| name.eq_ignore_ascii_case(&columns[index]));
+    match (0..columns.len()).find(|&index| is_again(index)) {
+        None => Ok(()),
+        Some(index) => Err(Error::usage(format!("--columns names the column {:?} twice", columns[index]))
+            .hint("to SQLite names are the same that differ in the case of ASCII letters only")),
+    }
 }
 
 /// The schema of the new database: what the user declares, and the columns that are made for the files.
@@ -100,7 +100,9 @@ pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     for table in tables {
         sql += &table.ddl(load.strict);
     }
-    Schema::parse(sql, file)
+    let parsed = Schema::parse(sql, file);
+    // A place in a statement that was made here means nothing to anybody.
+    parsed.map_err(|error| if load.schema.is_some() { error } else { Error::usage(error.message()) })
 }
 
 fn quoted(name: &str) -> String {
@@ -174,6 +176,33 @@ impl LoadTable {
         let columns: Vec<String> = columns.map(|column| format!("  {column}")).collect();
         let strict = if strict { " STRICT" } else { "" };
         format!("CREATE TABLE {table} (\n{}\n){strict};\n", columns.join(",\n"))
+    }
+
+    /// What the user gives as a type declares its column, and nothing else.
+    fn check_given_types(&self, load: &Load) -> Result<()> {
+        for made in &self.made {
+            let Some(given) = &made.given else { continue };
+            // A type that takes what follows for its own, as a comment does, takes the second column.
+            let (first, second) = (quoted(&made.name), quoted(&format!("{}2", made.name)));
+            let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
+            let table = quoted(&self.name);
+            let sql = format!("CREATE TABLE {table} ({first} {given}, {second}{any}\n){strict}");
+            let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
+                let alone = schema.others.iter().all(|made| made.sql.is_none()) && schema.tables.len() == 1;
+                let columns = schema.tables.first().map_or(0, |table| table.columns.len());
+                if !alone || columns != 2 {
+                    return Err(Error::input("that declares more or less than a column"));
+                }
+                Plan::new(&schema, None, &load.write)
+            });
+            if let Err(error) = plan {
+                let message = format!("--type {}={given}: {}", made.name, error.message());
+                return Err(
+                    Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes")
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Whether no value can change the types any more.
@@ -254,6 +283,9 @@ impl LoadTable {
 
 fn not_declared(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
+    if names.is_empty() {
+        return Error::input("the schema declares no table").at(Place::file(&schema.file));
+    }
     let message = format!("{} declares no table {name}", schema.file.display());
     Error::usage(message).hint(format!("--table names one of: {}", names.join(", ")))
 }

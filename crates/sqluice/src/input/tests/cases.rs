@@ -117,7 +117,7 @@ fn zeros_may_follow_gzip_data_and_nothing_else() {
         let (text, error, hint) = failure(&[&data[..], garbage].concat(), None);
         assert_eq!(text, "a,b\n");
         assert_eq!(error, "x.csv: something else follows the gzip data");
-        assert!(hint.ends_with("gzip -dc x.csv | sqluice load DB -"), "{hint}");
+        assert!(hint.ends_with("gzip -dc x.csv | sqluice load DB - --table NAME"), "{hint}");
     }
     let (text, error, _) = failure(&[&data[..], b"\x1fx"].concat(), None);
     assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: the gzip data ends too early"));
@@ -136,7 +136,7 @@ fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
     assert_eq!(decoded(&frame(27), None), "a");
     let (_, error, hint) = failure(&frame(28), None);
     assert_eq!(error, "x.csv: the zstd data needs more than 128 MiB of memory to decompress");
-    assert_eq!(hint, "decompress it on the way: zstd -dc --long=31 x.csv | sqluice load DB -");
+    assert_eq!(hint, "decompress it on the way: zstd -dc --long=31 x.csv | sqluice load DB - --table NAME");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn other_compression_is_named_with_the_way_to_decompress_it() {
     for (bytes, format, command) in cases {
         let error = refused(bytes, "d/x.csv.z");
         assert_eq!(error.to_string(), format!("d/x.csv.z: this is {format} data, which is not read here"));
-        let hint = format!("decompress it on the way: {command} d/x.csv.z | sqluice load DB -");
+        let hint = format!("decompress it on the way: {command} d/x.csv.z | sqluice load DB - --table NAME");
         assert_eq!(error.hint_text(), Some(&hint[..]));
     }
     let hint = refused(b"\xfd7zXZ\0", "standard input").hint_text().unwrap().to_owned();

@@ -107,9 +107,9 @@ impl Malformed {
     fn hint(&self, options: &CsvOptions) -> Option<String> {
         let hint = match self.what {
             What::InvalidUtf8(_) => {
-                "convert the file first, for example with: iconv -f WINDOWS-1252 -t UTF-8".to_owned()
+                "if the file is in another encoding, name it, for example: --encoding windows-1252".to_owned()
             }
-            What::Nul => "if the file is UTF-16, convert it first: iconv -f UTF-16 -t UTF-8".to_owned(),
+            What::Nul => "if the file is UTF-16, say so: --encoding utf-16".to_owned(),
             What::AfterQuote(_) => {
                 let quote = char::from(options.dialect.quote?);
                 format!("a quote inside a quoted field is written twice: {quote}{quote}")
@@ -122,7 +122,13 @@ impl Malformed {
                     .to_owned()
             }
             What::TooManyColumns => "is the delimiter the right one?".to_owned(),
-            What::Unterminated | What::TooManyFields { .. } | What::TooFewFields { .. } => return None,
+            What::Unterminated => {
+                "is its closing quote missing? --quote none takes quotes for characters like any other"
+                    .to_owned()
+            }
+            What::TooManyFields { .. } | What::TooFewFields { .. } => {
+                "--reject FILE puts such rows aside and goes on".to_owned()
+            }
         };
         Some(hint)
     }

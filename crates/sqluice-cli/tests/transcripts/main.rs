@@ -1,0 +1,17 @@
+//! What the command says, where, its exit code, and what it leaves: a transcript for each flag and each error.
+
+#[path = "../support/mod.rs"]
+mod support;
+mod transcript;
+
+mod check_info;
+mod generate;
+mod help;
+mod load_format;
+mod load_rejects;
+mod load_run;
+mod load_tables;
+mod output;
+mod schema;
+mod target;
+mod usage;

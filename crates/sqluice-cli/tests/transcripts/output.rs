@@ -1,0 +1,103 @@
+//! What is said, and where: quiet, verbose, JSON, plans, colour.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{folder, generate, names, run};
+use crate::transcript::{ONE_ROW, matches, sqluice};
+
+#[test]
+fn quiet_is_silent_and_verbose_says_more() {
+    let folder = folder();
+    let folder = folder.path();
+    let ran = run(folder, [&["-q"], &generate("q.db", "3")[..]].concat()).ok();
+    assert_eq!((&*ran.stdout, &*ran.stderr), ("", ""));
+    let ran = run(folder, ["check", "q.db", "--quiet"]).ok();
+    assert_eq!((&*ran.stdout, &*ran.stderr), ("", ""));
+    let ran = run(folder, [&generate("q.db", "3")[..], &["-q"]].concat()).failed(1, "q.db already exists");
+    assert!(ran.stderr.contains("hint: "));
+
+    let ran = run(folder, generate("n.db", "3")).ok();
+    assert_eq!(ran.stdout, "");
+    assert!(
+        matches(&ran.stderr, "3 rows to n.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]"),
+        "{ran:?}"
+    );
+    let ran = run(folder, [&generate("v.db", "3")[..], &["-v", "-j1"]].concat()).ok();
+    let expected = "\
+3 rows to v.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]
+1 thread, [..] writes, 2 pages of 4096 bytes
+  user: 3 rows; 1 leaf, 0 interior, 0 overflow pages, root 2";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+}
+
+#[test]
+fn json_is_all_that_standard_output_gets() {
+    let folder = folder();
+    let folder = folder.path();
+    let ran = run(folder, [&["--json"], &generate("x.db", "1000")[..]].concat()).ok();
+    assert_eq!(ran.stderr, "");
+    let report = ran.json();
+    assert_eq!((&report["target"], &report["rows"]), (&"x.db".into(), &1000.into()));
+    assert_eq!(report["bytes"], fs::metadata(folder.join("x.db")).unwrap().len());
+
+    let check = run(folder, ["check", "x.db", "--json", "--full"]).ok().json();
+    assert_eq!((&check["sound"], &check["rows"]), (&true.into(), &1000.into()));
+    assert_eq!(
+        (&check["checksum"], &check["sqlite_check"]),
+        (&report["checksum"], &"integrity_check".into())
+    );
+
+    let info = run(folder, ["info", "--json", "x.db"]).ok().json();
+    assert_eq!((&info["pages"], &info["sound"]), (&report["pages"], &true.into()));
+    assert_eq!(info["trees"][1]["name"], "user");
+    assert_eq!(info["trees"][1]["rows"], 1000);
+
+    let plan = run(folder, [&generate("y.db", "1000")[..], &["--json", "--dry-run"]].concat()).ok().json();
+    assert_eq!((&plan["tables"][0]["road"], &plan["tables"][0]["rows"]), (&"pages".into(), &1000.into()));
+    assert_eq!(names(folder), ["x.db"], "a dry run makes nothing");
+
+    let ran = run(folder, [&["--json"], &generate("x.db", "3")[..]].concat());
+    ran.failed(1, "x.db already exists");
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_does_nothing() {
+    sqluice("load x.db one.csv --dry-run -j 1").file(ONE_ROW.0, ONE_ROW.1).succeeds().says("").prints(
+        "\
+-- target   x.db (new)
+-- size     about 8192 bytes
+-- pages    of 4096 bytes, 2048 at a time
+-- threads  1 and a writer, 50331648 bytes of buffers
+-- table    one: rows from one.csv (comma, quote \", header)
+--   road   pages: a new rowid table without indexes
+CREATE TABLE \"one\" (
+  \"a\" INTEGER,
+  \"b\" INTEGER
+);",
+    );
+    sqluice("generate s.sql --rows 1k --discard --dry-run -j 4 --memory 48MiB --page-size 8192")
+        .file("s.sql", "CREATE TABLE t (a INTEGER)")
+        .succeeds()
+        .says("")
+        .prints(
+            "\
+-- target   none: pages are made and thrown away
+-- size     about [..] bytes
+-- pages    of 8192 bytes, 1024 at a time
+-- threads  2 and a writer, 50331648 bytes of buffers
+-- table    t: 1000 rows from the generator, seed 1
+--   road   pages: a new rowid table without indexes
+CREATE TABLE t (a INTEGER);",
+        );
+}
+
+#[test]
+fn colour_comes_when_it_is_asked_for_and_never_alone() {
+    let ran = run(Path::new("/"), ["check", "/no/such", "--color", "always"]);
+    assert!(ran.stderr.starts_with("\x1b[1;31merror:\x1b[0m cannot read /no/such\n"), "{ran:?}");
+    for when in ["auto", "never"] {
+        let ran = run(Path::new("/"), ["check", "/no/such", "--color", when]);
+        assert!(ran.stderr.starts_with("error: cannot read /no/such\n"), "{ran:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Schema files: mistakes in them, and what can't be made yet.
+
+use std::fs;
+
+use crate::support::{folder, names, run};
+use crate::transcript::matches;
+
+#[test]
+fn mistakes_in_a_schema_say_file_line_and_column() {
+    const DECLARES_ONLY: &str = "\n\nhint: keep the CREATE statements, drop the rest";
+    for (sql, stderr) in [
+        (
+            "CREATE TABLE t (\n  a INTEGER, -- gen: digts(6)\n  b TEXT);",
+            "error: s.sql:2:22: no function is called `digts`\n\nhint: did you mean digits(n)? There are: [..]",
+        ),
+        ("CREATE TABLE t (\n  a INTEGER,\n  b,, c);", "error: s.sql:3:5: near \",\": syntax error"),
+        ("CREATE TABLE t (a);\nCREATE TABLE t (b);", "error: s.sql:2:14: table t already exists"),
+        ("CREATE TABLE t (a", "error: s.sql:1:1: incomplete input"),
+        ("", "error: s.sql: the schema declares no table"),
+        (
+            "CREATE TABLE t (a); -- one;\nCREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT ';'; SELECT 2; END;\n  DROP TABLE u;",
+            "error: s.sql:3:3: no such table: u",
+        ),
+        (
+            "CREATE TABLE t (a);\nCREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1;",
+            "error: s.sql:2:1: incomplete input",
+        ),
+        (
+            "CREATE TABLE t (a);\nINSERT INTO t VALUES (1);",
+            &format!(
+                "error: s.sql:2:1: a schema file only declares, and this one changes rows of t{DECLARES_ONLY}"
+            ),
+        ),
+        (
+            "CREATE TABLE t (a); ATTACH 'y.db' AS y;",
+            &format!(
+                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+            ),
+        ),
+        (
+            "CREATE TABLE t (a); VACUUM INTO 'y.db';",
+            &format!(
+                "error: s.sql:1:21: a schema file only declares, and this one attaches y.db{DECLARES_ONLY}"
+            ),
+        ),
+        (
+            "PRAGMA journal_mode = wal; CREATE TABLE t (a)",
+            &format!(
+                "error: s.sql:1:1: a schema file only declares, and this one sets PRAGMA journal_mode{DECLARES_ONLY}"
+            ),
+        ),
+        (
+            "CREATE TEMP TABLE t (a)",
+            &format!(
+                "error: s.sql:1:1: a schema file only declares, and this one makes something temporary{DECLARES_ONLY}"
+            ),
+        ),
+    ] {
+        schema_refused(sql, stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_yet_is_refused_with_the_reason() {
+    let table = |why: &str| {
+        format!(
+            "error: s.sql:1:14: table t {why}, which can't be filled yet\n\n\
+             hint: declare it without, and add what is missing with sqlite3 afterwards"
+        )
+    };
+    for (sql, why) in [
+        ("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID", "is WITHOUT ROWID"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT)", "is AUTOINCREMENT"),
+        ("CREATE TABLE t (a UNIQUE)", "has UNIQUE or a PRIMARY KEY that is not its rowid"),
+        ("CREATE TABLE t (a TEXT PRIMARY KEY)", "has UNIQUE or a PRIMARY KEY that is not its rowid"),
+        ("CREATE TABLE t (a CHECK (a > 1))", "has a CHECK"),
+        ("CREATE TABLE t (a, b AS (a + 1))", "has a generated column"),
+    ] {
+        schema_refused(sql, &table(why));
+    }
+    let hint = "hint: leave it out of the schema, and make it with sqlite3 afterwards";
+    schema_refused(
+        "CREATE TABLE t (a); CREATE INDEX i ON t (a)",
+        &format!("error: s.sql: index i of table t can't be made yet\n\n{hint}"),
+    );
+    schema_refused(
+        "CREATE TABLE t (a); CREATE VIRTUAL TABLE v USING dbstat",
+        &format!("error: s.sql: virtual table v can't be made yet\n\n{hint}"),
+    );
+    schema_refused(
+        "CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)",
+        "error: the INTEGER PRIMARY KEY of t must be row() for now\n\n\
+         hint: rows in another order of their keys can't be written yet",
+    );
+}
+
+#[track_caller]
+fn schema_refused(sql: &str, stderr: &str) {
+    let folder = folder();
+    fs::write(folder.path().join("s.sql"), sql).unwrap();
+    let ran = run(folder.path(), ["generate", "x.db", "s.sql", "--rows", "3"]);
+    assert_eq!((ran.code(), &*ran.stdout), (Some(1), ""), "{sql}: {ran:?}");
+    assert!(matches(&ran.stderr, stderr), "{sql}\nsaid:\n{}\nexpected:\n{stderr}", ran.stderr);
+    assert_eq!(names(folder.path()), ["s.sql"], "{sql}");
+}

@@ -1,0 +1,172 @@
+//! The database that is to be made: its name, and what is in its way.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::{folder, generate, integrity, names, run};
+use crate::transcript::{ONE_ROW, fails};
+
+#[test]
+fn a_target_that_is_in_the_way_is_refused() {
+    let exists = "\
+error: x.db already exists
+
+hint: name another file, or remove this one; an existing file is never replaced";
+    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3", 1, exists);
+    fails(&[("x.db", "")], "generate x.db --preset user --rows 3", 1, exists);
+    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3 --dry-run", 1, exists);
+    fails(&[("x.db", "precious"), ONE_ROW], "load x.db one.csv", 1, exists);
+    fails(
+        &[("x.db/", "")],
+        "generate x.db --preset user --rows 3",
+        1,
+        "\
+error: x.db is a folder
+
+hint: name a file in it",
+    );
+    fails(
+        &[],
+        "generate x/ --preset user --rows 3",
+        1,
+        "\
+error: x/ is a folder
+
+hint: name a file in a folder that exists",
+    );
+    fails(
+        &[],
+        "generate / --preset user --rows 3",
+        1,
+        "\
+error: / is a folder
+
+hint: name a file in a folder that exists",
+    );
+    fails(
+        &[],
+        "generate no/such/x.db --preset user --rows 3",
+        1,
+        "\
+error: cannot create a file in no/such
+  caused by: No such file or directory (os error 2)
+
+hint: make it first: mkdir -p no/such",
+    );
+    fails(
+        &[("f", "")],
+        "generate f/x.db --preset user --rows 3",
+        1,
+        "\
+error: cannot look at f/x.db
+  caused by: Not a directory (os error 20)
+
+hint: a part of this path is a file, not a folder",
+    );
+    fails(
+        &[],
+        "generate /proc/x.db --preset user --rows 3",
+        1,
+        "\
+error: cannot create a file in /proc
+  caused by: [..]",
+    );
+}
+
+#[test]
+fn a_leftover_journal_that_sqlite_would_roll_in_is_refused() {
+    let files: [&[_]; 2] = [&[("x.db-journal", "hot")], &[("x.db-wal", "hot")]];
+    let stderr = [
+        "error: ./x.db-journal is left from another database",
+        "error: ./x.db-wal is left from another database",
+    ];
+    let hint = "hint: SQLite would roll it into the new file: if nobody needs it any more, remove it, or move it away";
+    for (files, stderr) in files.into_iter().zip(stderr) {
+        for args in ["generate x.db --preset user --rows 3", "generate x.db --preset user --rows 3 --dry-run"]
+        {
+            fails(files, args, 1, &format!("{stderr}\n\n{hint}"));
+        }
+    }
+}
+
+#[test]
+fn an_empty_journal_is_in_nobodys_way() {
+    let folder = folder();
+    for name in ["x.db-journal", "x.db-wal"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    run(folder.path(), generate("x.db", "3")).ok();
+    assert_eq!(integrity(&folder.path().join("x.db")), "ok");
+    let count = |connection: rusqlite::Connection| {
+        connection.query_row("SELECT count(*) FROM user", [], |row| row.get(0))
+    };
+    assert_eq!(rusqlite::Connection::open(folder.path().join("x.db")).and_then(count), Ok(3));
+}
+
+#[test]
+fn targets_may_have_any_name() {
+    let folder = folder();
+    let folder = folder.path();
+    for name in [
+        "x.db",
+        "./y.db",
+        "my data.db",
+        "Ünïcödé 数据.db",
+        "file:x",
+        "file:y?mode=memory",
+        ":memory:",
+        "-",
+        "*",
+    ] {
+        run(folder, ["generate", "--preset", "user", "--rows", "3", "--", name]).ok();
+        run(folder, ["check", "--", name]).ok();
+        run(folder, ["info", "--", name]).ok();
+        assert!(folder.join(name).is_file(), "{name}: {:?}", names(folder));
+    }
+    assert_eq!(names(folder).len(), 9);
+
+    fs::create_dir(folder.join("below")).unwrap();
+    let absolute = folder.join("below/x.db");
+    run(folder, generate(absolute.to_str().unwrap(), "3")).ok();
+    run(&folder.join("below"), generate("../up.db", "3")).ok();
+    assert!(absolute.is_file() && folder.join("up.db").is_file());
+
+    let long = "x".repeat(247);
+    run(folder, generate(&long, "3")).ok();
+    run(folder, generate(&"x".repeat(256), "3")).failed(1, "File name too long");
+}
+
+#[test]
+fn a_name_that_is_no_utf8_is_taken_and_reported_as_well_as_json_can() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder();
+    let name = OsStr::from_bytes(b"\xff.db");
+    let args = ["generate", "--json", "--preset", "user", "--rows", "3"].map(OsStr::new);
+    let ran = run(folder.path(), args.into_iter().chain([name])).ok();
+    assert_eq!(ran.json()["target"], "\u{fffd}.db");
+    run(folder.path(), [OsStr::new("check"), name]).ok();
+}
+
+#[test]
+fn a_dangling_link_makes_the_file_that_it_points_to() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::create_dir(folder.join("data")).unwrap();
+    symlink("data/other.db", folder.join("x.db")).unwrap();
+    symlink("x.db", folder.join("y.db")).unwrap();
+    // A journal beside the link is nobody's: SQLite looks beside the file.
+    fs::write(folder.join("y.db-journal"), "nothing").unwrap();
+    run(folder, generate("y.db", "3")).ok();
+    assert!(folder.join("y.db").is_symlink() && folder.join("x.db").is_symlink());
+    assert_eq!(names(&folder.join("data")), ["other.db"]);
+    assert_eq!(integrity(&folder.join("data/other.db")), "ok");
+    run(folder, generate("x.db", "3")).failed(1, "x.db already exists");
+
+    fs::remove_file(folder.join("data/other.db")).unwrap();
+    fs::write(folder.join("data/other.db-wal"), "hot").unwrap();
+    run(folder, generate("x.db", "3")).failed(1, "data/other.db-wal is left from another database");
+
+    symlink("loop", folder.join("loop")).unwrap();
+    run(folder, generate("loop", "3")).failed(1, "loop: too many symbolic links");
+}

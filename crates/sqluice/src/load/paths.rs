@@ -1,0 +1,97 @@
+//! What a load writes is nothing that it reads: refused before anything is touched, by whatever name a file goes.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Load;
+use crate::error::{Error, Result};
+use crate::input::STANDARD_INPUT;
+
+/// What SQLite finds beside a database.
+const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// Which file a path means.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    /// One that exists: device and inode.
+    Existing(u64, u64),
+    /// One that could be made.
+    New(PathBuf),
+}
+
+/// Refuses to write over one of `inputs` or the schema file, or two things to one file.
+pub(super) fn refuse_shared<'a>(load: &'a Load, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
+    let schema = load.schema.iter().map(|schema| schema.file.as_path());
+    let read: Vec<Identity> = inputs.chain(schema).filter_map(identity).collect();
+    let target = identity(&load.target);
+    if target.as_ref().is_some_and(|target| read.contains(target)) {
+        let message = format!("{} is read by this load, and can't be its database", load.target.display());
+        return Err(Error::usage(message).hint("the database comes first: sqluice load DB FILE"));
+    }
+    let Some((path, Some(reject))) = load.reject.as_ref().map(|path| (path, identity(path))) else {
+        return Ok(());
+    };
+    let is = if read.contains(&reject) {
+        "is read by this load"
+    } else if target.as_ref() == Some(&reject) {
+        "is the database"
+    } else if SIBLINGS.iter().any(|suffix| identity(&beside(&load.target, suffix)).as_ref() == Some(&reject))
+    {
+        "is a name that SQLite gives a meaning beside the database"
+    } else {
+        return Ok(());
+    };
+    let message = format!("{} {is}, and can't have the rejected rows", path.display());
+    Err(Error::usage(message).hint("name another file: --reject FILE"))
+}
+
+fn beside(target: &Path, suffix: &str) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// `None` where nothing is written over: a pipe, a terminal, no folder.
+fn identity(path: &Path) -> Option<Identity> {
+    let path = if path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { path };
+    if let Ok(about) = fs::metadata(path) {
+        return about.is_file().then(|| Identity::Existing(about.dev(), about.ino()));
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    Some(Identity::New(fs::canonicalize(folder).ok()?.join(path.file_name()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_is_the_same_by_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a.csv"), "a\n1\n").unwrap();
+        fs::hard_link(at("a.csv"), at("hard.csv")).unwrap();
+        symlink("a.csv", at("soft.csv")).unwrap();
+        fs::create_dir(at("below")).unwrap();
+        let refused = |target: &str, reject: &str| {
+            let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
+            refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_err()
+        };
+        for name in ["a.csv", "hard.csv", "soft.csv", "below/../a.csv"] {
+            assert!(refused("x.db", name), "rejects to {name}");
+            assert!(refused(name, "r.csv"), "database {name}");
+        }
+        for name in ["x.db", "below/../x.db", "x.db-journal", "x.db-wal", "x.db-shm"] {
+            assert!(refused("x.db", name), "rejects to {name}");
+        }
+        assert!(!refused("x.db", "r.csv") && !refused("x.db", "below/a.csv") && !refused("x.db", "no/r.csv"));
+    }
+
+    #[test]
+    fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
+        let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
+        assert!(refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_ok());
+    }
+}
