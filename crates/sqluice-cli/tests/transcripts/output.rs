@@ -66,7 +66,7 @@ fn a_dry_run_prints_the_plan_and_does_nothing() {
     sqluice("load x.db one.csv --dry-run -j 1").file(ONE_ROW.0, ONE_ROW.1).succeeds().says("").prints(
         "\
 -- target   x.db (new)
--- size     about 8192 bytes
+-- size     about 8.2 kB
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, 50331648 bytes of buffers
 -- table    one: rows from one.csv (comma, quote \", header)
@@ -83,7 +83,7 @@ CREATE TABLE \"one\" (
         .prints(
             "\
 -- target   none: pages are made and thrown away
--- size     about [..] bytes
+-- size     about 11.0 kB
 -- pages    of 8192 bytes, 1024 at a time
 -- threads  2 and a writer, 50331648 bytes of buffers
 -- table    t: 1000 rows from the generator, seed 1

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::support::{folder, generate, integrity, names, run};
-use crate::transcript::{ONE_ROW, fails};
+use crate::transcript::{ONE_ROW, fails, matches};
 
 #[test]
 fn a_target_that_is_in_the_way_is_refused() {
     let exists = "\
 error: x.db already exists
 
-hint: name another file, or remove this one; an existing file is never replaced";
+hint: name another file, or replace this one: --overwrite";
     fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3", 1, exists);
     fails(&[("x.db", "")], "generate x.db --preset user --rows 3", 1, exists);
     fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3 --dry-run", 1, exists);
@@ -169,4 +169,70 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
 
     symlink("loop", folder.join("loop")).unwrap();
     run(folder, generate("loop", "3")).failed(1, "loop: too many symbolic links");
+}
+
+#[test]
+fn what_is_no_database_is_not_overwritten() {
+    let no_database = "\
+error: x.db is no SQLite database, and is not replaced
+
+hint: name another file, or remove this one yourself if nobody needs it any more";
+    let generate = "generate x.db --preset user --rows 3 --overwrite";
+    for content in ["a,b\n1,2\n", "a", "SQLite format 3", "SQLite format 3\0, and more"] {
+        fails(&[("x.db", content)], generate, 1, no_database);
+    }
+    fails(&[("x.db", "a,b\n1,2\n")], &format!("{generate} --dry-run"), 1, no_database);
+    // The arguments swapped.
+    let swapped = no_database.replace("x.db", "one.csv");
+    fails(&[ONE_ROW, ("x.csv", "a\n")], "load one.csv x.csv --overwrite", 1, &swapped);
+    fails(
+        &[("x.db/", "")],
+        generate,
+        1,
+        "\
+error: x.db is a folder
+
+hint: name a file in it",
+    );
+    fails(
+        &[],
+        "generate /dev/null --preset user --rows 3 --overwrite",
+        1,
+        "\
+error: /dev/null is no file, and is not replaced
+
+hint: name another file",
+    );
+    fails(
+        &[],
+        "generate --discard --preset user --rows 3 --overwrite",
+        2,
+        "\
+error: the argument '--discard' cannot be used with '--overwrite'
+
+Usage: [..]
+
+For more information, try '--help'.",
+    );
+}
+
+#[test]
+fn a_file_that_will_not_fit_is_refused_before_anything_is_written() {
+    let too_large = "\
+error: x.db will take about 18.0 PB, and there are only [..] free in .
+
+hint: free some space or choose another folder";
+    let files = [("s.sql", "CREATE TABLE t (a)")];
+    fails(&files, "generate x.db --preset user --rows 1000T", 1, too_large);
+    fails(&files, "generate x.db --preset user --rows 1000T --dry-run", 1, too_large);
+    // What is thrown away needs no room.
+    let discarded = "generate --preset user --rows 1000T --discard --dry-run";
+    run(folder().path(), discarded.split(' ')).ok();
+
+    let folder = folder();
+    run(folder.path(), generate("x.db", "3")).ok();
+    let ran = run(folder.path(), [&generate("x.db", "1000T")[..], &["--overwrite"]].concat());
+    let too_large = format!("{too_large}: the old one stays until the new one is whole");
+    assert!(ran.code() == Some(1) && matches(&ran.stderr, &too_large), "{ran:?}");
+    run(folder.path(), ["check", "x.db"]).ok();
 }
