@@ -1,19 +1,17 @@
 //! Which files make which table, and what it declares.
 
+use std::path::Path;
+
 use super::Load;
 use super::files::LoadFile;
-use crate::encode::Conversions;
+use super::request::of_made_sql;
 use crate::error::{Error, Result};
 use crate::infer::{Evidence, Watched};
 use crate::input;
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::Plan;
-use crate::progress::{Cancel, Silent};
-use crate::schema::{Schema, Table};
+use crate::schema::{Schema, Table, token};
+use crate::source::Source;
 use crate::source::chain::Chain;
 use crate::source::csv::ColumnFrom;
-use crate::source::{NoRows, Source};
 
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
@@ -94,16 +92,25 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
 pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     let (mut sql, file) = match &load.schema {
         Some(schema) if tables.iter().all(|table| table.made.is_empty()) => return Ok(schema.clone()),
-        Some(schema) => (schema.sql.clone() + "\n;\n", schema.file.as_path()),
-        None => (String::new(), tables[0].files[0].path()),
+        Some(schema) => (ended(&schema.sql), schema.file.as_path()),
+        None => (String::new(), Path::new("")),
     };
     for table in tables {
         sql += &table.ddl(load.strict);
     }
-    Schema::parse(sql, file)
+    Schema::parse(sql, file).map_err(of_made_sql)
 }
 
-fn quoted(name: &str) -> String {
+/// SQL that more can follow: its last statement and its last comment may lack their ends.
+fn ended(sql: &str) -> String {
+    let open = token::tokens(sql).last().is_some_and(|last| {
+        let text = &sql[last.at.clone()];
+        text.starts_with("/*") && !(text.len() >= 4 && text.ends_with("*/"))
+    });
+    format!("{sql}{}\n;\n", if open { "*/" } else { "" })
+}
+
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -180,12 +187,11 @@ impl LoadTable {
     pub(super) fn is_settled(&self) -> bool {
         self.settled
             || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final())
-            || self.files.iter().all(|file| file.whole)
+            || self.files.iter().all(|file| file.seen)
     }
 
     pub(super) fn index_in(&self, schema: &Schema) -> usize {
-        let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&self.name));
-        found.expect("the schema declares every table that is loaded")
+        schema_index(schema, &self.name)
     }
 
     /// The columns whose type follows from their values.
@@ -225,31 +231,33 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
-    /// Bytes of the table's pages, roughly: as many as the sample of its first file takes, scaled.
-    pub(super) fn estimate(
-        &mut self,
+    /// The rows of the sample of its first file.
+    pub(super) fn sample_source<'a>(
+        &'a mut self,
         load: &Load,
         schema: &Schema,
-        plan: &Plan,
-        cancel: &Cancel,
-    ) -> Option<u64> {
-        let index = self.index_in(schema);
-        let map = self.files[0].map(&schema.tables[index], load).ok()?;
-        let (source, sample_bytes) = self.files[0].sample_source(map, load.limit.unwrap_or(u64::MAX)).ok()?;
-        let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
-        let mut source: Option<Box<dyn Source>> = Some(Box::new(source));
-        let jobs = schema.tables.iter().enumerate().map(|(table, declared)| Job {
-            table: declared,
-            conversions: Conversions::All,
-            source: source.take_if(|_| table == index).unwrap_or_else(|| Box::new(NoRows)),
-        });
-        let report = new_database::write(&nowhere, schema, jobs.collect(), None, &Silent, cancel).ok()?;
+    ) -> Result<Box<dyn Source + 'a>> {
+        let file = &mut self.files[0];
+        let map = file.map(&schema.tables[schema_index(schema, &self.name)], load)?;
+        let mut opens = Some((file, map));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map));
+        Ok(Box::new(Chain::new(open, None, None)))
+    }
+
+    /// How many times more rows there are than in the sample of its first file, where that can be told.
+    pub(super) fn scale(&self, load: &Load) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
-        let limited = load.limit.is_some_and(|limit| report.rows >= limit);
-        let scale = if limited { 1.0 } else { text_bytes as f64 / sample_bytes.max(1) as f64 };
-        Some((report.bytes as f64 * scale.max(1.0)) as u64)
+        let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
+        let by_text = text_bytes as f64 / sample_text_bytes.max(1) as f64;
+        let by_limit = load.limit.map_or(f64::INFINITY, |limit| limit as f64 / sample_rows.max(1) as f64);
+        Some(by_text.min(by_limit).max(1.0))
     }
+}
+
+fn schema_index(schema: &Schema, name: &str) -> usize {
+    let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name));
+    found.expect("the schema declares every table that is loaded")
 }
 
 fn not_declared(schema: &Schema, name: &str) -> Error {
