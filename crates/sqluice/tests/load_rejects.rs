@@ -234,7 +234,7 @@ fn load(home: &Home, csv: &str, with: impl FnOnce(Load) -> Load) -> Result<(u64,
 }
 
 #[test]
-fn a_load_without_bad_rows_leaves_no_reject_file() {
+fn a_load_without_bad_rows_leaves_a_reject_file_with_a_header_alone() {
     let home = Home::new();
     assert_eq!(load(&home, "a,b\n1,2\n", |load| load).unwrap(), (1, 0));
     assert_eq!(std::fs::read_to_string(home.path("bad.csv")).unwrap(), "file,line,column,reason,record\n");

@@ -140,8 +140,10 @@ impl<'w> Filling<'w> {
     fn encode(mut self, part: Result<Box<dyn Part>>, encoder: &mut Encoder) -> Result<()> {
         let encoded = part.and_then(|mut part| {
             let next_rowid = part.first_row() as i64 + 1;
-            part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid })?;
+            let decoded = part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid });
+            // Those before what ended the run are kept, too.
             self.send_bad_rows()?;
+            decoded?;
             self.seal()?;
             Ok((part.input_bytes(), part.place()))
         });
