@@ -6,7 +6,6 @@ mod support;
 
 use sqluice::error::{ErrorKind, Result};
 use sqluice::load::{Format, Load};
-use sqluice::plan::WriteOptions;
 use sqluice::report::Report;
 use support::files::{Home, integrity, open};
 use support::load::{Way, run, schema, shown};
@@ -231,35 +230,4 @@ fn what_comes_after_the_limit_is_not_looked_at() {
     let bad = |load| Load { limit: Some(2), reject: Some(home.path("bad.csv")), ..load };
     let report = load(&home, &files, bad).unwrap();
     assert_eq!((report.rows, report.rejected), (1, 1), "bad rows count");
-}
-
-/// In a process of its own, as it looks at the files that are open.
-#[test]
-fn a_thousand_files_are_not_open_at_once() {
-    let open_max = || {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
-        let limit = getrlimit(Resource::Nofile);
-        setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(open + 40), ..limit.clone() })
-            .unwrap();
-        limit
-    };
-    let home = Home::new();
-    let mut files = Vec::new();
-    for number in 0..1000 {
-        let way = if number % 3 == 0 { Way::Gzip } else { Way::Path };
-        files.push(way.put(
-            &home,
-            &format!("{number}.csv"),
-            format!("a,b\n{number},x\n{number},\n").as_bytes(),
-        ));
-    }
-    let before = open_max();
-    let one = run(into_t(Load::new(home.path("x.db"), &files)));
-    let write = WriteOptions { chunk_bytes: 8192, ..WriteOptions::default() };
-    let many = run(Load { write, ..Load::new(home.path("y.db"), &files) });
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, before).unwrap();
-    assert_eq!(one.unwrap().rows, 2000);
-    assert_eq!(many.unwrap().tables.len(), 1000);
-    assert_eq!(rows(&home, "t")[1999], "2000: 999 NULL");
 }
