@@ -30,25 +30,18 @@ pub(crate) struct RejectFile {
 }
 
 impl RejectFile {
+    /// Refuses what [`RejectFile::create`] would refuse for being there already. Nothing is written.
+    pub(crate) fn refuse(path: &Path, overwrite: bool) -> Result<()> {
+        if overwrite || is_special(path) || path.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        Err(cannot_write(path, io::ErrorKind::AlreadyExists.into()))
+    }
+
     /// Makes the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
     pub(crate) fn create(path: &Path, overwrite: bool, rows_max: u64) -> Result<RejectFile> {
-        let fail = |error: io::Error| {
-            let failure = Error::target(format!("cannot write the rejected rows to {}", path.display()));
-            match error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    failure.because(error).hint("name another file, or replace this one: --overwrite")
-                }
-                io::ErrorKind::NotFound => {
-                    failure.because(error).hint("make its folder first, or name another file")
-                }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    failure.because(error).hint("choose a folder that you may write to")
-                }
-                _ => failure.because(error),
-            }
-        };
-        // A terminal or a pipe is written to, whatever is there.
-        let special = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let fail = |error| cannot_write(path, error);
+        let special = is_special(path);
         let mut options = OpenOptions::new();
         options.write(true);
         match (special, overwrite) {
@@ -107,8 +100,27 @@ impl RejectFile {
     }
 
     fn failed(&self, error: io::Error) -> Error {
-        Error::target(format!("cannot write the rejected rows to {}", self.path.display())).because(error)
+        cannot_write(&self.path, error)
     }
+}
+
+fn cannot_write(path: &Path, error: io::Error) -> Error {
+    let failure = Error::target(format!("cannot write the rejected rows to {}", path.display()));
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            failure.because(error).hint("name another file, or replace this one: --overwrite")
+        }
+        io::ErrorKind::NotFound => failure.because(error).hint("make its folder first, or name another file"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            failure.because(error).hint("choose a folder that you may write to")
+        }
+        _ => failure.because(error),
+    }
+}
+
+/// A terminal or a pipe, which is written to, whatever is there.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 impl Drop for RejectFile {

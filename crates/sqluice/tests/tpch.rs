@@ -1,20 +1,14 @@
 //! Two tables of TPC-H, made here: every value is what SQLite stores when each field is bound as text.
-//!
-//! At scale 0.01, that is 60,175 and 15,000 rows; `SQLUICE_TPCH_SCALE` asks for another.
 #![cfg(feature = "csv")]
 
 mod support;
 
-use std::fmt::Display;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use sqluice::schema::Schema;
 use support::files::Home;
+use support::tpch;
 use support::twin::assert_equals_twin;
-use tpchgen::csv::{LineItemCsv, OrderCsv};
-use tpchgen::generators::{LineItemGenerator, OrderGenerator};
 
 /// Numbers and text, as those declare who think in SQLite's types.
 const PLAIN: &str = "
@@ -40,26 +34,10 @@ const SPECIFIED: &str = "
         o_totalprice DECIMAL(15,2) NOT NULL, o_orderdate DATE NOT NULL, o_orderpriority CHAR(15) NOT NULL,
         o_clerk CHAR(15) NOT NULL, o_shippriority INTEGER NOT NULL, o_comment VARCHAR(79) NOT NULL);";
 
-fn scale() -> f64 {
-    let asked = std::env::var("SQLUICE_TPCH_SCALE");
-    asked.map_or(0.01, |scale| scale.parse().expect("SQLUICE_TPCH_SCALE is a number"))
-}
-
-/// Writes a file of these lines; returns how many rows it has.
-fn write(file: &Path, header: &str, lines: impl Iterator<Item = impl Display>) -> usize {
-    let mut out = BufWriter::new(File::create(file).unwrap());
-    writeln!(out, "{header}").unwrap();
-    let rows = lines.map(|line| writeln!(out, "{line}").unwrap()).count();
-    out.flush().unwrap();
-    rows
-}
-
-fn compare(table: &str, header: &str, lines: impl Iterator<Item = impl Display>) {
+fn compare(table: &str, write: fn(&Path) -> usize) {
     let home = Home::new();
     let file = home.path(&format!("{table}.csv"));
-    let rows = write(&file, header, lines);
-    // A scale that is too small would compare nothing.
-    assert!(rows > 1000, "{rows} rows");
+    let rows = write(&file);
     for declared in [PLAIN, SPECIFIED] {
         let schema = Schema::parse(declared.to_owned(), Path::new("tpch.sql")).unwrap();
         assert_equals_twin(&file, rows, Some(&schema));
@@ -69,12 +47,10 @@ fn compare(table: &str, header: &str, lines: impl Iterator<Item = impl Display>)
 
 #[test]
 fn line_items_become_what_sqlite_makes_of_them() {
-    let lines = LineItemGenerator::new(scale(), 1, 1);
-    compare("lineitem", LineItemCsv::header(), lines.iter().map(LineItemCsv::new));
+    compare("lineitem", tpch::write_line_items);
 }
 
 #[test]
 fn orders_become_what_sqlite_makes_of_them() {
-    let lines = OrderGenerator::new(scale(), 1, 1);
-    compare("orders", OrderCsv::header(), lines.iter().map(OrderCsv::new));
+    compare("orders", tpch::write_orders);
 }

@@ -14,19 +14,17 @@ use crate::error::{Error, Result};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::source::{BadRow, Part, Refused, Sink, Source};
 
-/// The evidence of each of `columns`, over all rows of the source; with `leave_out_bad_rows`, all but those that are
-/// malformed. `progress` hears of the bytes of each part; the phase is the caller's to name.
+/// The evidence of each of `columns`, over all rows of the source but those that are malformed: whoever loads them tells of
+/// these. `progress` hears of the bytes of each part; the phase is the caller's to name.
 ///
-/// # Errors
-/// When the source can't be read, or `cancel` says stop.
+/// What is known when the source can't be read any further is returned with the error.
 pub fn scan(
     source: &mut dyn Source,
     columns: &[usize],
-    leave_out_bad_rows: bool,
     threads: usize,
     cancel: &Cancel,
     progress: &dyn Progress,
-) -> Result<Vec<Evidence>> {
+) -> (Vec<Evidence>, Result<()>) {
     let parts = Mutex::new(Parts { source, next: 0, failed: None });
     let mut all = vec![Evidence::new(); columns.len()];
     std::thread::scope(|scope| {
@@ -34,7 +32,7 @@ pub fn scan(
         for _ in 0..threads.max(1) {
             let started = std::thread::Builder::new()
                 .name("sqluice-scan".to_owned())
-                .spawn_scoped(scope, || scan_parts(&parts, columns, leave_out_bad_rows, cancel, progress));
+                .spawn_scoped(scope, || scan_parts(&parts, columns, cancel, progress));
             match started {
                 Ok(thread) => scanning.push(thread),
                 Err(error) => fail(&parts, 0, Error::target("cannot start a thread").because(error)),
@@ -45,10 +43,8 @@ pub fn scan(
             all.iter_mut().zip(evidence).for_each(|(all, evidence)| all.merge(evidence));
         }
     });
-    match parts.into_inner().unwrap_or_else(PoisonError::into_inner).failed {
-        Some((_, error)) => Err(error),
-        None => Ok(all),
-    }
+    let failed = parts.into_inner().unwrap_or_else(PoisonError::into_inner).failed;
+    (all, failed.map_or(Ok(()), |(_, error)| Err(error)))
 }
 
 /// What the threads share.
@@ -81,12 +77,11 @@ impl Parts<'_> {
 fn scan_parts(
     parts: &Mutex<Parts<'_>>,
     columns: &[usize],
-    leave_out_bad_rows: bool,
     cancel: &Cancel,
     progress: &dyn Progress,
 ) -> Vec<Evidence> {
     let evidence = vec![Evidence::new(); columns.len()];
-    let mut scanning = Scanning { columns, leave_out_bad_rows, cancel, evidence };
+    let mut scanning = Scanning { columns, cancel, evidence };
     loop {
         let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some((index, mut part)) = next else { return scanning.evidence };
@@ -100,7 +95,6 @@ fn scan_parts(
 /// A sink that only looks.
 struct Scanning<'a> {
     columns: &'a [usize],
-    leave_out_bad_rows: bool,
     cancel: &'a Cancel,
     evidence: Vec<Evidence>,
 }
@@ -112,8 +106,8 @@ impl Sink for Scanning<'_> {
         Ok(())
     }
 
-    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
-        if self.leave_out_bad_rows { Ok(()) } else { Err(bad.error) }
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -247,9 +247,10 @@ fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) 
     let mut sample = Sample { text: Vec::new(), whole: false, plain };
     let mut text = decoded.reader;
     // One byte more, because only that tells whether there is more.
+    let bytes = bytes.min(usize::MAX - 1);
     while sample.text.len() <= bytes {
         let before = sample.text.len();
-        sample.text.resize(before + READ_BYTES, 0);
+        sample.text.resize(before + READ_BYTES.min(bytes + 1 - before), 0);
         let read = text.read(&mut sample.text[before..]);
         sample.text.truncate(before + *read.as_ref().unwrap_or(&0));
         match read {

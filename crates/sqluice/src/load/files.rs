@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Load, SAMPLE_BYTES, default};
+use super::{Load, default};
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::infer::Evidence;
@@ -12,7 +12,7 @@ use crate::input::{self, InputFile, InputOptions, Sample};
 use crate::progress::{Cancel, Progress};
 use crate::schema::Table;
 use crate::source::chain::Counted;
-use crate::source::csv::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Given, sniff};
+use crate::source::csv::{ColumnFrom, Constant, CsvOptions, CsvReader, Given, Sniffed, sniff};
 use crate::source::{BadRow, Refused, Sink, Source};
 
 /// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
@@ -20,6 +20,8 @@ const RECORD_SHARE: u64 = 8;
 
 /// How much of a sample the dialect is recognised from, in bytes: all of it is read with every delimiter.
 const SNIFF_BYTES: usize = 128 << 10;
+/// So many times longer is the next sample, if one does not hold the first record.
+const SAMPLE_GROWTH: usize = 8;
 
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
@@ -31,12 +33,16 @@ pub(super) struct LoadFile {
     pub(super) names: Vec<String>,
     /// Where the header has them; `None`: it does not.
     places: Option<Vec<Place>>,
-    /// What the sample says about the type of each column.
+    /// What the sample says about the type of each column, if its rows are loaded.
     pub(super) evidence: Vec<Evidence>,
-    /// Records of the sample that are whole.
-    sample_rows: u64,
-    /// The sample was all of it.
-    pub(super) whole: bool,
+    /// How much of the text the sample is at least, in bytes.
+    sample_bytes: usize,
+    /// Bytes of its text.
+    pub(super) sample_text_bytes: u64,
+    /// Rows of the sample that are whole, and loaded.
+    pub(super) sample_rows: u64,
+    /// All rows that are loaded are in the sample.
+    pub(super) seen: bool,
     /// Bytes of its text, where that is known.
     pub(super) text_bytes: Option<u64>,
     /// How it is written, in words.
@@ -46,37 +52,44 @@ pub(super) struct LoadFile {
 
 /// Opens all files of a load, in order.
 pub(super) fn open_all(load: &Load, cancel: &Cancel) -> Result<Vec<LoadFile>> {
-    if load.files.is_empty() {
-        return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
-    }
-    let open = |path: &std::path::PathBuf| {
+    let mut rows_left = load.limit.unwrap_or(u64::MAX);
+    let mut files = Vec::new();
+    for path in input::expand(&load.files)? {
         cancel.check()?;
-        LoadFile::open(path, load, cancel)
-    };
-    input::expand(&load.files)?.iter().map(open).collect()
+        let file = LoadFile::open(&path, load, cancel, rows_left)?;
+        if load.table.is_some() && load.limit.is_some() {
+            // Behind a file that was not counted, it is not known which rows are loaded: none says anything yet.
+            rows_left = if file.seen { rows_left - file.sample_rows } else { 0 };
+        }
+        files.push(file);
+    }
+    Ok(files)
 }
 
 impl LoadFile {
-    fn open(path: &Path, load: &Load, cancel: &Cancel) -> Result<LoadFile> {
+    /// Opens a file, of which `rows_max` rows are loaded.
+    fn open(path: &Path, load: &Load, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
         let encoding = load.format.encoding;
         let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
         // Before anything is waited for.
         let table = table_name(path, input.name(), load)?;
-        let sample = input.sample(SAMPLE_BYTES)?;
         let known = declared_columns(&table, load);
         let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
-        let head = &sample.text[..sample.text.len().min(SNIFF_BYTES)];
-        let sniffed = sniff(head, sample.whole && head.len() == sample.text.len(), &given);
-        let options = CsvOptions {
-            dialect: sniffed.dialect,
-            header: sniffed.header,
-            skip_lines: load.format.skip_lines,
-            null_tokens: load.format.null.iter().map(|token| token.clone().into_bytes()).collect(),
-            empty_as_text: load.format.empty_as_text,
-            record_bytes_max: usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX),
-            ..CsvOptions::default()
+        let mut sample_bytes = load.sample_bytes;
+        let (sample, sniffed, options, reader) = loop {
+            let sample = input.sample(sample_bytes)?;
+            let head = &sample.text[..sample.text.len().min(SNIFF_BYTES)];
+            let sniffed = sniff(head, sample.whole && head.len() == sample.text.len(), &given);
+            let options = csv_options(load, &sniffed);
+            match sample_reader(&sample, input.name(), &options) {
+                // What is wrong with the first record may be that the sample ends.
+                Err(_) if !sample.whole && sample_bytes <= options.record_bytes_max => {
+                    sample_bytes = sample_bytes.saturating_mul(SAMPLE_GROWTH).max(SAMPLE_GROWTH);
+                }
+                reader => break (sample, sniffed, options, reader?),
+            }
         };
-        let text_bytes = if sample.whole { Some(sample.text.len() as u64) } else { None };
+        let sample_text_bytes = sample.text.len() as u64;
         let plain_bytes = input.bytes().filter(|_| sample.plain);
         let mut file = LoadFile {
             table,
@@ -85,19 +98,16 @@ impl LoadFile {
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
+            sample_bytes,
+            sample_text_bytes,
             sample_rows: 0,
-            whole: sample.whole,
-            text_bytes: text_bytes.or(plain_bytes),
+            seen: sample.whole,
+            text_bytes: if sample.whole { Some(sample_text_bytes) } else { plain_bytes },
             dialect: sniffed.words(),
             notes: Vec::new(),
         };
-        let reader = match file.sample_reader(sample) {
-            // What is wrong with the sample may be that it ends.
-            Err(_) if !file.whole => file.reader()?,
-            reader => reader?,
-        };
         file.take_names(&reader, load, given.header.is_none())?;
-        file.observe(reader);
+        file.observe(reader, rows_max);
         Ok(file)
     }
 
@@ -178,12 +188,13 @@ impl LoadFile {
         self.places.is_none() && load.columns.is_none() && load.schema.is_some()
     }
 
-    /// Copies it to a temporary file if it can be read only once.
+    /// Whether it can be read more than once.
+    pub(super) fn can_reopen(&self) -> bool {
+        self.input.can_reopen()
+    }
+
+    /// Copies what can be read only once to a temporary file.
     pub(super) fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
-        if self.input.can_reopen() {
-            return Ok(());
-        }
-        progress.phase("copy", None);
         self.input.spool(folder, progress)
     }
 
@@ -216,46 +227,35 @@ impl LoadFile {
         let input = self.input.open()?;
         let progress = (!input.has_offsets_of_file()).then(|| input.bytes_read.clone());
         let reader = CsvReader::new(input.reader, self.input.name(), self.options.clone())?;
-        if reader.header().len() != self.names.len() {
+        let same = match self.options.header {
+            true => reader.header() == self.names,
+            false => reader.header().len() == self.names.len(),
+        };
+        if !same {
             return Err(super::changed());
         }
         Ok(Box::new(reader.into_source(map, rows).with_progress(progress, input.bytes)))
     }
 
-    /// The rows of the sample, and the bytes of its text.
-    pub(super) fn sample_source(
-        &mut self,
-        map: Vec<ColumnFrom>,
-        rows_max: u64,
-    ) -> Result<(CsvSource, usize)> {
-        let sample = self.input.sample(SAMPLE_BYTES)?;
-        let bytes = sample.text.len();
-        // Not up to where it is cut off, which is an error.
-        Ok((self.sample_reader(sample)?.into_source(map, 0..rows_max.min(self.sample_rows)), bytes))
+    /// Opens its sample, up to where it is cut off.
+    pub(super) fn sample_source(&mut self, map: Vec<ColumnFrom>) -> Result<Box<dyn Counted>> {
+        let sample = self.input.sample(self.sample_bytes)?;
+        let reader = sample_reader(&sample, self.input.name(), &self.options)?;
+        Ok(Box::new(reader.into_source(map, 0..self.sample_rows)))
     }
 
-    fn reader(&mut self) -> Result<CsvReader> {
-        CsvReader::new(self.input.open()?.reader, self.input.name(), self.options.clone())
-    }
-
-    fn sample_reader(&self, sample: Sample) -> Result<CsvReader> {
-        let text = Cursor::new(sample.text);
-        let input: Box<dyn Read + Send> =
-            if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff)) };
-        CsvReader::new(input, self.input.name(), self.options.clone())
-    }
-
-    /// Gathers evidence from the good rows of a sample, up to where it is cut off.
-    fn observe(&mut self, reader: CsvReader) {
+    /// Gathers evidence from the first rows of a sample, up to where it is cut off; bad ones only count.
+    fn observe(&mut self, reader: CsvReader, rows_max: u64) {
         let fields = self.names.len();
         let mut observer = Observer { evidence: vec![Evidence::new(); fields], rows: 0 };
-        let mut source = reader.into_source((0..fields).map(ColumnFrom::Field).collect(), 0..u64::MAX);
+        let mut source = reader.into_source((0..fields).map(ColumnFrom::Field).collect(), 0..rows_max);
         while let Ok(Some(mut part)) = source.next_part() {
             if part.decode(&mut observer).is_err() {
                 break;
             }
         }
         (self.evidence, self.sample_rows) = (observer.evidence, observer.rows);
+        self.seen |= self.sample_rows >= rows_max;
     }
 }
 
@@ -265,6 +265,28 @@ fn table_name(path: &Path, name: &Path, load: &Load) -> Result<String> {
     named.ok_or_else(|| {
         Error::usage(format!("no table can be named after {}", name.display())).hint("name it: --table NAME")
     })
+}
+
+/// How the file is read.
+fn csv_options(load: &Load, sniffed: &Sniffed) -> CsvOptions {
+    CsvOptions {
+        dialect: sniffed.dialect,
+        header: sniffed.header,
+        skip_lines: load.format.skip_lines,
+        null_tokens: load.format.null.iter().map(|token| token.clone().into_bytes()).collect(),
+        empty_as_text: load.format.empty_as_text,
+        record_bytes_max: usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX),
+        part_bytes: load.part_bytes,
+        ..CsvOptions::default()
+    }
+}
+
+/// Opens a sample; behind its last byte, one that is not all of its file can't be read.
+fn sample_reader(sample: &Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
+    let text = Cursor::new(sample.text.clone());
+    let input: Box<dyn Read + Send> =
+        if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff(sample.text.len()))) };
+    CsvReader::new(input, name, options.clone())
 }
 
 /// The columns of the declared table that the file is for.
@@ -280,12 +302,13 @@ fn preferred(path: &Path) -> Option<u8> {
     (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(b'\t')
 }
 
-/// What ends a sample that is not all of its file.
-struct CutOff;
+/// What ends a sample of so many bytes that is not all of its file.
+struct CutOff(usize);
 
 impl Read for CutOff {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        Err(std::io::Error::other("the sample ends here"))
+        let message = format!("the first {} bytes have no record, only comments or empty lines", self.0);
+        Err(Error::input(message).hint("--skip-lines N goes past what stands before the first record").into())
     }
 }
 

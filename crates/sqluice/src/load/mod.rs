@@ -8,10 +8,17 @@
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
 //! a value: what the database holds is decided by all values (`infer`).
+//!
+//! Invariant: types follow from the well-formed records that are read, those among them that the table refuses included: they
+//! may come again, mended. So the database depends on the input alone, not on where a sample ends.
+//!
+//! Invariant: the first fault of the input is the one that is told. So reading for types passes over what is bad: it is the
+//! load's to find.
 
 mod default;
 mod files;
 mod paths;
+mod request;
 mod tables;
 
 use std::path::PathBuf;
@@ -23,11 +30,11 @@ use crate::input::Encoding;
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::{Plan, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress};
+use crate::progress::{Amount, Cancel, Progress, Silent};
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::schema::Schema;
-use crate::source::csv::Given;
+use crate::source::csv::{Given, PART_BYTES};
 use crate::source::{NoRows, Source};
 use files::LoadFile;
 use tables::LoadTable;
@@ -68,6 +75,12 @@ pub struct Load {
     pub temp_dir: PathBuf,
     /// How to write.
     pub write: WriteOptions,
+    /// How much of each file is looked at before anything is decided, in bytes of text: tests make it small.
+    #[doc(hidden)]
+    pub sample_bytes: usize,
+    /// How much of a file one part is, in bytes. The file depends on it, so it is no user's choice: tests make it small.
+    #[doc(hidden)]
+    pub part_bytes: usize,
 }
 
 /// How files of text are written. What is `None` is recognised.
@@ -135,24 +148,33 @@ impl Load {
             rejects_max: u64::MAX,
             temp_dir: std::env::temp_dir(),
             write: WriteOptions::default(),
+            sample_bytes: SAMPLE_BYTES,
+            part_bytes: PART_BYTES,
         }
     }
 
     /// Looks at the files and decides what will be done. Nothing is written. `cancel` ends this, and the run, when it is set.
     ///
     /// # Errors
-    /// When a file can't be read or does not fit the schema, or the target is in the way or does not fit the disk.
+    /// When something is in the way of the database or it does not fit the disk, a file can't be read, or it does not fit the schema.
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
+        // Before a pipe loses anything.
+        request::check(&self)?;
         let files = files::open_all(&self, cancel)?;
         paths::refuse_shared(&self, files.iter().map(LoadFile::path))?;
         let tables = tables::assign(&self, files)?;
-        let schema = tables::declare(&self, &tables)?;
-        let plan = Plan::new(&schema, Some(self.target.clone()), &self.write)?;
+        let (schema, plan) = self.plan(&tables)?;
         let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), tables, schema, plan };
-        prepared.update_plan();
-        // Before anything is read from a pipe.
+        prepared.complete_plan();
         prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
         Ok(prepared)
+    }
+
+    fn plan(&self, tables: &[LoadTable]) -> Result<(Schema, Plan)> {
+        let schema = tables::declare(self, tables)?;
+        let plan = Plan::new(&schema, Some(self.target.clone()), &self.write);
+        let plan = if self.schema.is_none() { plan.map_err(request::of_made_sql) } else { plan };
+        Ok((schema, plan?))
     }
 }
 
@@ -170,43 +192,48 @@ impl PreparedLoad {
     /// Makes the types final, by reading everything whose types are only guessed so far.
     ///
     /// # Errors
-    /// When a file can't be read, or has a bad row.
+    /// When a file can't be read. Bad rows are no error yet.
     pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
         if self.tables.iter().all(LoadTable::is_settled) {
             return Ok(());
         }
         self.keep_streams(progress)?;
         progress.phase("types", self.total(|table| !table.is_settled()));
+        let mut read = Ok(());
         for index in 0..self.tables.len() {
             if !self.tables[index].is_settled() {
-                self.settle_table(index, progress)?;
+                read = read.and(self.settle_table(index, progress));
             }
         }
-        self.schema = tables::declare(&self.load, &self.tables)?;
-        self.plan = Plan::new(&self.schema, self.plan.target.clone(), &self.load.write)?;
-        self.update_plan();
-        Ok(())
+        (self.schema, self.plan) = self.load.plan(&self.tables)?;
+        self.complete_plan();
+        read
     }
 
+    /// What can be known of a file that can't be read to its end is taken for all.
     fn settle_table(&mut self, index: usize, progress: &dyn Progress) -> Result<()> {
         let PreparedLoad { load, cancel, tables, schema, plan } = self;
+        cancel.check()?;
         let table = &mut tables[index];
         let columns = table.inferred_columns(schema);
-        let tolerant = load.reject.is_some();
-        let evidence = {
+        let (evidence, read) = {
             let mut source = table.source(load, schema)?;
-            infer::scan(&mut *source, &columns, tolerant, plan.threads, cancel, progress)?
+            infer::scan(&mut *source, &columns, plan.threads, cancel, progress)
         };
         table.settle(&evidence);
-        Ok(())
+        read
     }
 
-    /// Copies to temporary files what can be read only once, but must be read twice.
+    /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
+    /// makes all be loaded again.
     fn keep_streams(&mut self, progress: &dyn Progress) -> Result<()> {
-        for table in self.tables.iter_mut().filter(|table| !table.is_settled()) {
-            for file in &mut table.files {
-                file.keep(&self.load.temp_dir, progress)?;
-            }
+        if self.tables.iter().all(LoadTable::is_settled) {
+            return Ok(());
+        }
+        let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
+        for file in files.filter(|file| !file.can_reopen()) {
+            progress.phase("copy", None);
+            file.keep(&self.load.temp_dir, progress)?;
         }
         Ok(())
     }
@@ -223,22 +250,22 @@ impl PreparedLoad {
     /// # Errors
     /// When the input is bad or the database can't be written: there is none, then.
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
+        request::check_targets(&self.load)?;
         self.keep_streams(progress)?;
-        if self.load.reject.is_some() {
-            // A second attempt would reject the same rows again.
-            self.settle_types(progress)?;
-        }
         let guessed = !self.tables.iter().all(LoadTable::is_settled);
+        // A second attempt would reject the same rows again.
+        if guessed
+            && self.load.reject.is_none()
+            && let Attempt::Done(report) = self.attempt(progress)?
+        {
+            return Ok(report);
+        }
+        // What can't be read is met again by the load, unless that finds a fault before it.
+        let read = self.settle_types(progress);
+        self.cancel.check()?;
         match self.attempt(progress)? {
             Attempt::Done(report) => Ok(report),
-            Attempt::OtherTypes if guessed => {
-                self.settle_types(progress)?;
-                match self.attempt(progress)? {
-                    Attempt::Done(report) => Ok(report),
-                    Attempt::OtherTypes => Err(changed()),
-                }
-            }
-            Attempt::OtherTypes => Err(changed()),
+            Attempt::OtherTypes => Err(read.err().unwrap_or_else(changed)),
         }
     }
 
@@ -257,16 +284,12 @@ impl PreparedLoad {
             sources[index] = Some(watch.over(source));
             watches.push(watch);
         }
-        let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
-            table,
-            conversions,
-            source: source.unwrap_or_else(|| Box::new(NoRows)),
-        });
         let rejects = match &load.reject {
             Some(file) => Some(RejectFile::create(file, load.write.overwrite, load.rejects_max)?),
             None => None,
         };
-        match new_database::write(plan, schema, jobs.collect(), rejects, progress, cancel) {
+        match new_database::write(plan, schema, jobs(schema, sources, conversions), rejects, progress, cancel)
+        {
             Ok(report) => Ok(Attempt::Done(report)),
             Err(_) if watches.iter().any(Watch::broken) && cancel.check().is_ok() => Ok(Attempt::OtherTypes),
             Err(error) => Err(error),
@@ -274,7 +297,7 @@ impl PreparedLoad {
     }
 
     /// What the plan says of files and types, and how large the file will be.
-    fn update_plan(&mut self) {
+    fn complete_plan(&mut self) {
         self.plan.estimated_bytes = self.estimate();
         for table in &self.tables {
             let plan = &mut self.plan.tables[table.index_in(&self.schema)];
@@ -286,15 +309,41 @@ impl PreparedLoad {
         }
     }
 
-    /// How large the file will be: as large as the pages of the samples, scaled. `None` where the size of the input or a sample
-    /// does not tell.
+    /// Bytes of the database, roughly: as many as the pages of the samples, each table's scaled. `None` where the size of the
+    /// input or a sample does not tell.
     fn estimate(&mut self) -> Option<u64> {
-        let mut bytes = 0;
-        for table in &mut self.tables {
-            bytes += table.estimate(&self.load, &self.schema, &self.plan, &self.cancel)?;
+        let PreparedLoad { load, cancel, tables, schema, plan } = self;
+        let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
+        let mut loaded = Vec::new();
+        for table in tables {
+            let index = table.index_in(schema);
+            loaded.push((index, table.scale(load)?));
+            sources[index] = Some(table.sample_source(load, schema).ok()?);
         }
-        Some(bytes)
+        let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
+        let jobs = jobs(schema, sources, Conversions::All);
+        let report = new_database::write(&nowhere, schema, jobs, None, &Silent, cancel).ok()?;
+        let more_pages = loaded.into_iter().map(|(index, scale)| {
+            let table = &report.tables[index];
+            let pages = table.leaf_pages + table.interior_pages + table.overflow_pages;
+            (pages as f64 * (scale - 1.0)) as u64
+        });
+        Some(report.bytes + more_pages.sum::<u64>() * report.page_bytes as u64)
     }
+}
+
+/// The tables of `schema`, in their order, each with its source, if it has one.
+fn jobs<'a>(
+    schema: &'a Schema,
+    sources: Vec<Option<Box<dyn Source + 'a>>>,
+    conversions: Conversions,
+) -> Vec<Job<'a>> {
+    let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
+        table,
+        conversions,
+        source: source.unwrap_or_else(|| Box::new(NoRows)),
+    });
+    jobs.collect()
 }
 
 /// What came of an attempt.

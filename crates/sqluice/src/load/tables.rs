@@ -4,17 +4,13 @@ use std::path::Path;
 
 use super::Load;
 use super::files::LoadFile;
-use crate::encode::Conversions;
+use super::request::of_made_sql;
 use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::Plan;
-use crate::progress::{Cancel, Silent};
-use crate::schema::{Schema, Table};
+use crate::schema::{Schema, Table, token};
+use crate::source::Source;
 use crate::source::chain::Chain;
 use crate::source::csv::ColumnFrom;
-use crate::source::{NoRows, Source};
 
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
@@ -61,11 +57,10 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
-    tables.iter().try_for_each(|table| table.check_given_types(load))?;
     Ok(tables)
 }
 
-/// Every column that the user names must be there, and those to load are named once.
+/// Every column that the user names must be there.
 fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
@@ -80,32 +75,32 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
                 .hint(format!("there are: {names}")));
         }
     }
-    let columns = load.columns.as_deref().unwrap_or_default();
-    let is_again =
-        |index: usize| columns[..index].iter().any(|name| name.eq_ignore_ascii_case(&columns[index]));
-    match (0..columns.len()).find(|&index| is_again(index)) {
-        None => Ok(()),
-        Some(index) => Err(Error::usage(format!("--columns names the column {:?} twice", columns[index]))
-            .hint("to SQLite names are the same that differ in the case of ASCII letters only")),
-    }
+    Ok(())
 }
 
 /// The schema of the new database: what the user declares, and the columns that are made for the files.
 pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     let (mut sql, file) = match &load.schema {
         Some(schema) if tables.iter().all(|table| table.made.is_empty()) => return Ok(schema.clone()),
-        Some(schema) => (schema.sql.clone() + "\n;\n", schema.file.as_path()),
-        None => (String::new(), tables[0].files[0].path()),
+        Some(schema) => (ended(&schema.sql), schema.file.as_path()),
+        None => (String::new(), Path::new("")),
     };
     for table in tables {
         sql += &table.ddl(load.strict);
     }
-    let parsed = Schema::parse(sql, file);
-    // A place in a statement that was made here means nothing to anybody.
-    parsed.map_err(|error| if load.schema.is_some() { error } else { Error::usage(error.message()) })
+    Schema::parse(sql, file).map_err(of_made_sql)
 }
 
-fn quoted(name: &str) -> String {
+/// SQL that more can follow: its last statement and its last comment may lack their ends.
+fn ended(sql: &str) -> String {
+    let open = token::tokens(sql).last().is_some_and(|last| {
+        let text = &sql[last.at.clone()];
+        text.starts_with("/*") && !(text.len() >= 4 && text.ends_with("*/"))
+    });
+    format!("{sql}{}\n;\n", if open { "*/" } else { "" })
+}
+
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -178,43 +173,15 @@ impl LoadTable {
         format!("CREATE TABLE {table} (\n{}\n){strict};\n", columns.join(",\n"))
     }
 
-    /// What the user gives as a type declares its column, and nothing else.
-    fn check_given_types(&self, load: &Load) -> Result<()> {
-        for made in &self.made {
-            let Some(given) = &made.given else { continue };
-            // A type that takes what follows for its own, as a comment does, takes the second column.
-            let (first, second) = (quoted(&made.name), quoted(&format!("{}2", made.name)));
-            let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
-            let table = quoted(&self.name);
-            let sql = format!("CREATE TABLE {table} ({first} {given}, {second}{any}\n){strict}");
-            let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
-                let alone = schema.others.iter().all(|made| made.sql.is_none()) && schema.tables.len() == 1;
-                let columns = schema.tables.first().map_or(0, |table| table.columns.len());
-                if !alone || columns != 2 {
-                    return Err(Error::input("that declares more or less than a column"));
-                }
-                Plan::new(&schema, None, &load.write)
-            });
-            if let Err(error) = plan {
-                let message = format!("--type {}={given}: {}", made.name, error.message());
-                return Err(
-                    Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes")
-                );
-            }
-        }
-        Ok(())
-    }
-
     /// Whether no value can change the types any more.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
             || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final())
-            || self.files.iter().all(|file| file.whole)
+            || self.files.iter().all(|file| file.seen)
     }
 
     pub(super) fn index_in(&self, schema: &Schema) -> usize {
-        let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&self.name));
-        found.expect("the schema declares every table that is loaded")
+        schema_index(schema, &self.name)
     }
 
     /// The columns whose type follows from their values.
@@ -254,31 +221,33 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
-    /// Bytes of the table's pages, roughly: as many as the sample of its first file takes, scaled.
-    pub(super) fn estimate(
-        &mut self,
+    /// The rows of the sample of its first file.
+    pub(super) fn sample_source<'a>(
+        &'a mut self,
         load: &Load,
         schema: &Schema,
-        plan: &Plan,
-        cancel: &Cancel,
-    ) -> Option<u64> {
-        let index = self.index_in(schema);
-        let map = self.files[0].map(&schema.tables[index], load).ok()?;
-        let (source, sample_bytes) = self.files[0].sample_source(map, load.limit.unwrap_or(u64::MAX)).ok()?;
-        let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
-        let mut source: Option<Box<dyn Source>> = Some(Box::new(source));
-        let jobs = schema.tables.iter().enumerate().map(|(table, declared)| Job {
-            table: declared,
-            conversions: Conversions::All,
-            source: source.take_if(|_| table == index).unwrap_or_else(|| Box::new(NoRows)),
-        });
-        let report = new_database::write(&nowhere, schema, jobs.collect(), None, &Silent, cancel).ok()?;
+    ) -> Result<Box<dyn Source + 'a>> {
+        let file = &mut self.files[0];
+        let map = file.map(&schema.tables[schema_index(schema, &self.name)], load)?;
+        let mut opens = Some((file, map));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map));
+        Ok(Box::new(Chain::new(open, None, None)))
+    }
+
+    /// How many times more rows there are than in the sample of its first file, where that can be told.
+    pub(super) fn scale(&self, load: &Load) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
-        let limited = load.limit.is_some_and(|limit| report.rows >= limit);
-        let scale = if limited { 1.0 } else { text_bytes as f64 / sample_bytes.max(1) as f64 };
-        Some((report.bytes as f64 * scale.max(1.0)) as u64)
+        let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];
+        let by_text = text_bytes as f64 / sample_text_bytes.max(1) as f64;
+        let by_limit = load.limit.map_or(f64::INFINITY, |limit| limit as f64 / sample_rows.max(1) as f64);
+        Some(by_text.min(by_limit).max(1.0))
     }
+}
+
+fn schema_index(schema: &Schema, name: &str) -> usize {
+    let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name));
+    found.expect("the schema declares every table that is loaded")
 }
 
 fn not_declared(schema: &Schema, name: &str) -> Error {

@@ -51,6 +51,10 @@ pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 /// need none.
 const PARTS_AHEAD_MAX: usize = 8;
 
+/// Messages with bad rows of each worker that the writer has not seen: in a part of nothing else, they would be many times
+/// larger than the part.
+const BAD_ROWS_AHEAD_MAX: usize = 3;
+
 /// A table and where its rows come from.
 pub(crate) struct Job<'a> {
     pub(crate) table: &'a Table,
@@ -106,10 +110,21 @@ pub(crate) fn run(
         for index in 0..settings.workers {
             let (chunks, empty) = crossbeam_channel::unbounded();
             let (parts, ended) = crossbeam_channel::unbounded();
-            returns.push(Returns { chunks, parts });
+            let (bad_rows, told) = crossbeam_channel::unbounded();
+            returns.push(Returns { chunks, parts, bad_rows });
             let to_writer = to_writer.clone();
-            let worker =
-                Worker { index, settings, keep_bad_rows, empty, made: 0, ended, ahead: 0, to_writer };
+            let worker = Worker {
+                index,
+                settings,
+                keep_bad_rows,
+                empty,
+                made: 0,
+                ended,
+                ahead: 0,
+                told,
+                bad_rows_ahead: 0,
+                to_writer,
+            };
             let (dispenser, tables) = (&dispenser, &tables);
             let started = std::thread::Builder::new()
                 .name("sqluice-worker".to_owned())
@@ -179,7 +194,7 @@ enum Message {
     /// Pages, in order within the part.
     Pages(Sealed),
     /// Rows for the reject file, in order within the part.
-    BadRows(Vec<BadRow>),
+    BadRows { worker: usize, rows: Vec<BadRow> },
     /// The part, which begins at that place of the input, is complete.
     End { worker: usize, input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
     /// The part can't be encoded.
@@ -192,6 +207,8 @@ struct Returns {
     chunks: Sender<(Chunk, Vec<PageHash>)>,
     /// Ends of parts.
     parts: Sender<()>,
+    /// Messages with bad rows.
+    bad_rows: Sender<()>,
 }
 
 /// A finished chunk.

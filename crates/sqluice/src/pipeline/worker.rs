@@ -3,7 +3,7 @@
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_format::chunk::Chunk;
 
-use super::{Dispenser, Message, PARTS_AHEAD_MAX, PartId, Sealed, Settings};
+use super::{BAD_ROWS_AHEAD_MAX, Dispenser, Message, PARTS_AHEAD_MAX, PartId, Sealed, Settings};
 use crate::batch::Batch;
 use crate::checksum::PageHash;
 use crate::encode::{Chunks, Conversions, Encoder, LastRowid, RowidRange};
@@ -14,6 +14,9 @@ use crate::source::{BadRow, Part, Refused, Sink};
 
 /// Bytes of bad rows that a worker gathers before it tells the writer.
 const BAD_ROWS_BYTES: usize = 1 << 20;
+
+/// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
+const ERROR_BYTES: usize = 500;
 
 /// A worker and its chunks.
 pub(super) struct Worker {
@@ -27,6 +30,9 @@ pub(super) struct Worker {
     pub(super) ended: Receiver<()>,
     /// Parts whose end the writer has not seen.
     pub(super) ahead: usize,
+    pub(super) told: Receiver<()>,
+    /// Messages with bad rows that the writer has not seen.
+    pub(super) bad_rows_ahead: usize,
     pub(super) to_writer: Sender<(PartId, u64, Message)>,
 }
 
@@ -134,8 +140,10 @@ impl<'w> Filling<'w> {
     fn encode(mut self, part: Result<Box<dyn Part>>, encoder: &mut Encoder) -> Result<()> {
         let encoded = part.and_then(|mut part| {
             let next_rowid = part.first_row() as i64 + 1;
-            part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid })?;
+            let decoded = part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid });
+            // Those before what ended the run are kept, too.
             self.send_bad_rows()?;
+            decoded?;
             self.seal()?;
             Ok((part.input_bytes(), part.place()))
         });
@@ -151,17 +159,23 @@ impl<'w> Filling<'w> {
         if !self.worker.keep_bad_rows {
             return Err(bad.error);
         }
-        self.bad_rows_bytes += size_of::<BadRow>() + bad.raw.len();
+        self.bad_rows_bytes += size_of::<BadRow>() + ERROR_BYTES + bad.raw.len();
         self.bad_rows.push(bad);
         if self.bad_rows_bytes >= BAD_ROWS_BYTES { self.send_bad_rows() } else { Ok(()) }
     }
 
     fn send_bad_rows(&mut self) -> Result<()> {
         self.bad_rows_bytes = 0;
-        match std::mem::take(&mut self.bad_rows) {
-            none if none.is_empty() => Ok(()),
-            bad_rows => self.send(Message::BadRows(bad_rows)),
+        let rows = std::mem::take(&mut self.bad_rows);
+        if rows.is_empty() {
+            return Ok(());
         }
+        if self.worker.bad_rows_ahead == BAD_ROWS_AHEAD_MAX {
+            self.worker.told.recv().map_err(|_| Error::interrupted())?;
+            self.worker.bad_rows_ahead -= 1;
+        }
+        self.worker.bad_rows_ahead += 1;
+        self.send(Message::BadRows { worker: self.worker.index, rows })
     }
 
     /// Hashes pages while they are in the cache.

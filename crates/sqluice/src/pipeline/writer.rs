@@ -77,10 +77,11 @@ impl<'a> Writer<'a> {
                         self.append(sealed)?;
                         turn.1 += 1;
                     }
-                    Message::BadRows(bad_rows) => {
-                        for bad in &bad_rows {
+                    Message::BadRows { worker, rows } => {
+                        for bad in &rows {
                             self.reject(bad)?;
                         }
+                        let _ = returns[worker].bad_rows.send(());
                         turn.1 += 1;
                     }
                     Message::End { worker, input_bytes, place, rowids } => {

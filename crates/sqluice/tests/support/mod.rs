@@ -2,9 +2,13 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod files;
+#[cfg(feature = "csv")]
+pub(crate) mod load;
 pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod tables;
+#[cfg(feature = "csv")]
+pub(crate) mod tpch;
 #[cfg(feature = "csv")]
 pub(crate) mod twin;
 

@@ -101,7 +101,7 @@ fn value<'a>(row: &'a Row<'_>, column: usize) -> [&'a str; 2] {
 }
 
 /// The records of a file, the header among them, as csv-core reads them.
-struct CsvCore<'a> {
+pub(crate) struct CsvCore<'a> {
     reader: csv_core::Reader,
     rest: &'a [u8],
     bytes: Vec<u8>,
@@ -110,12 +110,12 @@ struct CsvCore<'a> {
 }
 
 impl CsvCore<'_> {
-    fn new(input: &[u8]) -> CsvCore<'_> {
+    pub(crate) fn new(input: &[u8]) -> CsvCore<'_> {
         let (bytes, ends) = (vec![0; 1 << 16], vec![0; 256]);
         CsvCore { reader: csv_core::Reader::new(), rest: input, bytes, ends, record: Vec::new() }
     }
 
-    fn next(&mut self) -> Option<&[String]> {
+    pub(crate) fn next(&mut self) -> Option<&[String]> {
         let (mut written, mut ended) = (0, 0);
         loop {
             let (result, read, bytes, ends) =

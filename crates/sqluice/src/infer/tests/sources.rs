@@ -108,7 +108,8 @@ proptest! {
         threads in 1..5usize,
     ) {
         let mut source = Rows(parts.clone().into());
-        let evidence = scan(&mut source, &[1, 0, 1], false, threads, &Cancel::new(), &Silent).unwrap();
+        let (evidence, scanned) = scan(&mut source, &[1, 0, 1], threads, &Cancel::new(), &Silent);
+        scanned.unwrap();
         let expected = of(parts.iter().flatten());
         prop_assert_eq!(evidence, [expected, Evidence::new(), expected]);
     }
@@ -138,10 +139,10 @@ fn the_error_of_the_first_part_is_returned() {
     for threads in 1..6 {
         let parts: &[&[&str]] =
             &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
-        let error = scan(&mut Rows::new(parts), &[1], false, threads, &Cancel::new(), &Silent).unwrap_err();
+        let error = scan(&mut Rows::new(parts), &[1], threads, &Cancel::new(), &Silent).1.unwrap_err();
         assert_eq!(error.message(), "fault a", "{threads} threads");
         let error =
-            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], false, threads, &Cancel::new(), &Silent);
+            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Cancel::new(), &Silent).1;
         assert_eq!(error.unwrap_err().message(), "cut");
     }
 }
@@ -156,12 +157,12 @@ fn a_scan_says_how_far_it_is_and_stops_when_asked() {
     }
     let noted = Noted(Mutex::new(Vec::new()));
     let source = Rows::new(&[&["1"], &[], &["2"]]);
-    scan(&mut source.clone(), &[1], false, 2, &Cancel::new(), &noted).unwrap();
+    scan(&mut source.clone(), &[1], 2, &Cancel::new(), &noted).1.unwrap();
     assert_eq!(*noted.0.lock().unwrap(), [Amount { rows: 0, bytes: 10 }; 3]);
 
     let cancel = Cancel::new();
     cancel.cancel();
-    let stopped = scan(&mut source.clone(), &[1], false, 2, &cancel, &Silent).unwrap_err();
+    let stopped = scan(&mut source.clone(), &[1], 2, &cancel, &Silent).1.unwrap_err();
     assert_eq!(stopped.kind(), ErrorKind::Interrupted);
 }
 
@@ -239,9 +240,19 @@ fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
 }
 
 #[test]
-fn bad_rows_are_an_error_of_a_scan_unless_they_are_left_out() {
-    let source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
-    let scan = |leave_out| scan(&mut source.clone(), &[1], leave_out, 2, &Cancel::new(), &Silent);
-    assert_eq!(scan(false).unwrap_err().message(), "malformed");
-    assert_eq!(scan(true).unwrap()[0].conclude(), Inferred::Real);
+fn a_scan_leaves_bad_rows_out() {
+    let mut source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
+    let (evidence, scanned) = scan(&mut source, &[1], 2, &Cancel::new(), &Silent);
+    scanned.unwrap();
+    assert_eq!(evidence[0].conclude(), Inferred::Real);
+}
+
+#[test]
+fn a_scan_that_fails_tells_of_all_before() {
+    for threads in 1..4 {
+        let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
+        let (evidence, scanned) = scan(&mut source, &[1], threads, &Cancel::new(), &Silent);
+        assert_eq!(scanned.unwrap_err().message(), "cut");
+        assert_eq!(evidence[0].conclude(), Inferred::Real);
+    }
 }

@@ -1,0 +1,36 @@
+//! A thousand files, with few that may be open: in a process of its own, as the limit is the whole process's.
+
+#![cfg(feature = "csv")]
+
+mod support;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sqluice::load::Load;
+use sqluice::plan::WriteOptions;
+use support::files::{Home, integrity, open};
+use support::load::{Way, run};
+
+#[test]
+fn a_thousand_files_are_not_open_at_once() {
+    let home = Home::new();
+    let mut files = Vec::new();
+    for number in 0..1000 {
+        let way = if number % 3 == 0 { Way::Gzip } else { Way::Path };
+        let text = format!("a,b\n{number},x\n{number},\n");
+        files.push(way.put(&home, &format!("{number}.csv"), text.as_bytes()));
+    }
+    let open_now = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(open_now + 20), ..getrlimit(Resource::Nofile) })
+        .unwrap();
+
+    let (one, many) = (home.path("one.db"), home.path("many.db"));
+    let report = run(Load { table: Some("t".to_owned()), ..Load::new(&one, &files) }).unwrap();
+    assert_eq!(report.rows, 2000);
+    let last = open(&one).query_row("SELECT a FROM t WHERE rowid = 2000", [], |row| row.get(0));
+    assert_eq!(last, Ok(999));
+
+    let write = WriteOptions { chunk_bytes: 8192, ..WriteOptions::default() };
+    let report = run(Load { write, ..Load::new(&many, &files) }).unwrap();
+    assert_eq!((report.rows, report.tables.len()), (2000, 1000));
+    assert_eq!(integrity(&open(&many)), "ok");
+}

@@ -1,0 +1,80 @@
+//! Inputs in all the ways that they come, and loads of them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sqluice::error::Error;
+use sqluice::load::{Format, Load};
+use sqluice::progress::{Cancel, Silent};
+use sqluice::report::Report;
+use sqluice::schema::Schema;
+
+use super::files::Home;
+
+/// How an input reaches the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Path,
+    Pipe,
+    Gzip,
+    GzipPipe,
+}
+
+impl Way {
+    pub(crate) const ALL: [Way; 4] = [Way::Path, Way::Pipe, Way::Gzip, Way::GzipPipe];
+
+    /// Puts the bytes where a load finds them: a file of that name, or one end of a pipe.
+    pub(crate) fn put(self, home: &Home, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = home.path(name);
+        let packed = matches!(self, Way::Gzip | Way::GzipPipe);
+        let bytes = if packed { gzip(bytes) } else { bytes.to_vec() };
+        match self {
+            Way::Path | Way::Gzip => fs::write(&path, bytes).unwrap(),
+            // Who reads it may stop early.
+            Way::Pipe | Way::GzipPipe => feed(&path, move |pipe| drop(pipe.write_all(&bytes))),
+        }
+        path
+    }
+}
+
+/// Makes a pipe, and fills it once somebody reads it.
+pub(crate) fn feed(path: &Path, write: impl FnOnce(&mut fs::File) + Send + 'static) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    let path = path.to_owned();
+    thread::spawn(move || {
+        if let Ok(mut pipe) = fs::OpenOptions::new().write(true).open(path) {
+            write(&mut pipe);
+        }
+    });
+}
+
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Of the plainest dialect: nothing is left to be recognised.
+pub(crate) fn plain() -> Format {
+    Format { delimiter: Some(b','), quote: Some(Some(b'"')), header: Some(true), ..Format::default() }
+}
+
+pub(crate) fn schema(sql: &str) -> Schema {
+    Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap()
+}
+
+pub(crate) fn run(load: Load) -> Result<Report, Error> {
+    load.prepare(&Cancel::new())?.run(&Silent)
+}
+
+/// What a user sees of an error, its hint in brackets.
+pub(crate) fn shown(error: &Error, home: &Home) -> String {
+    let hint = error.hint_text().map_or(String::new(), |hint| format!(" [{hint}]"));
+    let folder = home.path("");
+    format!("{error}{hint}").replace(folder.to_str().unwrap(), "")
+}
