@@ -76,6 +76,8 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
+    /// The statements that declare what is no table: views, triggers, versions.
+    pub others: Vec<String>,
     /// What a user might expect otherwise.
     pub notes: Vec<String>,
     #[serde(skip)]
@@ -147,6 +149,7 @@ impl Plan {
             buffer_bytes: (threads * chunks_per_worker * options.chunk_bytes) as u64,
             estimated_bytes: None,
             tables,
+            others: other_statements(schema),
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
@@ -199,14 +202,14 @@ impl TablePlan {
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SOURCES_MAX: usize = 10;
         let rows = self.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-        write!(f, "-- table    {}: {rows} from ", self.name)?;
+        write!(f, "-- table    {}: {rows} from ", in_line(&self.name))?;
         match &self.sources[..] {
             [] => writeln!(f, "nothing"),
-            [one] => writeln!(f, "{one}"),
+            [one] => writeln!(f, "{}", in_line(one)),
             several => {
                 writeln!(f, "{} files", several.len())?;
                 for source in several.iter().take(SOURCES_MAX) {
-                    writeln!(f, "--   from   {source}")?;
+                    writeln!(f, "--   from   {}", in_line(source))?;
                 }
                 match several.len().saturating_sub(SOURCES_MAX) {
                     0 => Ok(()),
@@ -217,14 +220,19 @@ impl TablePlan {
     }
 }
 
+/// A name as part of a comment, which ends with its line: so must no name.
+fn in_line(name: &impl fmt::Display) -> String {
+    name.to_string().replace(['\n', '\r'], "\u{fffd}")
+}
+
 /// A schema file, ready to be used: what is no SQL is a comment.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
             Some(target) if self.replaces => {
-                writeln!(f, "-- target   {} (replaces the old one)", target.display())?;
+                writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.display()))?;
             }
-            Some(target) => writeln!(f, "-- target   {} (new)", target.display())?,
+            Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,
         }
         if let Some(bytes) = self.estimated_bytes {
@@ -235,15 +243,22 @@ impl fmt::Display for Plan {
         let (threads, bytes) = (self.threads, self.buffer_bytes);
         writeln!(f, "-- threads  {threads} and a writer, {bytes} bytes of buffers")?;
         for note in &self.notes {
-            writeln!(f, "-- note     {note}")?;
+            writeln!(f, "-- note     {}", in_line(note))?;
         }
         for table in &self.tables {
             table.write_sources(f)?;
             writeln!(f, "--   road   pages: {}", table.why)?;
             writeln!(f, "{};", table.sql)?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|sql| writeln!(f, "{sql};"))
     }
+}
+
+fn other_statements(schema: &Schema) -> Vec<String> {
+    let versions = [("user_version", schema.user_version), ("application_id", schema.application_id)];
+    let pragmas = versions.iter().filter(|(_, value)| *value != 0);
+    let pragmas = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value}"));
+    schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
 }
 
 /// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.

@@ -35,7 +35,7 @@ impl RejectFile {
         if overwrite || is_special(path) || path.symlink_metadata().is_err() {
             return Ok(());
         }
-        Err(cannot_write(path, io::ErrorKind::AlreadyExists.into()))
+        Err(cannot_write(path, rustix::io::Errno::EXIST.into()))
     }
 
     /// Makes the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.

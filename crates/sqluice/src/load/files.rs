@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Load, default};
 use crate::batch::Batch;
@@ -51,12 +51,12 @@ pub(super) struct LoadFile {
 }
 
 /// Opens all files of a load, in order.
-pub(super) fn open_all(load: &Load, cancel: &Cancel) -> Result<Vec<LoadFile>> {
+pub(super) fn open_all(load: &Load, paths: &[PathBuf], cancel: &Cancel) -> Result<Vec<LoadFile>> {
     let mut rows_left = load.limit.unwrap_or(u64::MAX);
     let mut files = Vec::new();
-    for path in input::expand(&load.files)? {
+    for path in paths {
         cancel.check()?;
-        let file = LoadFile::open(&path, load, cancel, rows_left)?;
+        let file = LoadFile::open(path, load, cancel, rows_left)?;
         if load.table.is_some() && load.limit.is_some() {
             // Behind a file that was not counted, it is not known which rows are loaded: none says anything yet.
             rows_left = if file.seen { rows_left - file.sample_rows } else { 0 };
@@ -82,6 +82,11 @@ impl LoadFile {
             let sniffed = sniff(head, sample.whole && head.len() == sample.text.len(), &given);
             let options = csv_options(load, &sniffed);
             match sample_reader(&sample, input.name(), &options) {
+                // The sample ends early where the file is damaged: reading it tells how.
+                Err(_) if !sample.whole && sample.text.len() < sample_bytes => {
+                    let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
+                    break (sample, sniffed, options, reader);
+                }
                 // What is wrong with the first record may be that the sample ends.
                 Err(_) if !sample.whole && sample_bytes <= options.record_bytes_max => {
                     sample_bytes = sample_bytes.saturating_mul(SAMPLE_GROWTH).max(SAMPLE_GROWTH);

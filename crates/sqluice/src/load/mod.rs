@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
 use crate::infer::{self, Watch, Watched};
-use crate::input::Encoding;
+use crate::input::{self, Encoding};
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::{Plan, WriteOptions};
@@ -160,8 +160,10 @@ impl Load {
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
         // Before a pipe loses anything.
         request::check(&self)?;
-        let files = files::open_all(&self, cancel)?;
-        paths::refuse_shared(&self, files.iter().map(LoadFile::path))?;
+        let inputs = input::expand(&self.files)?;
+        paths::refuse_shared(&self, &inputs)?;
+        request::check_targets(&self)?;
+        let files = files::open_all(&self, &inputs, cancel)?;
         let tables = tables::assign(&self, files)?;
         let (schema, plan) = self.plan(&tables)?;
         let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), tables, schema, plan };

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::Load;
 use crate::error::{Error, Result};
-use crate::input::STANDARD_INPUT;
 
 /// What SQLite finds beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
@@ -21,8 +20,9 @@ enum Identity {
 }
 
 /// Refuses to write over one of `inputs` or the schema file, or two things to one file.
-pub(super) fn refuse_shared<'a>(load: &'a Load, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
+pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     let schema = load.schema.iter().map(|schema| schema.file.as_path());
+    let inputs = inputs.iter().map(PathBuf::as_path);
     let read: Vec<Identity> = inputs.chain(schema).filter_map(identity).collect();
     let target = identity(&load.target);
     if target.as_ref().is_some_and(|target| read.contains(target)) {
@@ -54,7 +54,7 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
 
 /// `None` where nothing is written over: a pipe, a terminal, no folder.
 fn identity(path: &Path) -> Option<Identity> {
-    let path = if path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { path };
+    let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     if let Ok(about) = fs::metadata(path) {
         return about.is_file().then(|| Identity::Existing(about.dev(), about.ino()));
     }
@@ -77,7 +77,7 @@ mod tests {
         fs::create_dir(at("below")).unwrap();
         let refused = |target: &str, reject: &str| {
             let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
-            refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_err()
+            refuse_shared(&load, &load.files).is_err()
         };
         for name in ["a.csv", "hard.csv", "soft.csv", "below/../a.csv"] {
             assert!(refused("x.db", name), "rejects to {name}");
@@ -92,6 +92,6 @@ mod tests {
     #[test]
     fn a_terminal_or_the_like_may_be_named_as_often_as_one_likes() {
         let load = Load { reject: Some("/dev/null".into()), ..Load::new("x.db", ["/dev/null"]) };
-        assert!(refuse_shared(&load, load.files.iter().map(PathBuf::as_path)).is_ok());
+        assert!(refuse_shared(&load, &load.files).is_ok());
     }
 }

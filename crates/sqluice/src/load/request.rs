@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::reject::RejectFile;
 use crate::schema::Schema;
 
-/// Whether the request makes sense, and nothing is in the way of what it makes.
+/// Whether the request makes sense.
 pub(super) fn check(load: &Load) -> Result<()> {
     if load.files.is_empty() {
         return Err(Error::usage("no file is named").hint("name one, or - for standard input"));
@@ -28,8 +28,7 @@ pub(super) fn check(load: &Load) -> Result<()> {
         return Err(Error::usage(format!("--columns names the column {:?} twice", columns[index]))
             .hint("to SQLite names are the same that differ in the case of ASCII letters only"));
     }
-    load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))?;
-    check_targets(load)
+    load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
 }
 
 /// Whether what the user gives as a type declares its column, and nothing else.

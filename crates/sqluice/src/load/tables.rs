@@ -10,7 +10,7 @@ use crate::infer::{Evidence, Watched};
 use crate::schema::{Schema, Table, token};
 use crate::source::Source;
 use crate::source::chain::Chain;
-use crate::source::csv::ColumnFrom;
+use crate::source::csv::{COLUMNS_MAX, ColumnFrom};
 
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
@@ -70,9 +70,9 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     let selected = load.columns.iter().flatten().map(|name| ("--columns", name));
     for (flag, name) in typed.chain(selected) {
         if !in_files(name) {
-            let names = tables[0].files[0].names.join(", ");
+            let names: Vec<&str> = tables[0].files[0].names.iter().map(String::as_str).collect();
             return Err(Error::usage(format!("{flag} names the column {name:?}, which no file has"))
-                .hint(format!("there are: {names}")));
+                .hint(format!("there are: {}", listed(&names))));
         }
     }
     Ok(())
@@ -98,6 +98,16 @@ fn ended(sql: &str) -> String {
         text.starts_with("/*") && !(text.len() >= 4 && text.ends_with("*/"))
     });
     format!("{sql}{}\n;\n", if open { "*/" } else { "" })
+}
+
+/// Names for a hint: not all two thousand.
+fn listed(names: &[&str]) -> String {
+    const NAMES_MAX: usize = 20;
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 pub(super) fn quoted(name: &str) -> String {
@@ -135,6 +145,14 @@ impl LoadTable {
                 }
             }
         }
+        let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
+        if columns > COLUMNS_MAX {
+            let message = format!(
+                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
+                self.name
+            );
+            return Err(Error::input(message).hint("--columns names those to load"));
+        }
         if let (Some(order), None) = (&load.columns, declared) {
             let place = |made: &Made| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
             self.made.sort_by_key(place);
@@ -150,7 +168,7 @@ impl LoadTable {
         };
         let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(format!(
             "its columns are {}; --add-columns adds what is missing, --columns names those to load",
-            columns.join(", ")
+            listed(&columns)
         ));
         match file.place_of(field) {
             Some(place) => error.at(place),
@@ -256,5 +274,5 @@ fn not_declared(schema: &Schema, name: &str) -> Error {
         return Error::input("the schema declares no table").at(Place::file(&schema.file));
     }
     let message = format!("{} declares no table {name}", schema.file.display());
-    Error::usage(message).hint(format!("--table names one of: {}", names.join(", ")))
+    Error::usage(message).hint(format!("--table names one of: {}", listed(&names)))
 }
