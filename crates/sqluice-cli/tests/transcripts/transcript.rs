@@ -40,13 +40,24 @@ pub(crate) fn sqluice(args: &str) -> Transcript {
 }
 
 fn split(args: &str) -> Vec<String> {
-    let mut split = vec![String::new()];
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
     for (index, part) in args.split('\'').enumerate() {
-        let mut words = part.split(if index % 2 == 0 { ' ' } else { '\'' });
-        split.last_mut().unwrap().push_str(words.next().unwrap_or(""));
-        split.extend(words.map(str::to_owned));
+        if index % 2 == 1 {
+            word.get_or_insert_default().push_str(part);
+            continue;
+        }
+        for (index, plain) in part.split(' ').enumerate() {
+            if index > 0 {
+                words.extend(word.take());
+            }
+            if !plain.is_empty() {
+                word.get_or_insert_default().push_str(plain);
+            }
+        }
     }
-    split
+    words.extend(word);
+    words
 }
 
 /// Something that fails and leaves nothing.
@@ -164,9 +175,13 @@ impl Done {
     /// What the query finds in `x.db`: a line for each row, values as SQL has them, between `|`.
     #[track_caller]
     pub(crate) fn holds(self, query: &str, expected: &str) -> Done {
-        let found = rows(&self.folder().join("x.db"), query).unwrap_or_else(|error| error.to_string());
-        assert_eq!(found, expected, "{:?}: {query}", self.args);
+        assert_eq!(self.found(query), expected, "{:?}: {query}", self.args);
         self
+    }
+
+    /// What the query finds in `x.db`.
+    pub(crate) fn found(&self, query: &str) -> String {
+        rows(&self.folder().join("x.db"), query).unwrap_or_else(|error| error.to_string())
     }
 
     /// A file with that content.

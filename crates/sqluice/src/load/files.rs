@@ -20,6 +20,8 @@ const RECORD_SHARE: u64 = 8;
 
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
+    /// The name of its table.
+    pub(super) table: String,
     input: InputFile,
     options: CsvOptions,
     /// The names of its columns.
@@ -55,8 +57,10 @@ impl LoadFile {
     fn open(path: &Path, load: &Load, cancel: &Cancel) -> Result<LoadFile> {
         let encoding = load.format.encoding;
         let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
+        // Before anything is waited for.
+        let table = table_name(path, input.name(), load)?;
         let sample = input.sample(SAMPLE_BYTES)?;
-        let known = declared_columns(path, load);
+        let known = declared_columns(&table, load);
         let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
         let sniffed = sniff(&sample.text, sample.whole, &given);
         let options = CsvOptions {
@@ -71,6 +75,7 @@ impl LoadFile {
         let text_bytes = if sample.whole { Some(sample.text.len() as u64) } else { None };
         let plain_bytes = input.bytes().filter(|_| sample.plain);
         let mut file = LoadFile {
+            table,
             input,
             options,
             names: Vec::new(),
@@ -250,10 +255,17 @@ impl LoadFile {
     }
 }
 
+/// The table of the file at `path`, which messages call `name`.
+fn table_name(path: &Path, name: &Path, load: &Load) -> Result<String> {
+    let named = load.table.clone().or_else(|| input::stem(path)).filter(|table| !table.contains('\0'));
+    named.ok_or_else(|| {
+        Error::usage(format!("no table can be named after {}", name.display())).hint("name it: --table NAME")
+    })
+}
+
 /// The columns of the declared table that the file is for.
-fn declared_columns<'a>(path: &Path, load: &'a Load) -> Vec<&'a str> {
-    let name = load.table.clone().or_else(|| input::stem(path));
-    let table = load.schema.as_ref().zip(name).and_then(|(schema, name)| schema.table(&name));
+fn declared_columns<'a>(table: &str, load: &'a Load) -> Vec<&'a str> {
+    let table = load.schema.as_ref().and_then(|schema| schema.table(table));
     table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
 }
 

@@ -5,9 +5,8 @@ use std::path::Path;
 use super::Load;
 use super::files::LoadFile;
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
-use crate::input;
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::Plan;
@@ -41,10 +40,7 @@ struct Made {
 pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
     for file in files {
-        let name = match &load.table {
-            Some(name) => name.clone(),
-            None => table_name(&file)?,
-        };
+        let name = file.table.clone();
         match tables.iter_mut().find(|table| table.name.eq_ignore_ascii_case(&name)) {
             Some(table) if load.table.is_some() => table.files.push(file),
             Some(table) => {
@@ -67,12 +63,6 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
     check_names(load, &tables)?;
     tables.iter().try_for_each(|table| table.check_given_types(load))?;
     Ok(tables)
-}
-
-fn table_name(file: &LoadFile) -> Result<String> {
-    input::stem(file.path()).filter(|name| !name.contains('\0')).ok_or_else(|| {
-        Error::usage(format!("no table can be named after {}", file.name())).hint("name it: --table NAME")
-    })
 }
 
 /// Every column that the user names must be there, and those to load are named once.
@@ -194,9 +184,9 @@ impl LoadTable {
             let Some(given) = &made.given else { continue };
             // A type that takes what follows for its own, as a comment does, takes the second column.
             let (first, second) = (quoted(&made.name), quoted(&format!("{}2", made.name)));
-            let strict = if load.strict { " STRICT" } else { "" };
-            let sql =
-                format!("CREATE TABLE {} ({first} {given}, {second} ANY\n){strict}", quoted(&self.name));
+            let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
+            let table = quoted(&self.name);
+            let sql = format!("CREATE TABLE {table} ({first} {given}, {second}{any}\n){strict}");
             let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
                 let alone = schema.others.is_empty() && schema.tables.len() == 1;
                 let columns = schema.tables.first().map_or(0, |table| table.columns.len());
@@ -293,6 +283,9 @@ impl LoadTable {
 
 fn not_declared(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
+    if names.is_empty() {
+        return Error::input("the schema declares no table").at(Place::file(&schema.file));
+    }
     let message = format!("{} declares no table {name}", schema.file.display());
     Error::usage(message).hint(format!("--table names one of: {}", names.join(", ")))
 }

@@ -1,0 +1,258 @@
+//! `load`: how files are written: dialects, headers, NULL, encodings, compression.
+
+use std::io::Write;
+
+use crate::transcript::{Transcript, fails, sqluice};
+
+/// A load of `t.csv`.
+fn load(flags: &str, content: impl AsRef<[u8]>) -> Transcript {
+    sqluice(&format!("load x.db t.csv {flags}")).file("t.csv", content)
+}
+
+#[track_caller]
+fn holds(flags: &str, content: impl AsRef<[u8]>, expected: &str) {
+    load(flags, content).succeeds().holds("SELECT * FROM t", expected);
+}
+
+fn refused(flags: &str, content: &str, stderr: &str) {
+    load(flags, content).fails(2, stderr);
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(content: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(content, 0).unwrap()
+}
+
+#[test]
+fn delimiters_are_recognised_or_named() {
+    for delimiter in [",", "\t", ";", "|"] {
+        holds("", format!("a{delimiter}b\n1{delimiter}x\n2{delimiter}y\n"), "1|'x'\n2|'y'");
+    }
+    holds("-d ,", "a,b;c\n1,2;3\n", "1|'2;3'");
+    holds("-d ';'", "a,b;c\n1,2;3\n", "'1,2'|3");
+    for flags in ["-d \\t", "-d tab", "--delimiter=\\t", "-f tsv", "--format tsv"] {
+        holds(flags, "a,b\tc\n1,2\t3\n", "'1,2'|3");
+    }
+    holds("-f tsv -d ,", "a,b\tc\n1,2\t3\n", "1|'2\t3'");
+    holds("-f csv", "a;b\n1;2\n", "1|2");
+    holds("-d ^", "a^b\n1^2\n", "1|2");
+    refused(
+        "-d ||",
+        "a||b\n",
+        "error: invalid value '||' for '--delimiter <CHAR>': \"||\" is not one character of ASCII, such as ; or \\t\n\n\
+         For more information, try '--help'.",
+    );
+    refused(
+        "-f xlsx",
+        "",
+        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv]\n\n\
+         For more information, try '--help'.",
+    );
+}
+
+#[test]
+fn quotes_are_recognised_or_named() {
+    holds("", "a,b\n\"1,\"\"x\"\"\",2\n", "'1,\"x\"'|2");
+    holds("--quote '\"'", "a,b\n'1',\"2\"\n", "''1''|2");
+    sqluice("load x.db t.csv --quote ~")
+        .file("t.csv", "a,b\n~1,x~,\"2\n")
+        .succeeds()
+        .holds("SELECT * FROM t", "'1,x'|'\"2'");
+    for none in ["none", "''"] {
+        holds(&format!("--quote {none}"), "a,b\n\"1,\"2\n", "'\"1'|'\"2'");
+    }
+}
+
+#[test]
+fn an_escape_makes_the_next_character_stand_for_itself() {
+    holds("--escape \\", "a,b\n\"1\\\"x\\\\\",2\n", "'1\"x\\'|2");
+}
+
+#[test]
+fn the_first_record_is_a_header_or_a_row() {
+    holds("", "a,b\n1,2\n", "1|2");
+    holds("--header", "1,2\n3,4\n", "3|4");
+    holds("--no-header", "a,b\n1,2\n", "'a'|'b'\n'1'|'2'");
+    load("--no-header", "1,2\n")
+        .succeeds()
+        .says("1 row to [..]")
+        .holds("SELECT column1, column2 FROM t", "1|2");
+    load("", "1,2\n3,4\n")
+        .succeeds()
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]")
+        .holds("SELECT * FROM t", "1|2\n3|4");
+    refused(
+        "--header --no-header",
+        "",
+        "error: the argument '--header' cannot be used with '--no-header'\n\nUsage: [..]\n\nFor more information, try '--help'.",
+    );
+}
+
+#[test]
+fn lines_at_the_start_and_comments_are_skipped() {
+    holds("--skip-lines 2", "a report\n\"of 2024\na,b\n1,2\n", "1|2");
+    holds("--comment #", "# a,b,c\na,b\n1,2\n#3\n\"#4\",5\n", "'1'|2\n'#4'|5");
+    holds("", "a,b\n#3,4\n", "'#3'|4");
+    load("--skip-lines 3", "a,b\n1,2\n").fails(
+        1,
+        "error: t.csv: the file is empty after the 3 lines that are skipped\n\n\
+         hint: its first line should name the columns",
+    );
+}
+
+#[test]
+fn null_is_the_empty_field_and_what_is_said_to_be() {
+    let content = "a,b,c\n1,,NA\n2,\"\",\\N\n3,\"NA\",x\n";
+    holds("", content, "1|NULL|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
+    holds("--null NA", content, "1|NULL|NULL\n2|''|'\\N'\n3|'NA'|'x'");
+    holds("--null NA --null \\N", content, "1|NULL|NULL\n2|''|NULL\n3|'NA'|'x'");
+    holds("--empty-as-text", content, "1|''|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
+    holds("--empty-as-text --null ''", content, "1|NULL|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
+}
+
+#[test]
+fn characters_that_clash_are_refused() {
+    for (flags, stderr) in [
+        (
+            "-d , --quote ,",
+            "error: ',' can't be the delimiter and the quote character at once\n\nhint: name another quote character",
+        ),
+        (
+            "-d ; --comment ;",
+            "error: ';' can't be the delimiter and the comment character at once\n\nhint: name another comment character",
+        ),
+        (
+            "--quote none --escape \\",
+            "error: an escape character has a meaning within quotes only, and there is no quote\n\n\
+             hint: name a quote character, or no escape character",
+        ),
+    ] {
+        refused(flags, "a,b\n1,2\n", stderr);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_tells_the_encoding() {
+    let text = "a,b\n1,€\n";
+    let utf16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(bytes).collect()
+    };
+    for content in [format!("\u{feff}{text}").into_bytes(), utf16(u16::to_le_bytes), utf16(u16::to_be_bytes)]
+    {
+        for flags in ["", "-E utf-16"] {
+            if content[0] == 0xef && !flags.is_empty() {
+                continue;
+            }
+            load(flags, &content).succeeds().holds("SELECT a, b FROM t", "1|'€'");
+        }
+    }
+}
+
+#[test]
+fn an_encoding_is_named() {
+    holds("-E windows-1252", b"a,b\n1,\x80\xe4\n", "1|'€ä'");
+    holds("--encoding latin1", b"a,b\n1,\xe4\n", "1|'ä'");
+    let utf16: Vec<u8> = "a,b\n1,ä\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    holds("-E utf-16le", utf16, "1|'ä'");
+    load("-E klingon", "a\n1\n").fails(
+        2,
+        "error: there is no encoding \"klingon\"\n\n\
+         hint: some that there are: utf-8, utf-16, utf-16le, utf-16be, windows-1252, latin1, iso-8859-15, macintosh, \
+         koi8-r, shift_jis, euc-jp, gb18030, big5, euc-kr",
+    );
+}
+
+#[test]
+fn bytes_that_the_encoding_does_not_have_are_at_their_place() {
+    load("", b"a,b\n1,x\n2,caf\xe9\n").fails(
+        1,
+        "error: t.csv:3:6: this is not UTF-8: byte 0xe9\n\n\
+         hint: if the file is in another encoding, name it, for example: --encoding windows-1252",
+    );
+    load("-E shift_jis", b"a,b\n1,x\n2,\xff\n").fails(
+        1,
+        "error: t.csv:3:3: no character in Shift_JIS: byte 0xff\n\n\
+         hint: is the text encoded in another way? --encoding NAME",
+    );
+    load("-E utf-16le", b"a\0\n\0001\0\n\0002").fails(
+        1,
+        "error: t.csv:3:1: the text ends in the middle of a character of UTF-16LE: byte 0x32\n\n\
+         hint: was the file copied or written to its end?",
+    );
+}
+
+#[test]
+fn compressed_files_are_read_whatever_they_are_called() {
+    let text: String = (0..2000).fold("n,text\n".to_owned(), |text, n| text + &format!("{n},row {n}\n"));
+    for content in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
+        for name in ["t.csv", "t.csv.gz", "t.csv.zst", "t"] {
+            sqluice(&format!("load x.db {name}"))
+                .file(name, &content)
+                .succeeds()
+                .holds("SELECT count(*), sum(n), max(text) FROM t", "2000|1999000|'row 999'");
+        }
+        sqluice("load x.db - -t t").stdin(&content).succeeds().holds("SELECT count(*) FROM t", "2000");
+    }
+}
+
+#[test]
+fn a_compressed_file_that_ends_early_or_is_damaged_is_none() {
+    // Less compressible than text of a few words, so that there is something to cut in its middle.
+    let text: String = (0..5000_u64).fold("n\n".to_owned(), |text, n| {
+        text + &format!("{}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
+    });
+    for (what, content) in [("gzip", gzip(text.as_bytes())), ("zstd", zstd(text.as_bytes()))] {
+        load("", &content[..content.len() / 2]).fails(
+            1,
+            &format!(
+                "error: t.csv: the {what} data ends too early\n  caused by: [..]\n\n\
+                 hint: was the file copied or written to its end?"
+            ),
+        );
+        let mut damaged = content.clone();
+        damaged[content.len() / 2] ^= 0x55;
+        damaged.truncate(content.len() - 1);
+        let done = load("", &damaged);
+        assert!(done.folder().join("t.csv").exists());
+    }
+}
+
+#[test]
+fn what_is_compressed_in_another_way_is_told_how_to_be_read() {
+    for (head, format, command) in [
+        (&b"\xfd7zXZ\0........"[..], "xz", "xz -dc"),
+        (b"BZh91AY&SY.....", "bzip2", "bzip2 -dc"),
+        (b"PK\x03\x04........", "zip", "unzip -p"),
+    ] {
+        load("", head).fails(
+            1,
+            &format!(
+                "error: t.csv: this is {format} data, which is not read here\n\n\
+                 hint: decompress it on the way: {command} t.csv | sqluice load DB - --table NAME"
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_file_without_rows_is_a_table_and_one_without_a_header_is_none() {
+    load("", "a,b\n")
+        .succeeds()
+        .says("0 rows to x.db: 8.192 kB in [..] s (0 rows/s), checksum [..]")
+        .holds("SELECT sql FROM sqlite_schema", "'CREATE TABLE \"t\" (\n  \"a\" TEXT,\n  \"b\" TEXT\n)'");
+    let hint = "hint: its first line should name the columns";
+    for content in ["", "\n\n", "\u{feff}"] {
+        load("", content).fails(1, &format!("error: t.csv: the file is empty\n\n{hint}"));
+    }
+    fails(
+        &[("t.csv", "")],
+        "load x.db t.csv --no-header",
+        1,
+        "error: t.csv: the file is empty\n\nhint: the columns are those of its first record",
+    );
+}

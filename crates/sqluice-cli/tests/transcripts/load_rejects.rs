@@ -1,0 +1,313 @@
+//! `load`: bad rows, each kind of them: as the error that ends a load, and as a row of the reject file.
+
+use crate::transcript::{Transcript, sqluice};
+
+const HEADER: &str = "file,line,column,reason,record\n";
+
+/// A load of `t.csv` into the table that `schema` declares, if it does.
+fn load(flags: &str, schema: &str, content: &[u8]) -> Transcript {
+    let declared = if schema.is_empty() { "" } else { "--schema s.sql" };
+    sqluice(&format!("load x.db t.csv {declared} {flags}")).file("t.csv", content).file("s.sql", schema)
+}
+
+/// A row that is bad: what the schema declares, the file, the place and the reason, the hint, the row itself.
+struct Bad {
+    flags: &'static str,
+    schema: &'static str,
+    content: &'static [u8],
+    place: (u64, u64),
+    reason: &'static str,
+    hint: &'static str,
+    /// As the reject file has it.
+    record: &'static [u8],
+    /// What is in the table without it.
+    rest: &'static str,
+}
+
+impl Bad {
+    #[track_caller]
+    fn check(&self) {
+        let (line, column) = self.place;
+        let hint = if self.hint.is_empty() { String::new() } else { format!("\n\nhint: {}", self.hint) };
+        load(self.flags, self.schema, self.content)
+            .fails(1, &format!("error: t.csv:{line}:{column}: {}{hint}", self.reason));
+
+        let needs_quotes = self.reason.contains([',', '"']);
+        let reason = self.reason.replace('"', "\"\"");
+        let reason = if needs_quotes { format!("\"{reason}\"") } else { reason };
+        let rejected =
+            [format!("{HEADER}t.csv,{line},{column},{reason},").as_bytes(), self.record, b"\n"].concat();
+        let done = load(&format!("{} --reject bad.csv", self.flags), self.schema, self.content).succeeds();
+        done.says("[..] to x.db: [..]\n1 row rejected, see bad.csv")
+            .file_is("bad.csv", rejected)
+            .holds("SELECT * FROM t", self.rest);
+    }
+}
+
+const RAGGED: &str = "--reject FILE puts such rows aside and goes on";
+const LOSSY: &str = "declare the column TEXT, or let SQLite's conversion stand: --lossy";
+
+#[test]
+fn a_malformed_record_is_at_its_fault() {
+    let malformed = |content, place, reason, hint, record, rest| {
+        Bad { flags: "", schema: "", content, place, reason, hint, record, rest }.check();
+    };
+    malformed(
+        b"a,b\n1,2\n3\n4,5\n",
+        (3, 2),
+        "the record ends after field 1: the header has 2",
+        RAGGED,
+        b"3",
+        "1|2\n4|5",
+    );
+    malformed(
+        b"a,b\n1,2\n3,4,\"5,\"\n",
+        (3, 5),
+        "field 3 of this record: the header has only 2",
+        RAGGED,
+        b"\"3,4,\"\"5,\"\"\"",
+        "1|2",
+    );
+    malformed(
+        b"a,b\n\"1\nx\"y,2\n3,4\n",
+        (3, 3),
+        "expected a comma or the end of the line after the closing quote, found 'y'",
+        "a quote inside a quoted field is written twice: \"\"",
+        b"\"\"\"1\nx\"\"y,2\"",
+        "3|4",
+    );
+    malformed(
+        b"a,b\n1,2\n3,\"4\n5,6\n",
+        (3, 3),
+        "the quoted field that begins here never ends",
+        "is its closing quote missing? --quote none takes quotes for characters like any other",
+        b"\"3,\"\"4\n5,6\n\"",
+        "1|2",
+    );
+    malformed(
+        b"a,b\n1,x\0y\n3,4\n",
+        (2, 4),
+        "a NUL byte, which is no text",
+        "if the file is UTF-16, say so: --encoding utf-16",
+        b"\"1,x\0y\"",
+        "3|4",
+    );
+    malformed(
+        b"a,b\r\n1,\xc3\xa4\xff\r\n3,4\r\n",
+        (2, 4),
+        "this is not UTF-8: byte 0xff",
+        "if the file is in another encoding, name it, for example: --encoding windows-1252",
+        b"\"1,\xc3\xa4\xff\"",
+        "3|4",
+    );
+}
+
+#[test]
+fn a_value_that_its_column_does_not_take_is_at_its_field() {
+    let refused = |schema, content, place, reason, hint, record, rest| {
+        Bad { flags: "", schema, content, place, reason, hint, record, rest }.check();
+    };
+    refused(
+        "CREATE TABLE t (a, b TEXT NOT NULL)",
+        b"a,b\n1,x\n2,\n",
+        (3, 3),
+        "NULL in column b, which is NOT NULL",
+        "",
+        b"\"2,\"",
+        "'1'|'x'",
+    );
+    refused(
+        "CREATE TABLE t (a INTEGER, b TEXT) STRICT",
+        b"a,b\n1,x\ntwo,y\n",
+        (3, 1),
+        "'two' in column a, which is INTEGER of a STRICT table",
+        "",
+        b"\"two,y\"",
+        "1|'x'",
+    );
+    refused(
+        "CREATE TABLE t (a, id INTEGER PRIMARY KEY)",
+        b"a,id\nx,5\ny,six\nz,7\n",
+        (3, 3),
+        "'six' in column id, which is INTEGER PRIMARY KEY",
+        "",
+        b"\"y,six\"",
+        "'x'|5\n'z'|7",
+    );
+    refused(
+        "CREATE TABLE t (a INTEGER)",
+        b"a\n1\n12345678901234567890\n",
+        (3, 1),
+        "'12345678901234567890' in column a has more than 64 bits, and would become a float",
+        LOSSY,
+        b"12345678901234567890",
+        "1",
+    );
+    refused(
+        "CREATE TABLE t (a REAL)",
+        b"a\n1\n0.12345678901234567891\n",
+        (3, 1),
+        "'0.12345678901234567891' in column a would be rounded to 0.12345678901234568",
+        LOSSY,
+        b"0.12345678901234567891",
+        "1.0",
+    );
+    refused(
+        "CREATE TABLE t (a REAL)",
+        b"a\n1\n1e999\n",
+        (3, 1),
+        "'1e999' in column a is beyond the largest float, and would become infinity",
+        LOSSY,
+        b"1e999",
+        "1.0",
+    );
+    refused(
+        "CREATE TABLE t (a REAL)",
+        b"a\n1\n1e-999\n",
+        (3, 1),
+        "'1e-999' in column a is below the smallest float, and would become 0",
+        LOSSY,
+        b"1e-999",
+        "1.0",
+    );
+}
+
+#[test]
+fn lossy_lets_sqlites_conversions_stand() {
+    load("--lossy", "CREATE TABLE t (a INTEGER, b REAL)", b"a,b\n12345678901234567890,1e999\n1,1e-999\n")
+        .succeeds()
+        .holds("SELECT * FROM t", "1.2345678901234567e19|inf\n1|0.0");
+}
+
+#[test]
+fn rows_out_of_the_order_of_their_rowids_end_the_load_whatever_is_rejected() {
+    let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a)";
+    for flags in ["", "--reject bad.csv"] {
+        load(flags, schema, b"id,a\n1,x\n3,y\n2,z\n").fails(
+            1,
+            "error: t.csv:4:1: id = 2 comes after 3\n\n\
+             hint: rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER",
+        );
+        load(flags, schema, b"id,a\n1,x\n1,y\n").fails(
+            1,
+            "error: t.csv:3:1: id = 1 twice\n\n\
+             hint: an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER",
+        );
+        load(flags, schema, b"id,a\n5,x\n,y\n").fails(
+            1,
+            "error: t.csv:3:1: NULL in column id among rows that have numbers there\n\nhint: give all rows a number, or none",
+        );
+    }
+}
+
+#[test]
+fn all_bad_rows_are_kept_in_the_order_of_the_files() {
+    sqluice("load x.db a.csv b.csv --reject bad.csv --json")
+        .file("a.csv", "n,m\n1\n2,3\n4,5,6\n")
+        .file("b.csv", "n\n7\n\"8\"x\n")
+        .succeeds()
+        .says("")
+        .file_is(
+            "bad.csv",
+            format!(
+                "{HEADER}a.csv,2,2,the record ends after field 1: the header has 2,1\n\
+                 a.csv,4,5,field 3 of this record: the header has only 2,\"4,5,6\"\n\
+                 b.csv,3,4,\"expected a comma or the end of the line after the closing quote, found 'x'\",\"\"\"8\"\"x\"\n"
+            ),
+        )
+        .holds("SELECT n, m FROM a UNION ALL SELECT n, NULL FROM b", "2|3\n7|NULL");
+    let done =
+        sqluice("load x.db a.csv --reject bad.csv --json").file("a.csv", "n,m\n1\n2,3\n4,5,6\n").succeeds();
+    let report = done.ran.json();
+    assert_eq!((&report["rows"], &report["rejected"]), (&1.into(), &2.into()));
+    assert_eq!(report["tables"][0]["rejected"], 2);
+}
+
+#[test]
+fn the_report_counts_what_was_rejected() {
+    let with = |flags: &str| load(&format!("--reject bad.csv {flags}"), "", b"a,b\n1\n2\n3\n4,5\n");
+    with("").succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv");
+    with("-q").succeeds().says("");
+    load("--reject bad.csv", "", b"a\n1\n")
+        .succeeds()
+        .says("1 row to x.db: [..]\nno row rejected")
+        .file_is("bad.csv", HEADER);
+}
+
+#[test]
+fn the_reject_file_is_itself_a_file_to_load() {
+    load("--reject bad.csv", "", b"a,b\n1,x\"\n\"2\ny\n3,\",4\n")
+        .succeeds()
+        .then("load y.db bad.csv")
+        .succeeds();
+}
+
+#[test]
+fn more_bad_rows_than_allowed_end_the_load_and_are_all_kept() {
+    let with =
+        |most: u64| load(&format!("--reject bad.csv --max-rejects {most}"), "", b"a,b\n1\n2\n3,4\n5\n");
+    with(3).succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv");
+    let row = |line: u64, record: u64| {
+        format!("t.csv,{line},2,the record ends after field 1: the header has 2,{record}\n")
+    };
+    let hint = "hint: all of them are in bad.csv; --max-rejects lets more pass";
+    with(2).fails_leaving(
+        &[("bad.csv", &[HEADER, &row(2, 1), &row(3, 2), &row(5, 5)].concat())],
+        1,
+        &format!("error: t.csv:5:2: the record ends after field 1: the header has 2 (bad row 3, and at most 2 may be)\n\n{hint}"),
+    );
+    with(0).fails_leaving(
+        &[("bad.csv", &[HEADER, &row(2, 1)].concat())],
+        1,
+        &format!("error: t.csv:2:2: the record ends after field 1: the header has 2 (bad row 1, and at most 0 may be)\n\n{hint}"),
+    );
+    load("--max-rejects 3", "", b"a\n1\n").fails(
+        2,
+        "error: the following required arguments were not provided:\n  --reject <FILE>\n\n\
+         Usage: [..]\n\nFor more information, try '--help'.",
+    );
+}
+
+#[test]
+fn a_reject_file_must_be_new_and_none_of_the_others() {
+    let with = |reject: &str| load(&format!("--reject {reject}"), "CREATE TABLE t (a)", b"a\n1\n");
+    with("old.csv").file("old.csv", "precious").fails(
+        1,
+        "error: cannot write the rejected rows to old.csv\n  caused by: File exists (os error 17)\n\nhint: [..]",
+    );
+    with("no/bad.csv").fails(
+        1,
+        "error: cannot write the rejected rows to no/bad.csv\n  caused by: No such file or directory (os error 2)\n\n\
+         hint: make its folder first, or name another file",
+    );
+    with("d")
+        .file("d/", "")
+        .fails(1, "error: cannot write the rejected rows to d\n  caused by: [..]\n\nhint: [..]");
+    let hint = "hint: name another file: --reject FILE";
+    for (reject, is) in [
+        ("t.csv", "is read by this load"),
+        ("./t.csv", "is read by this load"),
+        ("s.sql", "is read by this load"),
+        ("x.db", "is the database"),
+        ("./x.db", "is the database"),
+        ("x.db-journal", "is a name that SQLite gives a meaning beside the database"),
+        ("x.db-wal", "is a name that SQLite gives a meaning beside the database"),
+    ] {
+        with(reject).fails(2, &format!("error: {reject} {is}, and can't have the rejected rows\n\n{hint}"));
+    }
+    with("/dev/null").succeeds().says("1 row to x.db: [..]\nno row rejected");
+}
+
+#[test]
+fn a_record_longer_than_memory_has_room_for_ends_the_load() {
+    let content = format!("a,b\n1,2\n3,\"{}\n", "x".repeat(4 << 20));
+    for reject in ["", "--reject bad.csv"] {
+        load(&format!("--memory 24MiB {reject}"), "", content.as_bytes()).fails(
+            1,
+            "error: t.csv:3:1: the record that begins here is longer than 3145728 bytes\n\n\
+             hint: is a closing quote missing? if the record is that long, give more memory: --memory",
+        );
+    }
+    let long = format!("a,b\n1,2\n3,\"{}\"\n", "x".repeat(4 << 20));
+    load("", "", long.as_bytes()).succeeds().holds("SELECT a, length(b) FROM t", "1|1\n3|4194304");
+}

@@ -1,0 +1,400 @@
+//! `load`: which files make which tables, and of which columns.
+
+use crate::transcript::{ONE_ROW, Transcript, sqluice};
+
+const TABLES: &str = "SELECT name FROM sqlite_schema ORDER BY rowid";
+
+fn load(args: &str) -> Transcript {
+    sqluice(&format!("load x.db {args}"))
+}
+
+#[test]
+fn a_file_makes_a_table_of_its_name_with_the_types_of_its_values() {
+    load("one.csv")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .succeeds()
+        .prints("")
+        .says("1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]")
+        .holds(
+            "SELECT sql FROM sqlite_schema",
+            "'CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)'",
+        )
+        .holds("SELECT * FROM one", "1|2");
+    load("in.csv")
+        .file("in.csv", "i,r,t,zip,big,date,mixed,none\n1,1.5,x,01234,12345678901234567890,2024-01-02,1,\n-2,2.25,,2,1,2024-01-03,x,\n")
+        .succeeds()
+        .holds("SELECT * FROM \"in\"", "1|1.5|'x'|'01234'|'12345678901234567890'|'2024-01-02'|'1'|NULL\n-2|2.25|NULL|'2'|'1'|'2024-01-03'|'x'|NULL");
+}
+
+#[test]
+fn several_files_make_several_tables() {
+    load("a.csv b.tsv 'c d.csv'")
+        .file("a.csv", "x\n1\n")
+        .file("b.tsv", "x\ty\n2\t3\n")
+        .file("c d.csv", "x\n4\n")
+        .succeeds()
+        .says("3 rows to x.db: [..]")
+        .holds(TABLES, "'a'\n'b'\n'c d'")
+        .holds(
+            "SELECT x, NULL FROM a UNION ALL SELECT x, y FROM b UNION ALL SELECT x, NULL FROM \"c d\"",
+            "1|NULL\n2|3\n4|NULL",
+        );
+}
+
+#[test]
+fn table_takes_all_files_in_the_order_that_they_are_named_in() {
+    for flag in ["-t log", "--table log", "--table=log"] {
+        load(&format!("b.csv a.csv {flag}"))
+            .file("a.csv", "x,y\n1,one\n")
+            .file("b.csv", "Y,x\ntwo,2\nthree,3\n")
+            .succeeds()
+            .holds("SELECT rowid, * FROM log", "1|'two'|2\n2|'three'|3\n3|'one'|1");
+    }
+}
+
+#[test]
+fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
+    let with_files = |args| {
+        load(args)
+            .file("log-2.csv", "n\n2\n")
+            .file("log-1.csv", "n\n1\n")
+            .file("other.csv", "n\n3\n")
+            .file("log-d.csv/", "")
+    };
+    with_files("'log-*.csv' -t log").succeeds().holds("SELECT n FROM log", "1\n2");
+    with_files("log-?.csv").succeeds().holds(TABLES, "'log-1'\n'log-2'");
+    with_files("'[!l]*.csv'").succeeds().holds(TABLES, "'other'");
+    with_files("'no-*.csv'").fails(1, "error: no file matches no-*.csv");
+    with_files("'log-[.csv'").fails(
+        2,
+        "error: log-[.csv is neither a file nor a pattern\n  caused by: [..]\n\n\
+         hint: in a pattern, [ begins a set of characters, and [[] is the character itself",
+    );
+    load("'[a].csv'").file("[a].csv", "n\n1\n").succeeds().holds(TABLES, "'[a]'");
+}
+
+#[test]
+fn two_files_for_one_table_need_to_be_told_so() {
+    load("a.csv d/A.csv").file("a.csv", "x\n1\n").file("d/", "").file("d/A.csv", "x\n2\n").fails(
+        2,
+        "error: a.csv and d/A.csv would both make table A\n\nhint: --table NAME loads all files into one table",
+    );
+}
+
+#[test]
+fn standard_input_is_a_file_that_needs_a_table() {
+    load("- -t t").stdin("a,b\n1,x\n").succeeds().holds("SELECT * FROM t", "1|'x'");
+    load("one.csv - -t t")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .stdin("a,b\n3,4\n")
+        .succeeds()
+        .holds("SELECT * FROM t", "1|2\n3|4");
+    load("-")
+        .stdin("a,b\n1,x\n")
+        .fails(2, "error: no table can be named after standard input\n\nhint: name it: --table NAME");
+    load("- - -t t")
+        .stdin("a\n")
+        .fails(2, "error: standard input (-) is named twice\n\nhint: it can be read only once");
+    load("- -t t")
+        .fails(1, "error: standard input: the file is empty\n\nhint: its first line should name the columns");
+    load("- -t t").stdin("a,b\n1\n").fails(
+        1,
+        "error: standard input:2:2: the record ends after field 1: the header has 2\n\n\
+         hint: --reject FILE puts such rows aside and goes on",
+    );
+    // A file of that name has a longer one.
+    load("./-").file("-", "a\n1\n").succeeds().holds(TABLES, "'-'");
+}
+
+#[test]
+fn a_schema_declares_the_tables() {
+    let schema = "CREATE TABLE t (b TEXT NOT NULL, a REAL, c TEXT DEFAULT 'd', id INTEGER PRIMARY KEY); CREATE TABLE u (v);\n\
+                  CREATE VIEW w AS SELECT a FROM t;";
+    load("in.csv --schema s.sql -t T")
+        .file("in.csv", "a,B\n1,007\n2,\"\"\n")
+        .file("s.sql", schema)
+        .succeeds()
+        .holds("SELECT * FROM t", "'007'|1.0|'d'|1\n''|2.0|'d'|2")
+        .holds("SELECT * FROM u", "")
+        .holds("SELECT * FROM w", "1.0\n2.0");
+    load("t.csv --schema s.sql")
+        .file("t.csv", "7,x\n9,y\n")
+        .file("s.sql", "CREATE TABLE t (id INTEGER PRIMARY KEY, b)")
+        .succeeds()
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]")
+        .holds("SELECT * FROM t", "7|'x'\n9|'y'");
+}
+
+#[test]
+fn what_a_schema_does_not_declare_is_refused_at_its_place() {
+    let with = |args: &str, csv: &str, schema: &str| load(args).file("t.csv", csv).file("s.sql", schema);
+    with("t.csv --schema s.sql", "a,b\n1,2\n", "CREATE TABLE u (a); CREATE TABLE v (a)")
+        .fails(2, "error: s.sql declares no table t\n\nhint: --table names one of: u, v");
+    with("t.csv --schema s.sql", "a,b\n1,2\n", "CREATE TABLE t (a)").fails(
+        1,
+        "error: t.csv:1:3: table t has no column \"b\"\n\n\
+         hint: its columns are a; --add-columns adds what is missing, --columns names those to load",
+    );
+    with("t.csv --schema s.sql", "a\n1\n", "CREATE TABLE t (a, b DEFAULT CURRENT_TIME)").fails(
+        1,
+        "error: the file has no column b, and its DEFAULT CURRENT_TIME is no constant\n\n\
+         hint: add the column to the file, or declare another DEFAULT",
+    );
+    with("t.csv --schema s.sql --no-header", "1,2\n", "CREATE TABLE t (a)").fails(
+        1,
+        "error: t.csv has 2 columns, and table t has 1\n\n\
+         hint: --columns names the columns of a file without a header, in their order",
+    );
+    with("t.csv --schema s.sql", "a\n1\n", "CREATE TABLE t (a")
+        .fails(1, "error: s.sql:1:1: incomplete input");
+    with("t.csv --schema no.sql", "a\n1\n", "")
+        .fails(1, "error: cannot read no.sql\n  caused by: No such file or directory (os error 2)");
+    with("t.csv --schema s.sql", "a\n1\n", "").fails(1, "error: s.sql: the schema declares no table");
+}
+
+#[test]
+fn a_type_is_what_the_user_says() {
+    load("one.csv --type a=TEXT --type B=REAL")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .succeeds()
+        .holds("SELECT * FROM one", "'1'|2.0");
+    load("one.csv --type 'a=INTEGER PRIMARY KEY' --type 'b=TEXT NOT NULL'")
+        .file(ONE_ROW.0, "a,b\n7,2\n9,3\n")
+        .succeeds()
+        .holds("SELECT rowid, * FROM one", "7|7|'2'\n9|9|'3'");
+    // The last one holds.
+    load("one.csv --type a=TEXT --type a=REAL")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .succeeds()
+        .holds("SELECT * FROM one", "1.0|2");
+}
+
+#[test]
+fn a_type_that_is_none_is_refused() {
+    let hint = "hint: INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes";
+    let refused = |flags: &str, stderr: &str| {
+        load(&format!("one.csv {flags}")).file(ONE_ROW.0, ONE_ROW.1).fails(2, &format!("error: {stderr}"));
+    };
+    for (given, why) in [
+        ("TEXT, z TEXT", "that declares more or less than a column"),
+        ("TEXT --", "that declares more or less than a column"),
+        ("TEXT /*", "incomplete input"),
+        ("TEXT) --", "near \")\": syntax error"),
+        ("x y )", "near \",\": syntax error"),
+        ("TEXT NOT", "near \",\": syntax error"),
+        (
+            "TEXT UNIQUE",
+            "table one has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be filled yet",
+        ),
+        ("INT CHECK (a)", "table one has a CHECK, which can't be filled yet"),
+    ] {
+        refused(&format!("--type 'a={given}'"), &format!("--type a={given}: {why}\n\n{hint}"));
+    }
+    refused(
+        "--strict --type a=DATE",
+        &format!("--type a=DATE: unknown datatype for one.a: \"DATE\"\n\n{hint}"),
+    );
+    refused("--type c=TEXT", "--type names the column \"c\", which no file has\n\nhint: there are: a, b");
+    refused(
+        "--type 'a=INTEGER PRIMARY KEY' --type 'b=INTEGER PRIMARY KEY'",
+        "table \"one\" has more than one primary key",
+    );
+    for text in ["a", "=TEXT", "a="] {
+        refused(
+            &format!("--type {text}"),
+            &format!(
+                "invalid value '{text}' for '--type <COL=TYPE>': \"{text}\" is not COLUMN=TYPE, such as zip=TEXT\n\n\
+                 For more information, try '--help'."
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_schema_leaves_nothing_for_type_and_strict_to_say() {
+    for (flag, shown) in [("--type a=TEXT", "--type <COL=TYPE>"), ("--strict", "--strict")] {
+        load(&format!("one.csv --schema s.sql {flag}"))
+            .file(ONE_ROW.0, ONE_ROW.1)
+            .file("s.sql", "CREATE TABLE one (a, b)")
+            .fails(
+                2,
+                &format!(
+                    "error: the argument '--schema <FILE.sql>' cannot be used with '{shown}'\n\n\
+                     Usage: [..]\n\nFor more information, try '--help'."
+                ),
+            );
+    }
+}
+
+#[test]
+fn strict_makes_strict_tables() {
+    load("one.csv --strict")
+        .file(ONE_ROW.0, "a,b,c\n1,2.5,x\n")
+        .succeeds()
+        .holds("SELECT sql LIKE '% STRICT' FROM sqlite_schema", "1")
+        .holds("SELECT * FROM one", "1|2.5|'x'");
+}
+
+#[test]
+fn columns_selects_and_orders() {
+    let with = |flags: &str| load(&format!("t.csv {flags}")).file("t.csv", "a,b,c\n1,2,3\n");
+    with("--columns c,A").succeeds().holds("SELECT * FROM t", "3|1");
+    with("--columns c --columns a").succeeds().holds("SELECT * FROM t", "3|1");
+    with("--columns a,z")
+        .fails(2, "error: --columns names the column \"z\", which no file has\n\nhint: there are: a, b, c");
+    let twice = "hint: to SQLite names are the same that differ in the case of ASCII letters only";
+    with("--columns a,b,A").fails(2, &format!("error: --columns names the column \"A\" twice\n\n{twice}"));
+    with("--columns a,").fails(
+        2,
+        "error: a value is required for '--columns <A,B,...>' but none was supplied\n\nFor more information, try '--help'.",
+    );
+    with("--columns a --schema s.sql")
+        .file("s.sql", "CREATE TABLE t (z, a)")
+        .succeeds()
+        .holds("SELECT * FROM t", "NULL|'1'");
+}
+
+#[test]
+fn columns_names_those_of_a_file_without_a_header() {
+    let with = |flags: &str| load(&format!("t.csv --no-header {flags}")).file("t.csv", "1,2\n3,4\n");
+    with("--columns x,y").succeeds().holds("SELECT x, y FROM t", "1|2\n3|4");
+    with("--columns y,x --schema s.sql")
+        .file("s.sql", "CREATE TABLE t (x, y)")
+        .succeeds()
+        .holds("SELECT x, y FROM t", "'2'|'1'\n'4'|'3'");
+    let hint = "hint: of a file without a header, it names all columns";
+    with("--columns x").fails(2, &format!("error: t.csv has 2 columns, and --columns names 1\n\n{hint}"));
+    with("--columns x,y,z").fails(2, &format!("error: t.csv has 2 columns, and --columns names 3\n\n{hint}"));
+    with("--columns x,X").fails(
+        2,
+        "error: --columns names the column \"X\" twice\n\n\
+         hint: to SQLite names are the same that differ in the case of ASCII letters only",
+    );
+}
+
+#[test]
+fn add_columns_makes_what_is_missing() {
+    for flag in ["--add-columns", "--alter"] {
+        load(&format!("t.csv --schema s.sql {flag}"))
+            .file("t.csv", "a,b\n1,2.5\n")
+            .file("s.sql", "CREATE TABLE t (a TEXT) -- no semicolon")
+            .succeeds()
+            .holds("SELECT * FROM t", "'1'|2.5");
+        load(&format!("a.csv b.csv -t t {flag}"))
+            .file("a.csv", "a\n1\n")
+            .file("b.csv", "b,a\nx,2\n")
+            .succeeds()
+            .holds("SELECT a, b FROM t", "1|NULL\n2|'x'");
+    }
+    load("a.csv b.csv -t t").file("a.csv", "a\n1\n").file("b.csv", "b,a\nx,2\n").fails(
+        1,
+        "error: b.csv:1:1: table t has no column \"b\"\n\n\
+         hint: its columns are a; --add-columns adds what is missing, --columns names those to load",
+    );
+}
+
+#[test]
+fn limit_ends_each_table_and_nothing_after_it_is_looked_at() {
+    load("a.csv b.csv c.csv --limit 2")
+        .file("a.csv", "n\n1\n2\nbad,row\n")
+        .file("b.csv", "n\n3\n")
+        .file("c.csv", "n\n")
+        .succeeds()
+        .holds("SELECT n FROM a UNION ALL SELECT n FROM b", "1\n2\n3");
+    load("a.csv b.csv -t t --limit 3")
+        .file("a.csv", "n\n1\n2\n")
+        .file("b.csv", "n\n3\n4\n")
+        .succeeds()
+        .holds("SELECT n FROM t", "1\n2\n3");
+    load("a.csv --limit 0").file("a.csv", "n\n1\n").succeeds().holds("SELECT * FROM a", "");
+    load("a.csv --limit x").file("a.csv", "n\n1\n").fails(
+        2,
+        "error: invalid value 'x' for '--limit <N>': \"x\" is no count such as 1000, 1_000, 1e6, 10M or 1B\n\n\
+         For more information, try '--help'.",
+    );
+}
+
+#[test]
+fn what_dry_run_prints_is_the_schema_that_makes_the_same_database() {
+    let files = |transcript: Transcript| {
+        transcript
+            .file("a.csv", "n,name,price\n1,x,1.5\n2,\"y\"\"z\",\n")
+            .file("b c.csv", "zip,group,we;ird,\"new\nline\"\n01234,1,,x\n")
+            .file("d.tsv", "a\n")
+    };
+    for (flags, made) in
+        [("", "a.csv 'b c.csv' d.tsv"), ("--strict", "a.csv 'b c.csv' d.tsv"), ("--type n=TEXT", "a.csv")]
+    {
+        let plan = files(load(&format!("{made} {flags} --dry-run"))).succeeds().says("");
+        assert!(plan.ran.stdout.starts_with("-- target   x.db (new)\n"), "{}", plan.ran.stdout);
+        assert!(!plan.folder().join("x.db").exists());
+        let direct = files(load(&format!("{made} {flags}"))).succeeds();
+        let declared =
+            files(load(&format!("{made} --schema s.sql"))).file("s.sql", &plan.ran.stdout).succeeds();
+        let rows = "SELECT * FROM a";
+        declared
+            .holds(rows, &direct.found(rows))
+            .holds("SELECT sql FROM sqlite_schema", &direct.found("SELECT sql FROM sqlite_schema"));
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_declared_load_prints_what_will_be_declared() {
+    let plan = load("t.csv --schema s.sql --add-columns --dry-run")
+        .file("t.csv", "a,b\n1,2\n")
+        .file("s.sql", "CREATE TABLE t (a TEXT); CREATE TABLE u (v);")
+        .succeeds();
+    let direct = load("t.csv --schema s.sql --add-columns")
+        .file("t.csv", "a,b\n1,2\n")
+        .file("s.sql", "CREATE TABLE t (a TEXT); CREATE TABLE u (v);")
+        .succeeds();
+    let sql = "SELECT name FROM sqlite_schema UNION ALL SELECT a || b FROM t";
+    load("t.csv --schema s.sql")
+        .file("t.csv", "a,b\n1,2\n")
+        .file("s.sql", &plan.ran.stdout)
+        .succeeds()
+        .holds(sql, &direct.found(sql));
+}
+
+#[test]
+fn names_that_no_column_can_have_are_made_up_and_told() {
+    load("t.csv --header")
+        .file("t.csv", "a,,a\n1,2,3\n")
+        .succeeds()
+        .says(
+            "note: t.csv: column 2 has no name, and is called \"column2\"\n\
+             note: t.csv: column 3 is another \"a\", and is called \"a_2\"\n\
+             1 row to [..]",
+        )
+        .holds("SELECT a, column2, a_2 FROM t", "1|2|3");
+}
+
+#[test]
+fn a_table_can_be_called_anything_but_what_sqlite_keeps_for_itself() {
+    load("one.csv -t 'my \"table\"; --'")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .succeeds()
+        .holds(TABLES, "'my \"table\"; --'");
+    load("one.csv -t select").file(ONE_ROW.0, ONE_ROW.1).succeeds().holds("SELECT * FROM \"select\"", "1|2");
+    load("one.csv -t sqlite_x")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .fails(2, "error: object name reserved for internal use: sqlite_x");
+    load("one.csv -t ''").file(ONE_ROW.0, ONE_ROW.1).fails(
+        2,
+        "error: a value is required for '--table <NAME>' but none was supplied\n\nFor more information, try '--help'.",
+    );
+}
+
+#[test]
+fn a_table_has_at_most_two_thousand_columns() {
+    let header = |columns: usize| (0..columns).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",") + "\n";
+    load("t.csv --header")
+        .file("t.csv", header(2000))
+        .succeeds()
+        .holds("SELECT count(*) FROM pragma_table_info('t')", "2000");
+    load("t.csv --header").file("t.csv", header(2001)).fails(
+        1,
+        "error: t.csv:1:[..]: field 2001 of the header: a table of SQLite has at most 2000 columns\n\n\
+         hint: is the delimiter the right one?",
+    );
+}
