@@ -179,7 +179,7 @@ fn bytes_that_the_encoding_does_not_have_are_at_their_place() {
         "error: t.csv:3:3: no character in Shift_JIS: byte 0xff\n\n\
          hint: is the text encoded in another way? --encoding NAME",
     );
-    load("-E utf-16le", b"a\0\n\0001\0\n\0002").fails(
+    load("-E utf-16le", b"a\0\n\x001\0\n\x002").fails(
         1,
         "error: t.csv:3:1: the text ends in the middle of a character of UTF-16LE: byte 0x32\n\n\
          hint: was the file copied or written to its end?",
@@ -214,12 +214,11 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_none() {
                  hint: was the file copied or written to its end?"
             ),
         );
-        let mut damaged = content.clone();
-        damaged[content.len() / 2] ^= 0x55;
-        damaged.truncate(content.len() - 1);
-        let done = load("", &damaged);
-        assert!(done.folder().join("t.csv").exists());
     }
+    let mut damaged = gzip(text.as_bytes());
+    let sum_at = damaged.len() - 8;
+    damaged[sum_at] ^= 0x55;
+    load("", damaged).fails(1, "error: t.csv: the gzip data is damaged\n  caused by: [..]");
 }
 
 #[test]

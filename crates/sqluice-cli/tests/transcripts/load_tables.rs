@@ -180,7 +180,7 @@ fn a_type_that_is_none_is_refused() {
         ("TEXT --", "that declares more or less than a column"),
         ("TEXT /*", "incomplete input"),
         ("TEXT) --", "near \")\": syntax error"),
-        ("x y )", "near \",\": syntax error"),
+        ("x y )", "near \")\": syntax error"),
         ("TEXT NOT", "near \",\": syntax error"),
         (
             "TEXT UNIQUE",

@@ -9,6 +9,7 @@ mod generate;
 mod help;
 mod load_format;
 mod load_rejects;
+mod load_run;
 mod load_tables;
 mod output;
 mod schema;

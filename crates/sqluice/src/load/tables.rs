@@ -188,7 +188,7 @@ impl LoadTable {
             let table = quoted(&self.name);
             let sql = format!("CREATE TABLE {table} ({first} {given}, {second}{any}\n){strict}");
             let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
-                let alone = schema.others.is_empty() && schema.tables.len() == 1;
+                let alone = schema.others.iter().all(|made| made.sql.is_none()) && schema.tables.len() == 1;
                 let columns = schema.tables.first().map_or(0, |table| table.columns.len());
                 if !alone || columns != 2 {
                     return Err(Error::input("that declares more or less than a column"));

@@ -88,7 +88,7 @@ impl Cutter {
         match self.input.by_ref().take(bytes as u64).read_to_end(data) {
             Ok(read) => self.ended = read < bytes,
             Err(error) => {
-                self.failed = Some(Error::read(&self.file, error));
+                self.failed = Some(Error::from_read(&self.file, error));
                 self.ended = true;
             }
         }

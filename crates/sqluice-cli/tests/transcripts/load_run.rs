@@ -1,0 +1,256 @@
+//! `load`: how it runs and what it says on the way, and what a newcomer may try.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
+
+use crate::support::{Ran, folder, names, sqluice as command, start};
+use crate::transcript::{ONE_ROW, Transcript, fails, sqluice};
+
+fn load(args: &str) -> Transcript {
+    sqluice(&format!("load x.db {args}")).file(ONE_ROW.0, ONE_ROW.1)
+}
+
+/// More rows than a sample has, whose last is none of a number.
+fn late_text() -> String {
+    (0..400_000).fold("n\n".to_owned(), |text, n| text + &format!("{n}\n")) + "x\n"
+}
+
+#[test]
+fn threads_and_memory_change_no_byte() {
+    let content: String = (0..50_000).fold("n,t\n".to_owned(), |text, n| text + &format!("{n},row {n}\n"));
+    let checksum = |flags: &str| {
+        let done = sqluice(&format!("load x.db t.csv --json {flags}")).file("t.csv", &content).succeeds();
+        done.ran.json()["checksum"].as_str().unwrap().to_owned()
+    };
+    let expected = checksum("");
+    for flags in ["-j 1", "--threads 4 --memory 96MiB", "--memory 24MiB", "-j 1 --memory 1GB"] {
+        assert_eq!(checksum(flags), expected, "{flags}");
+    }
+    load("one.csv --memory 1MiB")
+        .fails(2, "error: 1048576 bytes of memory are too few\n\nhint: --memory 24MiB or more");
+    load("one.csv -j 0").fails(
+        2,
+        "error: invalid value '0' for '--threads <N>': 0 is not in 1..=1024\n\nFor more information, try '--help'.",
+    );
+}
+
+#[test]
+fn pages_have_the_size_that_is_asked_for() {
+    load("one.csv --page-size 8KiB").succeeds().holds("PRAGMA page_size", "8192");
+    load("one.csv --page-size 1000").fails(
+        2,
+        "error: invalid value '1000' for '--page-size <BYTES>': a page size is a power of two from 512 to 65536\n\n\
+         For more information, try '--help'.",
+    );
+}
+
+#[test]
+fn a_pipe_that_must_be_read_twice_is_kept_in_the_folder_for_it() {
+    let pipe = |flags: &str| load(&format!("- -t t {flags}")).stdin(late_text());
+    pipe("").succeeds().holds("SELECT count(*), typeof(n) FROM t", "400001|'text'");
+    pipe("--temp-dir d").file("d/", "").succeeds().holds("SELECT max(n) FROM t", "'x'");
+    pipe("--temp-dir no").fails(
+        1,
+        "error: cannot keep a copy of the input in no\n  caused by: [..]\n\n\
+         hint: choose a folder with enough space: --temp-dir DIR",
+    );
+}
+
+#[test]
+fn types_that_do_not_hold_for_all_rows_are_found_before_anything_is_lost() {
+    sqluice("load x.db t.csv").file("t.csv", late_text()).succeeds().holds(
+        "SELECT sql FROM sqlite_schema UNION ALL SELECT max(n) FROM t",
+        "'CREATE TABLE \"t\" (\n  \"n\" TEXT\n)'\n'x'",
+    );
+    let plan = sqluice("load x.db t.csv --dry-run").file("t.csv", late_text()).succeeds();
+    assert!(plan.ran.stdout.contains("\"n\" TEXT"), "{:?}", plan.ran);
+    sqluice("load x.db t.csv --type n=INTEGER --reject bad.csv")
+        .file("t.csv", late_text())
+        .succeeds()
+        .says("400,001 rows to [..]\nno row rejected");
+}
+
+#[test]
+fn a_dry_run_makes_nothing_not_even_a_reject_file() {
+    let done = load("one.csv --dry-run --reject bad.csv").succeeds().says("");
+    assert_eq!(names(done.folder()), [ONE_ROW.0]);
+    let plan = load("one.csv --dry-run --json").succeeds().says("").ran.json();
+    assert_eq!((&plan["target"], &plan["tables"][0]["name"]), (&"x.db".into(), &"one".into()));
+    assert_eq!(plan["tables"][0]["sql"], "CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)");
+    load("one.csv --dry-run").file("x.db", "precious").fails(1, "error: x.db already exists\n\nhint: [..]");
+}
+
+#[test]
+fn json_quiet_and_verbose_say_what_they_should() {
+    let report = load("one.csv --json").succeeds().says("").ran.json();
+    assert_eq!((&report["rows"], &report["rejected"]), (&1.into(), &0.into()));
+    assert_eq!((&report["tables"][0]["name"], &report["tables"][0]["rows"]), (&"one".into(), &1.into()));
+    // What is worth a note is worth one to who reads the report as JSON, too.
+    sqluice("load x.db t.csv --json")
+        .file("t.csv", "1\n2\n")
+        .succeeds()
+        .says("note: t.csv: the first record [..]");
+    load("one.csv -q").succeeds().says("").prints("");
+    load("one.csv --quiet").succeeds().says("").prints("");
+    load("one.csv -v -j 1").succeeds().prints("").says(
+        "1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\n\
+         1 thread, [..] writes, 2 pages of 4096 bytes\n  \
+         one: 1 row; 1 leaf, 0 interior, 0 overflow pages, root 2",
+    );
+    load("no.csv -q")
+        .fails(1, "error: cannot read no.csv\n  caused by: No such file or directory (os error 2)");
+}
+
+#[test]
+fn no_progress_and_quiet_show_none_and_a_pipe_gets_lines() {
+    for (flag, lines) in [("--no-progress", false), ("-q", false), ("--color=never", true)] {
+        let folder = folder();
+        let mut child = start_load(folder.path(), flag);
+        let mut pipe = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut pipe, late_text().as_bytes()).unwrap();
+        // A line comes with the first news after five seconds.
+        std::thread::sleep(std::time::Duration::from_millis(5_500));
+        std::io::Write::write_all(&mut pipe, late_text().as_bytes()).unwrap();
+        drop(pipe);
+        let ran = Ran::from(child.wait_with_output().unwrap()).ok();
+        assert_eq!(ran.stderr.contains("rows/s  ") || ran.stderr.contains(" MB"), lines, "{ran:?}");
+    }
+}
+
+fn start_load(folder: &std::path::Path, flag: &str) -> std::process::Child {
+    let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
+    command(folder)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn colour_marks_errors_when_it_is_asked_for() {
+    load("no.csv --color always").fails(
+        1,
+        "\x1b[1;31merror:\x1b[0m cannot read no.csv\n  caused by: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn arguments_that_are_missing_or_empty_are_told() {
+    let more = "\n\nFor more information, try '--help'.";
+    fails(
+        &[],
+        "load",
+        2,
+        &format!(
+            "error: the following required arguments were not provided:\n  <DB>\n  <FILE>...\n\n\
+             Usage: sqluice load <DB> <FILE>...{more}"
+        ),
+    );
+    fails(
+        &[],
+        "load x.db",
+        2,
+        &format!(
+            "error: the following required arguments were not provided:\n  <FILE>...\n\n\
+             Usage: sqluice load <DB> <FILE>...{more}"
+        ),
+    );
+    fails(
+        &[],
+        "load '' a.csv",
+        2,
+        &format!("error: a value is required for '<DB>' but none was supplied{more}"),
+    );
+    fails(
+        &[],
+        "load x.db ''",
+        2,
+        &format!("error: a value is required for '<FILE>...' but none was supplied{more}"),
+    );
+    for flag in ["--reject", "--schema", "--temp-dir"] {
+        let done = load(&format!("one.csv {flag} ''"));
+        done.fails(2, &format!("error: a value is required for '{flag} <[..]>' but none was supplied{more}"));
+    }
+    load("one.csv --delimeter ;").fails(
+        2,
+        "error: unexpected argument '--delimeter' found\n\n  tip: a similar argument exists: '--delimiter'\n\n\
+         Usage: [..]\n\nFor more information, try '--help'.",
+    );
+}
+
+#[test]
+fn paths_may_have_spaces_and_lie_elsewhere() {
+    sqluice("load 'my folder/x y.db' 'my folder/in put.csv' --reject 'my folder/bad rows.csv'")
+        .file("my folder/", "")
+        .file("my folder/in put.csv", "a,b\n1\n2,3\n")
+        .succeeds()
+        .says("1 row to my folder/x y.db: [..]\n1 row rejected, see my folder/bad rows.csv");
+}
+
+#[test]
+fn a_file_cannot_be_loaded_into_itself() {
+    let hint = "hint: the database comes first: sqluice load DB FILE";
+    let is_read =
+        |name: &str| format!("error: {name} is read by this load, and can't be its database\n\n{hint}");
+    fails(&[ONE_ROW], "load one.csv one.csv", 2, &is_read("one.csv"));
+    fails(&[ONE_ROW], "load ./one.csv one.csv -t t", 2, &is_read("./one.csv"));
+    let linked = sqluice("load link.db one.csv").file(ONE_ROW.0, ONE_ROW.1);
+    symlink(ONE_ROW.0, linked.folder().join("link.db")).unwrap();
+    linked.fails(2, &is_read("link.db"));
+    let folder = folder();
+    fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
+    let stdin = File::open(folder.path().join(ONE_ROW.0)).unwrap();
+    let args = ["load", "x.db", "-", "-t", "t", "--reject", ONE_ROW.0];
+    let ran = Ran::from(command(folder.path()).args(args).stdin(stdin).output().unwrap());
+    ran.failed(2, "one.csv is read by this load, and can't have the rejected rows");
+    assert_eq!(names(folder.path()), [ONE_ROW.0]);
+}
+
+#[test]
+fn a_regular_file_on_standard_input_is_read_as_one() {
+    let folder = folder();
+    fs::write(folder.path().join("t.csv"), late_text()).unwrap();
+    let stdin = File::open(folder.path().join("t.csv")).unwrap();
+    let args = ["load", "x.db", "-", "-t", "t"];
+    Ran::from(command(folder.path()).args(args).stdin(stdin).output().unwrap()).ok();
+    assert_eq!(names(folder.path()), ["t.csv", "x.db"]);
+}
+
+#[test]
+fn standard_output_that_nobody_reads_is_no_error() {
+    let folder = folder();
+    fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
+    for flag in ["--dry-run", "--json"] {
+        let mut child = start(folder.path(), ["load", "x.db", ONE_ROW.0, flag]);
+        drop(child.stdout.take());
+        let ran = Ran::from(child.wait_with_output().unwrap()).ok();
+        assert_eq!(ran.stderr, "");
+    }
+    assert_eq!(names(folder.path()), [ONE_ROW.0, "x.db"]);
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to_is_named() {
+    let transcript = sqluice("load d/x.db one.csv").file(ONE_ROW.0, ONE_ROW.1).file("d/", "");
+    let read_only = transcript.folder().join("d");
+    fs::set_permissions(&read_only, fs::Permissions::from_mode(0o555)).unwrap();
+    // To root nothing is read-only.
+    if File::create(read_only.join("probe")).is_ok() {
+        fs::remove_file(read_only.join("probe")).unwrap();
+        return;
+    }
+    transcript.fails(
+        1,
+        "error: cannot create a file in d\n  caused by: Permission denied (os error 13)\n\n\
+         hint: choose a folder that you may write to",
+    );
+}
+
+#[test]
+fn an_empty_device_is_an_empty_file() {
+    sqluice("load x.db /dev/null")
+        .fails(1, "error: /dev/null: the file is empty\n\nhint: its first line should name the columns");
+}
