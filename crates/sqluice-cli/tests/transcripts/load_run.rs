@@ -1,11 +1,13 @@
 //! `load`: how it runs and what it says on the way, and what a newcomer may try.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use crate::support::{Ran, folder, names, sqluice as command, start};
-use crate::transcript::{ONE_ROW, Transcript, fails, sqluice};
+use crate::transcript::{ONE_ROW, Transcript, fails, matches, sqluice};
 
 fn load(args: &str) -> Transcript {
     sqluice(&format!("load x.db {args}")).file(ONE_ROW.0, ONE_ROW.1)
@@ -103,30 +105,30 @@ fn json_quiet_and_verbose_say_what_they_should() {
 }
 
 #[test]
-fn no_progress_and_quiet_show_none_and_a_pipe_gets_lines() {
-    for (flag, lines) in [("--no-progress", false), ("-q", false), ("--color=never", true)] {
+fn where_no_terminal_is_progress_is_a_line_now_and_then() {
+    let start = |flag: &str| {
         let folder = folder();
-        let mut child = start_load(folder.path(), flag);
-        let mut pipe = child.stdin.take().unwrap();
-        std::io::Write::write_all(&mut pipe, late_text().as_bytes()).unwrap();
-        // A line comes with the first news after five seconds.
-        std::thread::sleep(std::time::Duration::from_millis(5_500));
-        std::io::Write::write_all(&mut pipe, late_text().as_bytes()).unwrap();
-        drop(pipe);
+        let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
+        let mut command = command(folder.path());
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        (command.spawn().unwrap(), folder)
+    };
+    let loads = ["--no-progress", "-q", "--color=never"].map(start);
+    let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
+    loads.iter().for_each(|(child, _)| feed(child));
+    // A line comes with the first news after five seconds.
+    std::thread::sleep(Duration::from_millis(5_500));
+    loads.iter().for_each(|(child, _)| feed(child));
+    let lines = loads.map(|(child, _folder)| {
         let ran = Ran::from(child.wait_with_output().unwrap()).ok();
-        assert_eq!(ran.stderr.contains("rows/s  ") || ran.stderr.contains(" MB"), lines, "{ran:?}");
-    }
-}
-
-fn start_load(folder: &std::path::Path, flag: &str) -> std::process::Child {
-    let args = ["load", "x.db", "-", "-t", "t", "--type", "n=TEXT", flag];
-    command(folder)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        ran.stderr.lines().filter(|line| line.starts_with("load: ")).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let [no_progress, quiet, lines] = lines;
+    assert!(no_progress.is_empty() && quiet.is_empty(), "{no_progress:?} {quiet:?}");
+    assert!(
+        !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..]B  [..] rows/s")),
+        "{lines:?}"
+    );
 }
 
 #[test]
