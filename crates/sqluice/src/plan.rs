@@ -186,14 +186,14 @@ impl TablePlan {
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SOURCES_MAX: usize = 10;
         let rows = self.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-        write!(f, "-- table    {}: {rows} from ", self.name)?;
+        write!(f, "-- table    {}: {rows} from ", in_line(&self.name))?;
         match &self.sources[..] {
             [] => writeln!(f, "nothing"),
-            [one] => writeln!(f, "{one}"),
+            [one] => writeln!(f, "{}", in_line(one)),
             several => {
                 writeln!(f, "{} files", several.len())?;
                 for source in several.iter().take(SOURCES_MAX) {
-                    writeln!(f, "--   from   {source}")?;
+                    writeln!(f, "--   from   {}", in_line(source))?;
                 }
                 match several.len().saturating_sub(SOURCES_MAX) {
                     0 => Ok(()),
@@ -204,11 +204,16 @@ impl TablePlan {
     }
 }
 
+/// A name as part of a comment, which ends with its line: so must no name.
+fn in_line(name: &impl fmt::Display) -> String {
+    name.to_string().replace(['\n', '\r'], "\u{fffd}")
+}
+
 /// A schema file, ready to be used: what is no SQL is a comment.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
-            Some(target) => writeln!(f, "-- target   {} (new)", target.display())?,
+            Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,
         }
         if let Some(bytes) = self.estimated_bytes {
@@ -219,7 +224,7 @@ impl fmt::Display for Plan {
         let (threads, bytes) = (self.threads, self.buffer_bytes);
         writeln!(f, "-- threads  {threads} and a writer, {bytes} bytes of buffers")?;
         for note in &self.notes {
-            writeln!(f, "-- note     {note}")?;
+            writeln!(f, "-- note     {}", in_line(note))?;
         }
         for table in &self.tables {
             table.write_sources(f)?;
