@@ -75,9 +75,9 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     let selected = load.columns.iter().flatten().map(|name| ("--columns", name));
     for (flag, name) in typed.chain(selected) {
         if !in_files(name) {
-            let names = tables[0].files[0].names.join(", ");
+            let names: Vec<&str> = tables[0].files[0].names.iter().map(String::as_str).collect();
             return Err(Error::usage(format!("{flag} names the column {name:?}, which no file has"))
-                .hint(format!("there are: {names}")));
+                .hint(format!("there are: {}", listed(&names))));
         }
     }
     let columns = load.columns.as_deref().unwrap_or_default();
@@ -103,6 +103,16 @@ pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     let parsed = Schema::parse(sql, file);
     // A place in a statement that was made here means nothing to anybody.
     parsed.map_err(|error| if load.schema.is_some() { error } else { Error::usage(error.message()) })
+}
+
+/// Names for a hint: not all two thousand.
+fn listed(names: &[&str]) -> String {
+    const NAMES_MAX: usize = 20;
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 fn quoted(name: &str) -> String {
@@ -155,7 +165,7 @@ impl LoadTable {
         };
         let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(format!(
             "its columns are {}; --add-columns adds what is missing, --columns names those to load",
-            columns.join(", ")
+            listed(&columns)
         ));
         match file.place_of(field) {
             Some(place) => error.at(place),
@@ -287,5 +297,5 @@ fn not_declared(schema: &Schema, name: &str) -> Error {
         return Error::input("the schema declares no table").at(Place::file(&schema.file));
     }
     let message = format!("{} declares no table {name}", schema.file.display());
-    Error::usage(message).hint(format!("--table names one of: {}", names.join(", ")))
+    Error::usage(message).hint(format!("--table names one of: {}", listed(&names)))
 }

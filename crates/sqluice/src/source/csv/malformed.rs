@@ -109,7 +109,7 @@ impl Malformed {
             What::InvalidUtf8(_) => {
                 "if the file is in another encoding, name it, for example: --encoding windows-1252".to_owned()
             }
-            What::Nul => "if the file is UTF-16, say so: --encoding utf-16".to_owned(),
+            What::Nul => "is this a file of text? if it is UTF-16, say so: --encoding utf-16".to_owned(),
             What::AfterQuote(_) => {
                 let quote = char::from(options.dialect.quote?);
                 format!("a quote inside a quoted field is written twice: {quote}{quote}")
