@@ -1,13 +1,14 @@
 //! Progress, drawn: a bar on a terminal, a line now and then elsewhere.
 //!
 //! ```text
-//!  copy                                      12.300 MB  24.600 MB/s
-//!  load     ████████████░░░░░░░░░░░░░░░░░░   40%  1,200,000 rows  48.000 MB  3.2 M rows/s  2 s left
+//!  copy     12.300 MB  24.600 MB/s
+//!  load     ████████░░░░░░░░░░░░ 40%  2 s left  1,200,000 rows  3.2 M rows/s  48.000 MB
 //!  sync
 //! ```
 //!
 //! Phases follow each other, some twice. What is counted is whatever the engine counts in that phase: bytes of input as they
-//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar.
+//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar. A narrow terminal cuts off
+//! what comes last.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -65,27 +66,26 @@ impl State {
         (total > 0).then(|| (done as f64 / total as f64).min(1.0))
     }
 
-    /// `12%  120,000,000 rows  2.381 GB  94.1 M rows/s  9 s left`, after so many seconds.
+    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.381 GB`, after so many seconds.
     fn describe(&self, seconds: f64) -> String {
         let seconds = seconds.max(1e-3);
+        let Amount { rows, bytes } = self.done;
         let mut parts = Vec::new();
         if let Some(fraction) = self.fraction() {
             // All is done when the next phase begins.
             parts.push(format!("{:2.0}%", (fraction * 100.0).floor()));
+            if fraction > 0.0 {
+                parts.push(format!("{} left", wait(seconds / fraction - seconds)));
+            }
         }
-        if self.done.rows > 0 {
-            parts.push(counted(self.done.rows, "row"));
+        if rows > 0 {
+            parts.extend([counted(rows, "row"), rate(rows, seconds)]);
         }
-        if self.done.bytes > 0 {
-            parts.push(size(self.done.bytes));
+        if bytes > 0 {
+            parts.push(size(bytes));
         }
-        if self.done.rows > 0 {
-            parts.push(rate(self.done.rows, seconds));
-        } else if self.done.bytes > 0 {
-            parts.push(format!("{}/s", size((self.done.bytes as f64 / seconds) as u64)));
-        }
-        if let Some(fraction) = self.fraction().filter(|&fraction| fraction > 0.0) {
-            parts.push(format!("{} left", wait(seconds / fraction - seconds)));
+        if bytes > 0 && rows == 0 {
+            parts.push(format!("{}/s", size((bytes as f64 / seconds) as u64)));
         }
         parts.join("  ")
     }
@@ -118,14 +118,17 @@ impl Progress for Bar {
     fn phase(&self, name: &str, total: Option<Amount>) {
         let Ok(mut state) = self.state.lock() else { return };
         *state = State::new(name, total);
-        let template =
-            if state.fraction().is_some() { "{prefix:8} {bar:30} {msg}" } else { "{prefix:8} {msg}" };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style);
-        }
         self.bar.set_message(String::new());
         self.bar.set_position(0);
         self.bar.set_prefix(name.to_owned());
+        let template = if state.fraction().is_some() {
+            "{prefix:8} {bar:20} {wide_msg}"
+        } else {
+            "{prefix:8} {wide_msg}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
         self.bar.tick();
     }
 
@@ -133,8 +136,8 @@ impl Progress for Bar {
         let Ok(mut state) = self.state.lock() else { return };
         state.add(done);
         if state.is_due(BAR_EVERY) {
-            self.bar.set_position((state.fraction().unwrap_or(0.0) * STEPS as f64) as u64);
             self.bar.set_message(state.describe_now());
+            self.bar.set_position((state.fraction().unwrap_or(0.0) * STEPS as f64) as u64);
         }
     }
 }
@@ -186,13 +189,13 @@ mod tests {
     fn bytes_of_input_and_rows_are_told_together() {
         assert_eq!(
             described(Some((0, 1_000_000)), (5_000, 250_000), 2.0),
-            "25%  5,000 rows  250.000 kB  2.5 k rows/s  6 s left"
+            "25%  6 s left  5,000 rows  2.5 k rows/s  250.000 kB"
         );
     }
 
     #[test]
     fn rows_of_a_known_number_are_the_measure() {
-        assert_eq!(described(Some((100, 0)), (50, 0), 1.0), "50%  50 rows  50 rows/s  1 s left");
+        assert_eq!(described(Some((100, 0)), (50, 0), 1.0), "50%  1 s left  50 rows  50 rows/s");
     }
 
     #[test]
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn more_than_all_is_all() {
-        assert_eq!(described(Some((0, 10)), (0, 30), 1.0), "100%  30 bytes  30 bytes/s  0 s left");
+        assert_eq!(described(Some((0, 10)), (0, 30), 1.0), "100%  0 s left  30 bytes  30 bytes/s");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
+use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
 use sqluice::progress::Cancel;
@@ -14,6 +15,7 @@ use crate::args::{Format, Load, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    refuse_swapped(&args.db)?;
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
         printer.note("note: reading what is typed, up to Ctrl-D");
     }
@@ -45,7 +47,19 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     print_report(&report, args.reject.as_deref(), printer)
 }
 
-fn format(args: &Load) -> Result<load::Format, sqluice::error::Error> {
+/// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
+fn refuse_swapped(db: &Path) -> Result<(), Error> {
+    let extension = db.extension().unwrap_or_default();
+    let of_data =
+        ["csv", "tsv", "tab", "txt", "gz", "zst"].iter().any(|data| extension.eq_ignore_ascii_case(data));
+    if !of_data || !db.is_file() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{} is named as the database, and looks like a file to load", db.display()))
+        .hint("the database comes first: sqluice load DB FILE"))
+}
+
+fn format(args: &Load) -> Result<load::Format, Error> {
     let tab = (args.format == Some(Format::Tsv)).then_some(b'\t');
     Ok(load::Format {
         delimiter: args.delimiter.or(tab),

@@ -126,7 +126,7 @@ fn where_no_terminal_is_progress_is_a_line_now_and_then() {
     let [no_progress, quiet, lines] = lines;
     assert!(no_progress.is_empty() && quiet.is_empty(), "{no_progress:?} {quiet:?}");
     assert!(
-        !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..]B  [..] rows/s")),
+        !lines.is_empty() && lines.iter().all(|line| matches(line, "load: [..] rows  [..] rows/s  [..]B")),
         "{lines:?}"
     );
 }
@@ -193,12 +193,27 @@ fn paths_may_have_spaces_and_lie_elsewhere() {
 }
 
 #[test]
+fn a_database_that_looks_like_a_file_to_load_is_one() {
+    for files in ["x.db", "two.csv"] {
+        fails(
+            &[ONE_ROW, ("two.csv", "a\n1\n")],
+            &format!("load one.csv {files}"),
+            2,
+            "error: one.csv is named as the database, and looks like a file to load\n\n\
+             hint: the database comes first: sqluice load DB FILE",
+        );
+    }
+    let done = sqluice("load new.csv one.csv").file(ONE_ROW.0, ONE_ROW.1).succeeds();
+    assert_eq!(names(done.folder()), ["new.csv", ONE_ROW.0]);
+}
+
+#[test]
 fn a_file_cannot_be_loaded_into_itself() {
     let hint = "hint: the database comes first: sqluice load DB FILE";
     let is_read =
         |name: &str| format!("error: {name} is read by this load, and can't be its database\n\n{hint}");
-    fails(&[ONE_ROW], "load one.csv one.csv", 2, &is_read("one.csv"));
-    fails(&[ONE_ROW], "load ./one.csv one.csv -t t", 2, &is_read("./one.csv"));
+    fails(&[("one", "a\n1\n")], "load one one", 2, &is_read("one"));
+    fails(&[("one", "a\n1\n")], "load ./one one -t t", 2, &is_read("./one"));
     let linked = sqluice("load link.db one.csv").file(ONE_ROW.0, ONE_ROW.1);
     symlink(ONE_ROW.0, linked.folder().join("link.db")).unwrap();
     linked.fails(2, &is_read("link.db"));

@@ -255,6 +255,16 @@ fn columns_selects_and_orders() {
 }
 
 #[test]
+fn a_hint_lists_no_more_names_than_one_can_read() {
+    let header = (0..30).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",") + "\n";
+    load("t.csv --header --columns z").file("t.csv", header).fails(
+        2,
+        "error: --columns names the column \"z\", which no file has\n\n\
+         hint: there are: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19 and 10 more",
+    );
+}
+
+#[test]
 fn columns_names_those_of_a_file_without_a_header() {
     let with = |flags: &str| load(&format!("t.csv --no-header {flags}")).file("t.csv", "1,2\n3,4\n");
     with("--columns x,y").succeeds().holds("SELECT x, y FROM t", "1|2\n3|4");
@@ -321,10 +331,14 @@ fn what_dry_run_prints_is_the_schema_that_makes_the_same_database() {
             .file("a.csv", "n,name,price\n1,x,1.5\n2,\"y\"\"z\",\n")
             .file("b c.csv", "zip,group,we;ird,\"new\nline\"\n01234,1,,x\n")
             .file("d.tsv", "a\n")
+            .file("two\nlines.csv", "x\n1\n")
     };
-    for (flags, made) in
-        [("", "a.csv 'b c.csv' d.tsv"), ("--strict", "a.csv 'b c.csv' d.tsv"), ("--type n=TEXT", "a.csv")]
-    {
+    for (flags, made) in [
+        ("", "a.csv 'b c.csv' d.tsv"),
+        ("--strict", "a.csv 'b c.csv' d.tsv"),
+        ("--type n=TEXT", "a.csv"),
+        ("", "a.csv 'two\nlines.csv'"),
+    ] {
         let plan = files(load(&format!("{made} {flags} --dry-run"))).succeeds().says("");
         assert!(plan.ran.stdout.starts_with("-- target   x.db (new)\n"), "{}", plan.ran.stdout);
         assert!(!plan.folder().join("x.db").exists());
