@@ -56,7 +56,7 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Generate(Generate),
-    Load(Load),
+    Load(Box<Load>),
     Check(Check),
     Info(Info),
     Completions(Completions),

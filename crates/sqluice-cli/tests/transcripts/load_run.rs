@@ -117,7 +117,7 @@ fn where_no_terminal_is_progress_is_a_line_now_and_then() {
     let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
     loads.iter().for_each(|(child, _)| feed(child));
     // A line comes with the first news after five seconds.
-    std::thread::sleep(Duration::from_millis(5_500));
+    std::thread::sleep(Duration::from_secs(7));
     loads.iter().for_each(|(child, _)| feed(child));
     let lines = loads.map(|(child, _folder)| {
         let ran = Ran::from(child.wait_with_output().unwrap()).ok();
