@@ -71,6 +71,8 @@ pub struct Plan {
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
+    /// The statements that declare what is no table: views, triggers, versions.
+    pub others: Vec<String>,
     /// What a user might expect otherwise.
     pub notes: Vec<String>,
     #[serde(skip)]
@@ -140,6 +142,7 @@ impl Plan {
             buffer_bytes: (threads * chunks_per_worker * options.chunk_bytes) as u64,
             estimated_bytes: None,
             tables,
+            others: other_statements(schema),
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
@@ -231,8 +234,15 @@ impl fmt::Display for Plan {
             writeln!(f, "--   road   pages: {}", table.why)?;
             writeln!(f, "{};", table.sql)?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|sql| writeln!(f, "{sql};"))
     }
+}
+
+fn other_statements(schema: &Schema) -> Vec<String> {
+    let versions = [("user_version", schema.user_version), ("application_id", schema.application_id)];
+    let pragmas = versions.iter().filter(|(_, value)| *value != 0);
+    let pragmas = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value}"));
+    schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
 }
 
 /// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.

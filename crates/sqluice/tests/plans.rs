@@ -123,7 +123,7 @@ fn a_plan_notes_that_triggers_do_not_fire() {
     };
     let plan = generate.prepare().unwrap().plan().to_string();
     assert!(
-        plan.ends_with("note     trigger later is made after the rows, and does not fire for them\n"),
+        plan.contains("\n-- note     trigger later is made after the rows, and does not fire for them\n"),
         "{plan}"
     );
 }

@@ -354,15 +354,18 @@ fn what_dry_run_prints_is_the_schema_that_makes_the_same_database() {
 
 #[test]
 fn a_dry_run_of_a_declared_load_prints_what_will_be_declared() {
-    let plan = load("t.csv --schema s.sql --add-columns --dry-run")
-        .file("t.csv", "a,b\n1,2\n")
-        .file("s.sql", "CREATE TABLE t (a TEXT); CREATE TABLE u (v);")
-        .succeeds();
-    let direct = load("t.csv --schema s.sql --add-columns")
-        .file("t.csv", "a,b\n1,2\n")
-        .file("s.sql", "CREATE TABLE t (a TEXT); CREATE TABLE u (v);")
-        .succeeds();
-    let sql = "SELECT name FROM sqlite_schema UNION ALL SELECT a || b FROM t";
+    let schema = "PRAGMA user_version = 7; CREATE TABLE t (a TEXT); CREATE TABLE u (v); CREATE VIEW w AS SELECT a FROM t; \
+                  CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; SELECT 2; END; PRAGMA application_id = -3;";
+    let with = |flags: &str| {
+        load(&format!("t.csv --schema s.sql --add-columns {flags}"))
+            .file("t.csv", "a,b\n1,2\n")
+            .file("s.sql", schema)
+    };
+    let (plan, direct) = (with("--dry-run").succeeds(), with("").succeeds());
+    let sql = "SELECT name FROM sqlite_schema UNION ALL SELECT a || b FROM t \
+               UNION ALL SELECT user_version FROM pragma_user_version \
+               UNION ALL SELECT application_id FROM pragma_application_id";
+    assert_eq!(direct.found(sql), "'t'\n'u'\n'w'\n'g'\n'12'\n7\n-3");
     load("t.csv --schema s.sql")
         .file("t.csv", "a,b\n1,2\n")
         .file("s.sql", &plan.ran.stdout)
@@ -411,4 +414,18 @@ fn a_table_has_at_most_two_thousand_columns() {
         "error: t.csv:1:[..]: field 2001 of the header: a table of SQLite has at most 2000 columns\n\n\
          hint: is the delimiter the right one?",
     );
+    let prefixed = |prefix: &str| header(1500).replace('c', prefix);
+    for (schema, columns) in [("", 3000), ("--schema s.sql", 3001)] {
+        load(&format!("a.csv b.csv -t t --add-columns {schema}"))
+            .file("a.csv", prefixed("a"))
+            .file("b.csv", prefixed("b"))
+            .file("s.sql", "CREATE TABLE t (z)")
+            .fails(
+                1,
+                &format!(
+                    "error: table t would have {columns} columns, and a table of SQLite has at most 2000\n\n\
+                     hint: --columns names those to load"
+                ),
+            );
+    }
 }

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::progress::{Cancel, Silent};
 use crate::schema::{Schema, Table};
 use crate::source::chain::Chain;
-use crate::source::csv::ColumnFrom;
+use crate::source::csv::{COLUMNS_MAX, ColumnFrom};
 use crate::source::{NoRows, Source};
 
 /// A table and the files that fill it.
@@ -149,6 +149,14 @@ impl LoadTable {
                     None => return Err(self.unknown_column(declared, file, field)),
                 }
             }
+        }
+        let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
+        if columns > COLUMNS_MAX {
+            let message = format!(
+                "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
+                self.name
+            );
+            return Err(Error::input(message).hint("--columns names those to load"));
         }
         if let (Some(order), None) = (&load.columns, declared) {
             let place = |made: &Made| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));

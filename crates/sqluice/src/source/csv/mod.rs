@@ -56,6 +56,7 @@ use self::decode::{CsvPart, Pool, Shared};
 pub use self::dialect::Dialect;
 use self::header::Header;
 pub use self::header::Renamed;
+pub(crate) use self::naive::COLUMNS_MAX;
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
 pub use self::sniff::{Given, Sniffed, sniff};

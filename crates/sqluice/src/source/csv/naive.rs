@@ -26,7 +26,7 @@ use super::dialect::Dialect;
 use super::malformed::{Malformed, Position, What};
 
 /// The columns of a table, at most: `SQLITE_MAX_COLUMN` as it is compiled by default.
-pub(super) const COLUMNS_MAX: usize = 2000;
+pub(crate) const COLUMNS_MAX: usize = 2000;
 
 /// How long things may be, in bytes.
 #[derive(Clone, Copy, Debug)]
