@@ -184,7 +184,7 @@ fn a_type_that_is_none_is_refused() {
         ("TEXT NOT", "near \",\": syntax error"),
         (
             "TEXT UNIQUE",
-            "table one has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be filled yet",
+            "table t has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be filled yet",
         ),
         ("INT CHECK (a)", "table one has a CHECK, which can't be filled yet"),
     ] {
@@ -393,9 +393,11 @@ fn a_table_can_be_called_anything_but_what_sqlite_keeps_for_itself() {
         .succeeds()
         .holds(TABLES, "'my \"table\"; --'");
     load("one.csv -t select").file(ONE_ROW.0, ONE_ROW.1).succeeds().holds("SELECT * FROM \"select\"", "1|2");
-    load("one.csv -t sqlite_x")
-        .file(ONE_ROW.0, ONE_ROW.1)
-        .fails(2, "error: object name reserved for internal use: sqlite_x");
+    load("one.csv -t sqlite_x").file(ONE_ROW.0, ONE_ROW.1).fails(
+        2,
+        "error: object name reserved for internal use: sqlite_x\n\n\
+             hint: --type declares a column, --table names the table, --schema declares it all",
+    );
     load("one.csv -t ''").file(ONE_ROW.0, ONE_ROW.1).fails(
         2,
         "error: a value is required for '--table <NAME>' but none was supplied\n\nFor more information, try '--help'.",

@@ -183,8 +183,15 @@ hint: name another file, or remove this one yourself if nobody needs it any more
     }
     fails(&[("x.db", "a,b\n1,2\n")], &format!("{generate} --dry-run"), 1, no_database);
     // The arguments swapped.
-    let swapped = no_database.replace("x.db", "one.csv");
-    fails(&[ONE_ROW, ("x.csv", "a\n")], "load one.csv x.csv --overwrite", 1, &swapped);
+    fails(
+        &[ONE_ROW, ("x.csv", "a\n")],
+        "load one.csv x.csv --overwrite",
+        2,
+        "\
+error: one.csv is named as the database, and looks like a file to load
+
+hint: the database comes first: sqluice load DB FILE",
+    );
     fails(
         &[("x.db/", "")],
         generate,

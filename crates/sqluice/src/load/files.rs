@@ -157,11 +157,6 @@ impl LoadFile {
         self.input.name().display().to_string()
     }
 
-    /// Its path, or what stands for it.
-    pub(super) fn path(&self) -> &Path {
-        self.input.name()
-    }
-
     /// For the plan.
     pub(super) fn describe(&self) -> String {
         format!("{} ({})", self.name(), self.dialect)
