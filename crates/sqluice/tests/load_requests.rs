@@ -92,9 +92,9 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
         ("INTEGER PRIMARY KEY)", r#"near ")": syntax error"#),
         ("INTEGER) STRICT --", r#"near ")": syntax error"#),
         ("TEXT /*", "incomplete input"),
-        ("TEXT, b", "it declares more than that"),
-        ("TEXT); CREATE TABLE u (a", "it declares more than that"),
-        ("TEXT); DROP TABLE t; CREATE VIEW t AS SELECT (1", "it declares more than that"),
+        ("TEXT, b TEXT", "it declares more than that"),
+        ("TEXT); CREATE TABLE u (a TEXT", "it declares more than that"),
+        ("TEXT); CREATE VIEW v AS SELECT (1", "it declares more than that"),
         ("TEXT PRIMARY PRIMARY", r#"near "PRIMARY": syntax error"#),
     ] {
         for strict in [false, true] {

@@ -21,6 +21,10 @@ const RECORD_SHARE: u64 = 8;
 /// So many times longer is the next sample, if one does not hold the first record.
 const SAMPLE_GROWTH: usize = 8;
 
+/// Lines of the sample that decide on the dialect and the header. Many more would say little more, and each field of them is
+/// kept while that is decided.
+const SNIFFED_LINES: usize = 10_000;
+
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
     input: InputFile,
@@ -72,7 +76,7 @@ impl LoadFile {
         let mut sample_bytes = load.sample_bytes;
         let (sample, sniffed, options, reader) = loop {
             let sample = input.sample(sample_bytes)?;
-            let sniffed = sniff(&sample.text, sample.whole, &given);
+            let sniffed = sniff_lines(&sample, &given);
             let options = csv_options(load, &sniffed);
             match sample_reader(&sample, input.name(), &options) {
                 // What is wrong with the first record may be that the sample ends.
@@ -249,6 +253,12 @@ impl LoadFile {
         (self.evidence, self.sample_rows) = (observer.evidence, observer.rows);
         self.seen |= self.sample_rows >= rows_max;
     }
+}
+
+fn sniff_lines(sample: &Sample, given: &Given<'_>) -> Sniffed {
+    let text = &sample.text;
+    let end = memchr::memchr_iter(b'\n', text).nth(SNIFFED_LINES).map_or(text.len(), |at| at + 1);
+    sniff(&text[..end], sample.whole && end == text.len(), given)
 }
 
 /// How the file is read.
