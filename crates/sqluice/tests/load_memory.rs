@@ -3,7 +3,7 @@
 //! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most
 //! that was resident at a time, code and all, against the memory that the load may take and [`BESIDES_BYTES`].
 //!
-//! `SQLUICE_MEMORY_MIB` is the size of the input; for bad rows, a tenth of it.
+//! `SQLUICE_MEMORY_MIB` is the size of the input; for bad rows, a twentieth of it.
 
 #![cfg(all(feature = "csv", target_os = "linux"))]
 
@@ -78,8 +78,8 @@ fn memory_is_bounded_whatever_the_size_of_the_input() {
 
 /// How often a block of a mebibyte comes.
 fn blocks(rows: Rows) -> usize {
-    let asked = std::env::var("SQLUICE_MEMORY_MIB").map_or(100, |mib| mib.parse().expect("a number of MiB"));
-    if rows == Rows::Rejected { asked / 10 } else { asked }
+    let asked = std::env::var("SQLUICE_MEMORY_MIB").map_or(50, |mib| mib.parse().expect("a number of MiB"));
+    if rows == Rows::Rejected { asked / 20 } else { asked }
 }
 
 /// Writes the input, in blocks that are all the same.

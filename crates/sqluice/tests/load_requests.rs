@@ -202,6 +202,16 @@ fn a_header_may_be_longer_than_the_sample() {
 }
 
 #[test]
+fn a_header_that_is_longer_than_a_record_may_be_is_an_error() {
+    let csv = format!("{}\n{}", "a,".repeat(500), "1\n".repeat(2000));
+    let write =
+        WriteOptions { threads: Some(1), chunk_bytes: 512, memory_bytes: 4000, ..WriteOptions::default() };
+    let message = "t.csv:1:1: the record that begins here is longer than 500 bytes [is a closing quote missing? \
+                   if the record is that long, give more memory: --memory]";
+    fails(&csv, |load| Load { sample_bytes: 10, write, format: plain(), ..load }, ErrorKind::Input, message);
+}
+
+#[test]
 fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
     let csv = format!("a,\"b\"x\n{}", "1,2\n".repeat(1000));
     let message = "t.csv:1:6: expected a comma or the end of the line after the closing quote, found 'x' \
@@ -223,7 +233,7 @@ fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
         move |load| Load { sample_bytes: 10, write, format, ..load }
     };
     makes(&csv, with(1 << 20), r#""a" INTEGER, "b" INTEGER"#, 1);
-    let message = "the first 641 bytes have no record, only comments or empty lines \
+    let message = "the first 255 bytes have no record, only comments or empty lines \
                    [--skip-lines N goes past what stands before the first record]";
     fails(&csv, with(2000), ErrorKind::Input, message);
 }
