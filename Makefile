@@ -11,6 +11,7 @@ SQLUICE_KILLS ?= 2000
 SQLUICE_TRIES ?= 5000
 PROPTEST_CASES ?= 20000
 SQLUICE_TPCH_SCALE ?= 0.2
+SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint soak bench-billion bench-load mutants install clean
@@ -38,7 +39,7 @@ setup: ## Install what the tests need and this machine lacks
 
 soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) \
-		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) $(CARGO) test --workspace --locked --no-fail-fast
+		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build

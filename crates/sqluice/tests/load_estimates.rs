@@ -34,8 +34,8 @@ fn the_size_of_real_tables_is_known_before() {
 
 #[test]
 fn the_size_of_tables_of_tpch_is_known_before() {
-    let writers: [(&str, fn(&Path) -> usize); 2] =
-        [("lineitem", tpch::write_line_items), ("orders", tpch::write_orders)];
+    let writers =
+        [("lineitem", tpch::write_line_items as fn(&Path) -> usize), ("orders", tpch::write_orders)];
     for sample_bytes in [200_000, 1 << 20] {
         let home = Home::new();
         let files = writers.map(|(name, write)| {

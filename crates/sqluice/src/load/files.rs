@@ -23,6 +23,10 @@ const SNIFF_BYTES: usize = 128 << 10;
 /// So many times longer is the next sample, if one does not hold the first record.
 const SAMPLE_GROWTH: usize = 8;
 
+/// Lines of the sample that decide on the dialect and the header. More would say little more, and the slow parser reads them with
+/// each delimiter.
+const SNIFFED_LINES: usize = 1000;
+
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
     /// The name of its table.
@@ -75,27 +79,9 @@ impl LoadFile {
         let table = table_name(path, input.name(), load)?;
         let known = declared_columns(&table, load);
         let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
-        let mut sample_bytes = load.sample_bytes;
-        let (sample, sniffed, options, reader) = loop {
-            let sample = input.sample(sample_bytes)?;
-            let head = &sample.text[..sample.text.len().min(SNIFF_BYTES)];
-            let sniffed = sniff(head, sample.whole && head.len() == sample.text.len(), &given);
-            let options = csv_options(load, &sniffed);
-            match sample_reader(&sample, input.name(), &options) {
-                // The sample ends early where the file is damaged: reading it tells how.
-                Err(_) if !sample.whole && sample.text.len() < sample_bytes => {
-                    let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
-                    break (sample, sniffed, options, reader);
-                }
-                // What is wrong with the first record may be that the sample ends.
-                Err(_) if !sample.whole && sample_bytes <= options.record_bytes_max => {
-                    sample_bytes = sample_bytes.saturating_mul(SAMPLE_GROWTH).max(SAMPLE_GROWTH);
-                }
-                reader => break (sample, sniffed, options, reader?),
-            }
-        };
-        let sample_text_bytes = sample.text.len() as u64;
-        let plain_bytes = input.bytes().filter(|_| sample.plain);
+        let Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader } =
+            Sampled::new(&mut input, load, &given)?;
+        let plain_bytes = input.bytes().filter(|_| plain);
         let mut file = LoadFile {
             table,
             input,
@@ -104,10 +90,10 @@ impl LoadFile {
             places: None,
             evidence: Vec::new(),
             sample_bytes,
-            sample_text_bytes,
+            sample_text_bytes: text_bytes,
             sample_rows: 0,
-            seen: sample.whole,
-            text_bytes: if sample.whole { Some(sample_text_bytes) } else { plain_bytes },
+            seen: whole,
+            text_bytes: if whole { Some(text_bytes) } else { plain_bytes },
             dialect: sniffed.words(),
             notes: Vec::new(),
         };
@@ -240,7 +226,7 @@ impl LoadFile {
     /// Opens its sample, up to where it is cut off.
     pub(super) fn sample_source(&mut self, map: Vec<ColumnFrom>) -> Result<Box<dyn Counted>> {
         let sample = self.input.sample(self.sample_bytes)?;
-        let reader = sample_reader(&sample, self.input.name(), &self.options)?;
+        let reader = sample_reader(sample, self.input.name(), &self.options)?;
         Ok(Box::new(reader.into_source(map, 0..self.sample_rows)))
     }
 
@@ -267,6 +253,60 @@ fn table_name(path: &Path, name: &Path, load: &Load) -> Result<String> {
     })
 }
 
+/// A sample that has the first record.
+struct Sampled {
+    /// How many bytes were asked for.
+    sample_bytes: usize,
+    /// Bytes of its text.
+    text_bytes: u64,
+    /// It is all of the file.
+    whole: bool,
+    /// It is as it lies in the file.
+    plain: bool,
+    sniffed: Sniffed,
+    options: CsvOptions,
+    reader: CsvReader,
+}
+
+impl Sampled {
+    /// A sample of the usual size, or, where the first record is longer, of a larger one.
+    fn new(input: &mut InputFile, load: &Load, given: &Given<'_>) -> Result<Sampled> {
+        let mut sample_bytes = load.sample_bytes;
+        loop {
+            let sample = input.sample(sample_bytes)?;
+            let sniffed = sniff_lines(&sample, given);
+            let options = csv_options(load, &sniffed);
+            // With room for a byte order mark, and one more to see that the record goes on.
+            let sample_bytes_max = options.record_bytes_max.saturating_add(4);
+            let Sample { whole, plain, .. } = sample;
+            let text_bytes = sample.text.len() as u64;
+            match sample_reader(sample, input.name(), &options) {
+                // It ends early where the file is damaged: whoever reads that learns how.
+                Err(_) if !whole && text_bytes < sample_bytes as u64 => {
+                    let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
+                    return Ok(Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader });
+                }
+                // What is wrong with the first record may be that the sample ends.
+                Err(_) if !whole && sample_bytes < sample_bytes_max => {
+                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
+                }
+                reader => {
+                    let reader = reader?;
+                    return Ok(Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader });
+                }
+            }
+        }
+    }
+}
+
+fn sniff_lines(sample: &Sample, given: &Given<'_>) -> Sniffed {
+    let text = &sample.text;
+    let end = memchr::memchr_iter(b'\n', text)
+        .nth(SNIFFED_LINES.saturating_add(given.skip_lines))
+        .map_or(text.len(), |at| at + 1);
+    sniff(&text[..end], sample.whole && end == text.len(), given)
+}
+
 /// How the file is read.
 fn csv_options(load: &Load, sniffed: &Sniffed) -> CsvOptions {
     CsvOptions {
@@ -282,10 +322,11 @@ fn csv_options(load: &Load, sniffed: &Sniffed) -> CsvOptions {
 }
 
 /// Opens a sample; behind its last byte, one that is not all of its file can't be read.
-fn sample_reader(sample: &Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
-    let text = Cursor::new(sample.text.clone());
+fn sample_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
+    let bytes = sample.text.len();
+    let text = Cursor::new(sample.text);
     let input: Box<dyn Read + Send> =
-        if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff(sample.text.len()))) };
+        if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff(bytes))) };
     CsvReader::new(input, name, options.clone())
 }
 
