@@ -186,7 +186,7 @@ fn a_type_that_is_none_is_refused() {
             "TEXT UNIQUE",
             "table t has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be filled yet",
         ),
-        ("INT CHECK (a)", "table one has a CHECK, which can't be filled yet"),
+        ("INT CHECK (a)", "table t has a CHECK, which can't be filled yet"),
     ] {
         refused(&format!("--type 'a={given}'"), &format!("--type a={given}: {why}\n\n{hint}"));
     }
