@@ -192,12 +192,13 @@ fn a_type_that_is_none_is_refused() {
     }
     refused(
         "--strict --type a=DATE",
-        &format!("--type a=DATE: unknown datatype for one.a: \"DATE\"\n\n{hint}"),
+        &format!("--type a=DATE: unknown datatype for t.a: \"DATE\"\n\n{hint}"),
     );
     refused("--type c=TEXT", "--type names the column \"c\", which no file has\n\nhint: there are: a, b");
     refused(
         "--type 'a=INTEGER PRIMARY KEY' --type 'b=INTEGER PRIMARY KEY'",
-        "table \"one\" has more than one primary key",
+        "table \"one\" has more than one primary key\n\n\
+         hint: --type declares a column, --table names the table, --schema declares it all",
     );
     for text in ["a", "=TEXT", "a="] {
         refused(

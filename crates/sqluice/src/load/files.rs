@@ -18,8 +18,6 @@ use crate::source::{BadRow, Refused, Sink, Source};
 /// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
 
-/// How much of a sample the dialect is recognised from, in bytes: all of it is read with every delimiter.
-const SNIFF_BYTES: usize = 128 << 10;
 /// So many times longer is the next sample, if one does not hold the first record.
 const SAMPLE_GROWTH: usize = 8;
 
