@@ -196,7 +196,7 @@ pub(crate) struct Load {
     /// Add the columns that the schema's table, or the first file of a table, does not have [default: an error]
     #[arg(long, visible_alias = "alter", help_heading = "Table")]
     pub(crate) add_columns: bool,
-    /// Load so many rows of each table at most [default: all]
+    /// Read so many records of each table at most, bad ones among them [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
     pub(crate) limit: Option<u64>,
 
@@ -240,7 +240,8 @@ pub(crate) struct Load {
     /// Stop when more rows than this are bad [default: any number may be]
     #[arg(long, value_name = "N", value_parser = numbers::count, requires = "reject", help_heading = "Bad rows")]
     pub(crate) max_rejects: Option<u64>,
-    /// Take what SQLite makes of numbers that it can't hold in all their digits [default: such a row is bad]
+    /// Take what SQLite makes of integers beyond 64 bits, of those that it rounds, and of numbers beyond the range of floats
+    /// [default: such a row is bad]
     #[arg(long, help_heading = "Bad rows")]
     pub(crate) lossy: bool,
 

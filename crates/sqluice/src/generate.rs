@@ -101,7 +101,7 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source: Box::new(spec.source(self.seed, rows)?) })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        new_database::write(&self.plan, &self.schema, jobs, None, progress, cancel)
+        new_database::write(&self.plan, &self.schema, jobs, None, progress, &cancel.child())
     }
 }
 

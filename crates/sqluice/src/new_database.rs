@@ -54,8 +54,9 @@ pub(crate) fn write(
     progress.phase("sync", None);
     let described = output.describe();
     // Before the database: what is not in it is in that file, whatever happens.
-    rejects.map_or(Ok(()), RejectFile::finish)?;
+    rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
     output.commit()?;
+    rejects.map_or(Ok(()), RejectFile::finish)?;
 
     let tables = plan.tables.iter().zip(&pages.tables).map(|(table, written)| TableReport {
         name: table.name.clone(),

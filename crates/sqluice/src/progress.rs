@@ -39,7 +39,11 @@ impl Progress for Silent {}
 
 /// A flag that asks a run to stop; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    flag: Arc<AtomicBool>,
+    /// Stops this, too.
+    parent: Option<Arc<AtomicBool>>,
+}
 
 impl Cancel {
     /// A flag that is not set.
@@ -50,12 +54,22 @@ impl Cancel {
     /// Asks the run to stop. It removes what it has written and returns
     /// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted).
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// A flag of its own that is also set when this one is: of this one itself, not of what that is a child of.
+    pub(crate) fn child(&self) -> Cancel {
+        Cancel { flag: Arc::default(), parent: Some(self.flag()) }
+    }
+
+    /// Takes back what [`Cancel::cancel`] asked for.
+    pub(crate) fn reset(&self) {
+        self.flag.store(false, Ordering::Relaxed);
     }
 
     /// The flag itself, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.flag)
     }
 
     /// An error once the flag is set.
@@ -63,6 +77,11 @@ impl Cancel {
     /// # Errors
     /// When the run should stop.
     pub fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
+        let set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        if set(&self.flag) || self.parent.as_deref().is_some_and(set) {
+            Err(Error::interrupted())
+        } else {
+            Ok(())
+        }
     }
 }

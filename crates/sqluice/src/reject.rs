@@ -13,45 +13,64 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::output::{self, Place};
 use crate::source::BadRow;
 
 /// What the file begins with.
 const HEADER: &str = "file,line,column,reason,record\n";
 
-/// Where bad rows are kept.
+/// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and there are rows in it; until
+/// then it has a temporary one beside it, and what is there stays.
 #[derive(Debug)]
 pub(crate) struct RejectFile {
     path: PathBuf,
     file: BufWriter<File>,
     rows: u64,
     rows_max: u64,
-    /// It is our own file, which goes again when there is nothing in it.
-    remove: bool,
+    overwrite: bool,
+    /// `None`: it has its name, or is a terminal or a pipe.
+    unnamed: Option<Unnamed>,
+}
+
+#[derive(Debug)]
+struct Unnamed {
+    temporary: PathBuf,
+    place: Place,
 }
 
 impl RejectFile {
     /// Refuses what [`RejectFile::create`] would refuse for being there already. Nothing is written.
     pub(crate) fn refuse(path: &Path, overwrite: bool) -> Result<()> {
-        if overwrite || is_special(path) || path.symlink_metadata().is_err() {
-            return Ok(());
+        match path.symlink_metadata() {
+            _ if path.is_dir() => Err(cannot_write(path, rustix::io::Errno::ISDIR.into())),
+            Ok(_) if !overwrite && !is_special(path) => {
+                Err(cannot_write(path, rustix::io::Errno::EXIST.into()))
+            }
+            _ => Ok(()),
         }
-        Err(cannot_write(path, rustix::io::Errno::EXIST.into()))
     }
 
-    /// Makes the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
+    /// Begins the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
     pub(crate) fn create(path: &Path, overwrite: bool, rows_max: u64) -> Result<RejectFile> {
+        RejectFile::refuse(path, overwrite)?;
         let fail = |error| cannot_write(path, error);
-        let special = is_special(path);
-        let mut options = OpenOptions::new();
-        options.write(true);
-        match (special, overwrite) {
-            (true, _) => &mut options,
-            (false, true) => options.create(true).truncate(true),
-            (false, false) => options.create_new(true),
+        let (file, unnamed) = if is_special(path) {
+            (OpenOptions::new().write(true).open(path).map_err(fail)?, None)
+        } else {
+            let place = output::place(path)?;
+            output::remove_stale(&place.folder, &place.file_name);
+            let (file, temporary) =
+                output::create_temporary(&place.folder, &place.file_name).map_err(fail)?;
+            (file, Some(Unnamed { temporary, place }))
         };
-        let mut file = BufWriter::new(options.open(path).map_err(fail)?);
+        let mut file = BufWriter::new(file);
         file.write_all(HEADER.as_bytes()).map_err(fail)?;
-        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, remove: !special })
+        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, unnamed })
+    }
+
+    /// Rows in it.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Adds a row.
@@ -59,7 +78,6 @@ impl RejectFile {
     /// # Errors
     /// When it is one too many, or can't be written.
     pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
-        self.remove = false;
         self.write(bad).map_err(|error| self.failed(error))?;
         self.rows += 1;
         if self.rows > self.rows_max {
@@ -88,15 +106,27 @@ impl RejectFile {
         self.file.write_all(b"\n")
     }
 
-    /// Makes the file durable.
+    /// Makes the file durable, and gives it its name.
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.remove = false;
-        self.file.flush().map_err(|error| self.failed(error))?;
-        match self.file.get_ref().sync_all() {
-            // Pipes and terminals have nothing to sync.
-            Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(self.failed(error)),
-            _ => Ok(()),
+        self.name().map_err(|error| self.failed(error))
+    }
+
+    fn name(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let unless_special = |synced: io::Result<()>| match synced {
+            // Pipes, terminals and some folders have nothing to sync.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        };
+        unless_special(self.file.get_ref().sync_all())?;
+        let Some(Unnamed { temporary, place }) = &self.unnamed else { return Ok(()) };
+        match self.overwrite {
+            true => std::fs::rename(temporary, place.path())?,
+            false => output::rename_to_new(temporary, &place.path())?,
         }
+        let folder = File::open(&place.folder);
+        self.unnamed = None;
+        unless_special(folder?.sync_all())
     }
 
     fn failed(&self, error: io::Error) -> Error {
@@ -110,6 +140,7 @@ fn cannot_write(path: &Path, error: io::Error) -> Error {
         io::ErrorKind::AlreadyExists => {
             failure.because(error).hint("name another file, or replace this one: --overwrite")
         }
+        io::ErrorKind::IsADirectory => failure.because(error).hint("name a file in it"),
         io::ErrorKind::NotFound => failure.because(error).hint("make its folder first, or name another file"),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             failure.because(error).hint("choose a folder that you may write to")
@@ -125,8 +156,12 @@ fn is_special(path: &Path) -> bool {
 
 impl Drop for RejectFile {
     fn drop(&mut self) {
-        if self.remove {
-            let _ = std::fs::remove_file(&self.path);
+        if self.rows > 0 && self.unnamed.is_some() {
+            // Of a run that failed: they may say why.
+            let _ = self.name();
+        }
+        if let Some(Unnamed { temporary, .. }) = &self.unnamed {
+            let _ = std::fs::remove_file(temporary);
         }
     }
 }

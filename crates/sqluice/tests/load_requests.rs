@@ -238,7 +238,7 @@ fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
         move |load| Load { sample_bytes: 10, write, format, ..load }
     };
     makes(&csv, with(1 << 20), r#""a" INTEGER, "b" INTEGER"#, 1);
-    let message = "the first 255 bytes have no record, only comments or empty lines \
+    let message = "the first record does not end within 255 bytes \
                    [--skip-lines N goes past what stands before the first record]";
     fails(&csv, with(2000), ErrorKind::Input, message);
 }

@@ -61,6 +61,10 @@ fn refuse_swapped(db: &Path) -> Result<(), Error> {
 
 fn format(args: &Load) -> Result<load::Format, Error> {
     let tab = (args.format == Some(Format::Tsv)).then_some(b'\t');
+    if tab.is_some() && args.delimiter.is_some_and(|delimiter| Some(delimiter) != tab) {
+        return Err(Error::usage("--format tsv means tabs, and --delimiter says otherwise")
+            .hint("leave one of the two out"));
+    }
     Ok(load::Format {
         delimiter: args.delimiter.or(tab),
         quote: args.quote.map(|quote| match quote {

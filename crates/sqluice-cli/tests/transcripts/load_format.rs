@@ -38,7 +38,6 @@ fn delimiters_are_recognised_or_named() {
     for flags in ["-d \\t", "-d tab", "--delimiter=\\t", "-f tsv", "--format tsv"] {
         holds(flags, "a,b\tc\n1,2\t3\n", "'1,2'|3");
     }
-    holds("-f tsv -d ,", "a,b\tc\n1,2\t3\n", "1|'2\t3'");
     holds("-f csv", "a;b\n1;2\n", "1|2");
     holds("-d ^", "a^b\n1^2\n", "1|2");
     refused(
@@ -253,5 +252,13 @@ fn a_file_without_rows_is_a_table_and_one_without_a_header_is_none() {
         "load x.db t.csv --no-header",
         1,
         "error: t.csv: the file is empty\n\nhint: the columns are those of its first record",
+    );
+}
+
+#[test]
+fn tabs_are_not_commas() {
+    sqluice("load x.db t.csv -f tsv -d ,").file("t.csv", "a,b\n1,2\n").fails(
+        2,
+        "error: --format tsv means tabs, and --delimiter says otherwise\n\nhint: leave one of the two out",
     );
 }

@@ -311,3 +311,18 @@ fn a_record_longer_than_memory_has_room_for_ends_the_load() {
     let long = format!("a,b\n1,2\n3,\"{}\"\n", "x".repeat(4 << 20));
     load("", "", long.as_bytes()).succeeds().holds("SELECT a, length(b) FROM t", "1|1\n3|4194304");
 }
+
+#[test]
+fn a_failed_load_leaves_the_reject_file_of_another_as_it_is() {
+    let old = ("bad.csv", "precious\n");
+    let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY)";
+    let twice = "error: t.csv:3:1: a = 1 twice\n\nhint: [..]";
+    load("--reject bad.csv --overwrite", sql, b"a\n1\n1\n").file(old.0, old.1).fails(1, twice);
+    // Unless it has rows of its own.
+    let row = "t.csv,2,1,\"'x' in column a, which is INTEGER PRIMARY KEY\",x\n";
+    load("--reject bad.csv --overwrite", sql, b"a\nx\n1\n1\n").file(old.0, old.1).fails_leaving(
+        &[("bad.csv", &format!("file,line,column,reason,record\n{row}"))],
+        1,
+        "error: t.csv:4:1: a = 1 twice\n\nhint: [..]",
+    );
+}

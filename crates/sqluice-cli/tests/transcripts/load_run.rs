@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use crate::support::{Ran, folder, names, sqluice as command, start, tell};
+use crate::support::{Ran, end, folder, names, sqluice as command, start, tell};
 use crate::transcript::{ONE_ROW, Transcript, fails, matches, sqluice};
 
 fn load(args: &str) -> Transcript {
@@ -270,4 +270,26 @@ fn a_folder_that_may_not_be_written_to_is_named() {
 fn an_empty_device_is_an_empty_file() {
     sqluice("load x.db /dev/null")
         .fails(1, "error: /dev/null: the file is empty\n\nhint: its first line should name the columns");
+}
+
+#[test]
+fn a_load_that_has_failed_does_not_wait_for_its_pipe() {
+    let folder = folder();
+    for threads in ["1", "2"] {
+        let mut command = command(folder.path());
+        command.args(["load", "x.db", "-", "-t", "t", "--type", "a=INT", "--type", "b=INT", "-j", threads]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        // The rest of the last part does not come.
+        let rows = format!("a,b\n1,2,3\n{}", "1,2\n".repeat(625_000));
+        let writer = std::thread::spawn(move || {
+            let _ = pipe.write_all(rows.as_bytes());
+            pipe
+        });
+        let ran = end(child);
+        drop(writer.join().unwrap());
+        ran.failed(1, "standard input:2:5: field 3 of this record");
+    }
+    assert_eq!(names(folder.path()), Vec::<String>::new());
 }

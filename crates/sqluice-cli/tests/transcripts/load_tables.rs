@@ -432,3 +432,11 @@ fn a_table_has_at_most_two_thousand_columns() {
             );
     }
 }
+
+#[test]
+fn a_table_of_no_column_is_none() {
+    load("a.csv b.csv --columns id")
+        .file("a.csv", "id,x\n1,2\n")
+        .file("b.csv", "zz\ny\n")
+        .fails(2, "error: --columns names no column of b.csv\n\nhint: there are: zz");
+}

@@ -167,6 +167,7 @@ impl Encoder {
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let lossless = self.conversions == Conversions::Lossless;
         let mut refused = Vec::new();
+        let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
         let mut given = Vec::new();
         let rowids = match self.rowid_alias {
             None => Ok((Rowids::From(next_rowid), false)),
@@ -184,7 +185,8 @@ impl Encoder {
                 let rules = &self.columns[i];
                 let lost = Cell::new(false);
                 let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
-                rules.check(&stored, lossless && lost.get(), i, batch, &mut refused);
+                let mut refusals = Refusals { rows: &mut refused_rows, list: &mut refused };
+                rules.check(&stored, lossless && lost.get(), i, batch, &mut refusals);
                 stored
             });
         }
@@ -369,29 +371,49 @@ impl ColumnRules {
         lost: bool,
         index: usize,
         batch: &Batch<'_>,
-        refused: &mut Vec<RefusedRow>,
+        refusals: &mut Refusals<'_>,
     ) {
         let value = |row| batch.columns[index].get(row);
-        let mut refuse = |row, error| refused.push(RefusedRow { row, column: index, error });
+        let mut refuse = |row, error: &dyn Fn() -> Error| refusals.add(row, index, error);
         if let Some(strict) = self.strict {
             for row in (0..batch.rows).filter(|&row| !stored.fits(row, strict)) {
-                let (value, declared) = (describe(&value(row)), strict.name());
-                let message =
-                    format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
-                refuse(row, Error::input(message));
+                refuse(row, &|| {
+                    let (value, declared) = (describe(&value(row)), strict.name());
+                    let message =
+                        format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
+                    Error::input(message)
+                });
             }
         }
         if self.not_null && stored.first_null(batch.rows).is_some() {
             for row in (0..batch.rows).filter(|&row| stored.serial(row) == 0) {
-                refuse(row, Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
+                refuse(row, &|| Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
             }
         }
         if lost {
             for row in 0..batch.rows {
                 if let Some(error) = loss_of(&value(row), self.affinity) {
-                    refuse(row, error(&self.name));
+                    refuse(row, &|| error(&self.name));
                 }
             }
+        }
+    }
+}
+
+/// The refused rows of a batch, each once: an error takes much more memory than a value does.
+struct Refusals<'a> {
+    /// A bit for each row that a column has refused.
+    rows: &'a mut [u64],
+    list: &'a mut Vec<RefusedRow>,
+}
+
+impl Refusals<'_> {
+    /// Columns come in their order, so the first to refuse a row is the one to blame.
+    fn add(&mut self, row: usize, column: usize, error: &dyn Fn() -> Error) {
+        let bit = 1 << (row % 64);
+        if self.rows[row / 64] & bit == 0 {
+            self.rows[row / 64] |= bit;
+            self.list.push(RefusedRow { row, column, error: error() });
         }
     }
 }

@@ -85,7 +85,7 @@ fn scan_parts(
     loop {
         let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some((index, mut part)) = next else { return scanning.evidence };
-        match part.decode(&mut scanning) {
+        match cancel.check().and_then(|()| part.decode(&mut scanning)) {
             Ok(()) => progress.advance(Amount { rows: 0, bytes: part.input_bytes() }),
             Err(error) => fail(parts, index, error),
         }
@@ -107,7 +107,7 @@ impl Sink for Scanning<'_> {
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {
-        Ok(())
+        self.cancel.check()
     }
 }
 

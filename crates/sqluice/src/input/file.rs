@@ -188,7 +188,8 @@ impl InputFile {
             }
         };
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let reader = Raw::new(Positioned::new(file, start), self.name.clone(), Arc::clone(&bytes_read));
+        let reader =
+            Raw::new(Positioned::new(file, start..start + bytes), self.name.clone(), Arc::clone(&bytes_read));
         Ok(Bytes { reader: Box::new(reader), bytes: Some(bytes), bytes_read })
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,20 +42,27 @@ impl<R: Read> Read for Raw<R> {
 }
 
 /// Reads a file from a place of its own: many can read the same open file, each all of it.
+///
+/// What ends before its `end`, where it ended when it was opened, has lost something since.
 pub(super) struct Positioned {
     file: Arc<File>,
     at: u64,
+    end: u64,
 }
 
 impl Positioned {
-    pub(super) fn new(file: Arc<File>, at: u64) -> Positioned {
-        Positioned { file, at }
+    pub(super) fn new(file: Arc<File>, range: Range<u64>) -> Positioned {
+        Positioned { file, at: range.start, end: range.end }
     }
 }
 
 impl Read for Positioned {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read_at(buffer, self.at)?;
+        if bytes == 0 && self.at < self.end && !buffer.is_empty() {
+            let lost = Error::input("the file became shorter while it was read");
+            return Err(lost.hint("wait until nobody writes to it any more").into());
+        }
         self.at += bytes as u64;
         Ok(bytes)
     }

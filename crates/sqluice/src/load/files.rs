@@ -323,8 +323,11 @@ fn csv_options(load: &Load, sniffed: &Sniffed) -> CsvOptions {
 fn sample_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);
-    let input: Box<dyn Read + Send> =
-        if sample.whole { Box::new(text) } else { Box::new(text.chain(CutOff(bytes))) };
+    let input: Box<dyn Read + Send> = if sample.whole {
+        Box::new(text)
+    } else {
+        Box::new(text.chain(CutOff { bytes, skips: options.skip_lines > 0 }))
+    };
     CsvReader::new(input, name, options.clone())
 }
 
@@ -342,12 +345,20 @@ fn preferred(path: &Path) -> Option<u8> {
 }
 
 /// What ends a sample of so many bytes that is not all of its file.
-struct CutOff(usize);
+struct CutOff {
+    bytes: usize,
+    /// The user skips lines already.
+    skips: bool,
+}
 
 impl Read for CutOff {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        let message = format!("the first {} bytes have no record, only comments or empty lines", self.0);
-        Err(Error::input(message).hint("--skip-lines N goes past what stands before the first record").into())
+        let message = format!("the first record does not end within {} bytes", self.bytes);
+        let hint = match self.skips {
+            true => "so much may be skipped before it: cut it off first, or give more memory: --memory",
+            false => "--skip-lines N goes past what stands before the first record",
+        };
+        Err(Error::input(message).hint(hint).into())
     }
 }
 

@@ -124,6 +124,8 @@ impl Format {
 pub struct PreparedLoad {
     load: Load,
     cancel: Cancel,
+    /// Set by a failed attempt, too, and known to whoever waits for a pipe.
+    stop: Cancel,
     tables: Vec<LoadTable>,
     schema: Schema,
     plan: Plan,
@@ -163,10 +165,11 @@ impl Load {
         let inputs = input::expand(&self.files)?;
         paths::refuse_shared(&self, &inputs)?;
         request::check_targets(&self)?;
-        let files = files::open_all(&self, &inputs, cancel)?;
+        let stop = cancel.child();
+        let files = files::open_all(&self, &inputs, &stop)?;
         let tables = tables::assign(&self, files)?;
         let (schema, plan) = self.plan(&tables)?;
-        let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), tables, schema, plan };
+        let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), stop, tables, schema, plan };
         prepared.complete_plan();
         prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
         Ok(prepared)
@@ -214,13 +217,13 @@ impl PreparedLoad {
 
     /// What can be known of a file that can't be read to its end is taken for all.
     fn settle_table(&mut self, index: usize, progress: &dyn Progress) -> Result<()> {
-        let PreparedLoad { load, cancel, tables, schema, plan } = self;
-        cancel.check()?;
+        let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
+        stop.check()?;
         let table = &mut tables[index];
         let columns = table.inferred_columns(schema);
         let (evidence, read) = {
             let mut source = table.source(load, schema)?;
-            infer::scan(&mut *source, &columns, plan.threads, cancel, progress)
+            infer::scan(&mut *source, &columns, plan.threads, stop, progress)
         };
         table.settle(&evidence);
         read
@@ -274,7 +277,7 @@ impl PreparedLoad {
     /// Loads everything, unless the types turn out to be others.
     fn attempt(&mut self, progress: &dyn Progress) -> Result<Attempt> {
         progress.phase("load", self.total(|_| true));
-        let PreparedLoad { load, cancel, tables, schema, plan } = self;
+        let PreparedLoad { load, cancel, stop, tables, schema, plan } = self;
         let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
@@ -290,8 +293,10 @@ impl PreparedLoad {
             Some(file) => Some(RejectFile::create(file, load.write.overwrite, load.rejects_max)?),
             None => None,
         };
-        match new_database::write(plan, schema, jobs(schema, sources, conversions), rejects, progress, cancel)
-        {
+        let written =
+            new_database::write(plan, schema, jobs(schema, sources, conversions), rejects, progress, stop);
+        stop.reset();
+        match written {
             Ok(report) => Ok(Attempt::Done(report)),
             Err(_) if watches.iter().any(Watch::broken) && cancel.check().is_ok() => Ok(Attempt::OtherTypes),
             Err(error) => Err(error),
@@ -314,7 +319,7 @@ impl PreparedLoad {
     /// Bytes of the database, roughly: as many as the pages of the samples, each table's scaled. `None` where the size of the
     /// input or a sample does not tell.
     fn estimate(&mut self) -> Option<u64> {
-        let PreparedLoad { load, cancel, tables, schema, plan } = self;
+        let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut loaded = Vec::new();
         for table in tables {
@@ -324,7 +329,7 @@ impl PreparedLoad {
         }
         let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
         let jobs = jobs(schema, sources, Conversions::All);
-        let report = new_database::write(&nowhere, schema, jobs, None, &Silent, cancel).ok()?;
+        let report = new_database::write(&nowhere, schema, jobs, None, &Silent, &stop.child()).ok()?;
         let more_pages = loaded.into_iter().map(|(index, scale)| {
             let table = &report.tables[index];
             let pages = table.leaf_pages + table.interior_pages + table.overflow_pages;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Load;
 use crate::error::{Error, Result};
+use crate::output;
 
 /// What SQLite finds beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
@@ -36,8 +37,7 @@ pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
         "is read by this load"
     } else if target.as_ref() == Some(&reject) {
         "is the database"
-    } else if SIBLINGS.iter().any(|suffix| identity(&beside(&load.target, suffix)).as_ref() == Some(&reject))
-    {
+    } else if siblings(&load.target).any(|sibling| identity(&sibling).as_ref() == Some(&reject)) {
         "is a name that SQLite gives a meaning beside the database"
     } else {
         return Ok(());
@@ -46,10 +46,10 @@ pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(message).hint("name another file: --reject FILE"))
 }
 
-fn beside(target: &Path, suffix: &str) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
+/// What SQLite may find beside the file that the target means.
+fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
+    let place = output::place(target).ok();
+    SIBLINGS.iter().filter_map(move |suffix| Some(place.as_ref()?.sibling(suffix)))
 }
 
 /// `None` where nothing is written over: a pipe, a terminal, no folder.
@@ -74,6 +74,7 @@ mod tests {
         fs::write(at("a.csv"), "a\n1\n").unwrap();
         fs::hard_link(at("a.csv"), at("hard.csv")).unwrap();
         symlink("a.csv", at("soft.csv")).unwrap();
+        symlink("below/far.db", at("link.db")).unwrap();
         fs::create_dir(at("below")).unwrap();
         let refused = |target: &str, reject: &str| {
             let load = Load { reject: Some(at(reject)), ..Load::new(at(target), [at("a.csv")]) };
@@ -86,6 +87,7 @@ mod tests {
         for name in ["x.db", "below/../x.db", "x.db-journal", "x.db-wal", "x.db-shm"] {
             assert!(refused("x.db", name), "rejects to {name}");
         }
+        assert!(refused("link.db", "below/far.db-wal"), "beside what the link means");
         assert!(!refused("x.db", "r.csv") && !refused("x.db", "below/a.csv") && !refused("x.db", "no/r.csv"));
     }
 

@@ -57,6 +57,12 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
+    if let Some(bare) = tables.iter().find(|table| !table.declared && table.made.is_empty()) {
+        let file = &bare.files[0];
+        let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
+        let error = Error::usage(format!("--columns names no column of {}", file.name()));
+        return Err(error.hint(format!("there are: {}", listed(&names))));
+    }
     Ok(tables)
 }
 

@@ -31,7 +31,7 @@ fn prefix(target: &OsStr) -> OsString {
 }
 
 /// Creates and locks a temporary file for `target` in `folder`.
-pub(super) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
+pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf)> {
     let process = std::process::id();
     for attempt in 0.. {
         let mut name = prefix(target);
@@ -55,7 +55,7 @@ pub(super) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
 
 /// Removes the temporary files of `target` that belong to no living process. What can't be removed stays: it does not
 /// stand in the way.
-pub(super) fn remove_stale(folder: &Path, target: &OsStr) {
+pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
     let prefix = prefix(target);
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

@@ -10,8 +10,11 @@ mod wanted;
 use std::fs::File;
 use std::io;
 
+pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
+pub(crate) use new_file::rename_to_new;
 pub use wanted::Wanted;
+pub(crate) use wanted::{Place, place};
 
 use crate::error::{Error, Result};
 

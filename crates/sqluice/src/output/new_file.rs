@@ -160,7 +160,7 @@ fn set_direct(_: &File, _: bool) -> bool {
 }
 
 /// Renames unless `to` exists, in one step where the file system has it.
-fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     let here = rustix::fs::CWD;
     match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {

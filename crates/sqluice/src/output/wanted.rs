@@ -21,9 +21,9 @@ pub struct Wanted<'a> {
 
 /// Where a file will be: symbolic links followed.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) folder: PathBuf,
-    pub(super) file_name: OsString,
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) file_name: OsString,
 }
 
 impl Wanted<'_> {
@@ -71,12 +71,12 @@ impl Wanted<'_> {
 }
 
 impl Place {
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(&self.file_name)
     }
 
     /// A file beside it.
-    pub(super) fn sibling(&self, suffix: &str) -> PathBuf {
+    pub(crate) fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = self.file_name.clone();
         name.push(suffix);
         self.folder.join(name)
@@ -104,7 +104,7 @@ pub(super) fn exists(target: &Path) -> Error {
 }
 
 /// The folder and the name of the file that is meant.
-pub(super) fn place(target: &Path) -> Result<Place> {
+pub(crate) fn place(target: &Path) -> Result<Place> {
     let resolved = resolve(target)?;
     let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
     let file_name = match resolved.file_name() {

@@ -91,7 +91,7 @@ pub(crate) struct Pages {
 }
 
 /// Encodes all jobs and writes their pages, in the jobs' order. The first bad row ends the run, unless there is a file for
-/// such rows.
+/// such rows. `cancel` is set when the run fails: who waits for a pipe waits no longer.
 pub(crate) fn run(
     jobs: Vec<Job<'_>>,
     settings: Settings,
@@ -138,6 +138,9 @@ pub(crate) fn run(
         let mut writer = Writer::new(&tables, settings.geometry, output, rejects, progress);
         let written = writer.write_all(&from_workers, &returns, cancel);
         dispenser.stop.store(true, Ordering::Relaxed);
+        if written.is_err() {
+            cancel.cancel();
+        }
         // Workers that wait for something get nothing, and end.
         drop(returns);
         written?;
@@ -197,8 +200,8 @@ enum Message {
     BadRows { worker: usize, rows: Vec<BadRow> },
     /// The part, which begins at that place of the input, is complete.
     End { worker: usize, input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
-    /// The part can't be encoded.
-    Failed(Error),
+    /// The part, which begins at that place of the input, can't be encoded behind the rows that have these rowids.
+    Failed { error: Error, place: Option<Place>, rowids: Option<RowidRange> },
 }
 
 /// What a worker gets back from the writer.

@@ -138,20 +138,26 @@ impl<'w> Filling<'w> {
 
     /// Encodes the part and tells the writer how that ended.
     fn encode(mut self, part: Result<Box<dyn Part>>, encoder: &mut Encoder) -> Result<()> {
+        let mut place = None;
         let encoded = part.and_then(|mut part| {
+            place = part.place();
             let next_rowid = part.first_row() as i64 + 1;
             let decoded = part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid });
             // Those before what ended the run are kept, too.
             self.send_bad_rows()?;
             decoded?;
             self.seal()?;
-            Ok((part.input_bytes(), part.place()))
+            Ok(part.input_bytes())
         });
         let (worker, rowids) = (self.worker.index, self.rowids);
-        self.send(match encoded {
-            Ok((input_bytes, place)) => Message::End { worker, input_bytes, place, rowids },
-            Err(error) => Message::Failed(error),
-        })
+        match encoded {
+            Ok(input_bytes) => self.send(Message::End { worker, input_bytes, place, rowids }),
+            Err(error) => {
+                self.send(Message::Failed { error, place, rowids })?;
+                // The run is over.
+                Err(Error::interrupted())
+            }
+        }
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
@@ -213,7 +219,11 @@ impl<'w> Filling<'w> {
 impl Drop for Filling<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = self.send(Message::Failed(Error::target("a worker panicked")));
+            let _ = self.send(Message::Failed {
+                error: Error::target("a worker panicked"),
+                place: None,
+                rowids: None,
+            });
         }
     }
 }

@@ -9,7 +9,7 @@ use sqluice_format::tree::{AppendPage, Child, TableTree};
 use super::appender::Appender;
 use super::{Message, PartId, Returns, Sealed, Written};
 use crate::encode::{Conversions, LastRowid, RowidRange, null_among_numbers, out_of_order};
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 use crate::output::Output;
 use crate::progress::{Amount, Cancel, Progress};
 use crate::reject::RejectFile;
@@ -85,16 +85,17 @@ impl<'a> Writer<'a> {
                         turn.1 += 1;
                     }
                     Message::End { worker, input_bytes, place, rowids } => {
-                        self.check_order(rowids).map_err(|error| match place {
-                            Some(place) => error.at(place),
-                            None => error,
-                        })?;
+                        self.check_order(rowids, place)?;
                         self.progress.advance(Amount { rows: 0, bytes: input_bytes });
                         // A worker that has no more parts may be gone; so below.
                         let _ = returns[worker].parts.send(());
                         turn = (turn.0 + 1, 0);
                     }
-                    Message::Failed(error) => return Err(error),
+                    Message::Failed { error, place, rowids } => {
+                        // Rows that are out of order come before what else is wrong.
+                        self.check_order(rowids, place)?;
+                        return Err(error);
+                    }
                 }
                 if self.appender.waiting_bytes() >= WRITE_BYTES {
                     self.flush(returns)?;
@@ -144,14 +145,18 @@ impl<'a> Writer<'a> {
     }
 
     /// The rows of a part must come after those of the part before.
-    fn check_order(&mut self, rowids: Option<RowidRange>) -> Result<()> {
+    fn check_order(&mut self, rowids: Option<RowidRange>, place: Option<Place>) -> Result<()> {
         let Some(RowidRange { first, last, first_assumed }) = rowids else { return Ok(()) };
+        let wrong = |error: Error| match place {
+            Some(place) => Err(error.at(place)),
+            None => Err(error),
+        };
         let (table, _) = self.tables[self.written.len()];
         let name = table.rowid_alias.map_or("rowid", |alias| &table.columns[alias].name);
         match self.last_rowid {
-            Some(before) if first_assumed && !before.counted => return Err(null_among_numbers(name)),
+            Some(before) if first_assumed && !before.counted => return wrong(null_among_numbers(name)),
             Some(before) if before.rowid >= first => {
-                return Err(out_of_order(name, before.rowid, first));
+                return wrong(out_of_order(name, before.rowid, first));
             }
             _ => self.last_rowid = Some(last),
         }
