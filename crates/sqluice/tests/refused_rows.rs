@@ -186,6 +186,20 @@ fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
     }
 }
 
+#[test]
+fn a_row_out_of_order_where_a_part_begins_is_told_before_what_is_wrong_behind_it() {
+    // As above, with a ragged row in the second part.
+    for wrong in 32_762..32_775 {
+        let row = |row: i32| match row {
+            32_800 => "ragged\n".to_owned(),
+            _ => format!("{:9},{row:21}\n", if row == wrong { 5 } else { row }),
+        };
+        let csv = "id,a\n".to_owned() + &(1..33_000).map(row).collect::<String>();
+        let (message, ..) = refused("CREATE TABLE t (id INTEGER PRIMARY KEY, a)", &csv);
+        assert_eq!(message, format!("id = 5 comes after {}", wrong - 1));
+    }
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 

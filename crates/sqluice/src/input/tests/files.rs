@@ -245,3 +245,16 @@ fn a_copy_that_cannot_be_kept_names_the_folder() {
         assert!(error.hint_text().unwrap().contains("--temp-dir"));
     }
 }
+
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let path = file(&folder, "x.csv", &long());
+    let mut input = InputFile::new(&path, options(None)).unwrap().open().unwrap();
+    let mut first = [0; 10];
+    input.reader.read_exact(&mut first).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100_000).unwrap();
+    let error = input.reader.read_to_end(&mut Vec::new()).unwrap_err();
+    let error = crate::error::Error::from_read(&path, error);
+    assert_eq!(error.message(), "the file became shorter while it was read");
+}
