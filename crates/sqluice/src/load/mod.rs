@@ -189,11 +189,6 @@ impl PreparedLoad {
         &self.plan
     }
 
-    /// What the database will declare, as far as it is known: see [`PreparedLoad::settle_types`].
-    pub fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
     /// Makes the types final, by reading everything whose types are only guessed so far.
     ///
     /// # Errors
