@@ -9,15 +9,13 @@
 //! | [`varint`] | integers of one to nine bytes | §1.6 |
 //! | [`value`] | the five storage classes and their serial types | §2.1 |
 //! | [`record`] | a row as bytes: header of serial types, then the values | §2.1 |
+//! | [`key`] | the order of keys in an index | §2.3 |
 //! | [`page`] | page sizes, page numbers, the lock-byte page, B-tree page headers | §1.3, §1.6 |
 //! | [`cell`] | what a B-tree page holds, and what of it goes to overflow pages | §1.6, §1.7 |
 //! | [`chunk`] | rows in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
 //! | [`tree`] | leaves in, interior pages out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
 //! | [`check`] | a slow, obvious reader that asserts every rule once more | all |
-//!
-//! Index B-trees (leaf and interior index cells, key order) get their place in [`cell`] and a module `key`
-//! between `record` and `page`.
 #![forbid(unsafe_code)]
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
@@ -27,6 +25,7 @@ pub mod cell;
 pub mod check;
 pub mod chunk;
 pub mod database;
+pub mod key;
 pub mod page;
 pub mod record;
 pub mod tree;

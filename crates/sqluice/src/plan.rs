@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::output::Wanted;
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
-use crate::schema::{Schema, Table};
+use crate::schema::index::{Index, IndexOrigin, Indexed};
+use crate::schema::{Generated, Schema, Table};
 use crate::size::Bytes;
 
 /// How a new database is written, whatever its rows come from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Worker threads; `None`: one a core.
     pub threads: Option<usize>,
@@ -24,6 +25,12 @@ pub struct WriteOptions {
     /// Whether a database that has the target's name is replaced. No connection of this process may have it open, not even
     /// an idle one: it would lose its locks.
     pub overwrite: bool,
+    /// Where to keep what does not fit the memory; `None`: in the folder of the target.
+    pub temp_dir: Option<PathBuf>,
+    /// What becomes of a row that has a key which another row has.
+    pub on_conflict: OnConflict,
+    /// Whether to run ANALYZE.
+    pub analyze: bool,
     /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
     /// small.
     #[doc(hidden)]
@@ -40,18 +47,39 @@ impl Default for WriteOptions {
             memory_bytes: 256 << 20,
             page_size: PageSize::DEFAULT,
             overwrite: false,
+            temp_dir: None,
+            on_conflict: OnConflict::Abort,
+            analyze: false,
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
         }
     }
 }
 
-/// The way that a table's rows take into the file.
+/// What becomes of a row that has a PRIMARY KEY or UNIQUE key which a row before it has
+/// ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnConflict {
+    /// It ends the run.
+    #[default]
+    Abort,
+    /// It is left out.
+    Ignore,
+    /// Those before it are left out.
+    Replace,
+}
+
+/// The way that rows or index entries take into the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Road {
-    /// Encoded into pages by sqluice.
+    /// Encoded into pages as they come.
     Pages,
+    /// Sorted, and then encoded into pages.
+    Sorted,
+    /// By SQLite, when the pages of the rest are in place.
+    Sqlite,
 }
 
 /// What will be done; see the module's description.
@@ -80,8 +108,18 @@ pub struct Plan {
     pub others: Vec<String>,
     /// What a user might expect otherwise.
     pub notes: Vec<String>,
+    /// Where what does not fit the memory is kept; `None`: in the folder of the target.
+    #[serde(serialize_with = "path_as_text")]
+    pub temp_dir: Option<PathBuf>,
+    /// What becomes of rows with the same key.
+    pub on_conflict: OnConflict,
+    /// Whether ANALYZE runs at the end.
+    pub analyze: bool,
     #[serde(skip)]
     pub(crate) pending_byte: u32,
+    /// Bytes that the run may take.
+    #[serde(skip)]
+    pub(crate) memory_bytes: u64,
 }
 
 /// What will be done with a table.
@@ -99,6 +137,32 @@ pub struct TablePlan {
     pub why: String,
     /// The statement that makes the table.
     pub sql: String,
+    /// What happens to its indexes.
+    pub indexes: Vec<IndexPlan>,
+}
+
+/// What will be done with an index.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexPlan {
+    /// Its name.
+    pub name: String,
+    /// The way that its entries take.
+    pub road: Road,
+    /// Why that way.
+    pub why: String,
+    /// The statement that makes it; `None` for automatic indexes.
+    pub sql: Option<String>,
+}
+
+impl Road {
+    /// Its name in plans and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Road::Pages => "pages",
+            Road::Sorted => "sorted",
+            Road::Sqlite => "sqlite",
+        }
+    }
 }
 
 impl Plan {
@@ -107,21 +171,7 @@ impl Plan {
     /// # Errors
     /// When the schema holds something that can't be done yet, or the memory is too small.
     pub(crate) fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
-        // Before the indexes: those that a constraint brings are explained by it.
-        let tables =
-            schema.tables.iter().map(|table| TablePlan::new(schema, table)).collect::<Result<_>>()?;
-        if let Some(object) =
-            schema.others.iter().find(|object| object.kind != "view" && object.kind != "trigger")
-        {
-            let kind = if object.kind == "table" { "virtual table" } else { object.kind.as_str() };
-            let message = match kind {
-                "index" => format!("index {} of table {} can't be made yet", object.name, object.table),
-                _ => format!("{kind} {} can't be made yet", object.name),
-            };
-            return Err(Error::input(message)
-                .at(Place::file(&schema.file))
-                .hint("leave it out of the schema, and make it with sqlite3 afterwards"));
-        }
+        let tables = schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
         let least = (CHUNKS_PER_WORKER_MIN * options.chunk_bytes) as u64;
         if options.memory_bytes < least {
             let message = format!("{} bytes of memory are too few", options.memory_bytes);
@@ -155,7 +205,11 @@ impl Plan {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
                 })
                 .collect(),
+            temp_dir: options.temp_dir.clone(),
+            on_conflict: options.on_conflict,
+            analyze: options.analyze,
             pending_byte: options.pending_byte,
+            memory_bytes: options.memory_bytes,
         })
     }
 
@@ -174,27 +228,84 @@ impl Plan {
 }
 
 impl TablePlan {
-    fn new(schema: &Schema, table: &Table) -> Result<TablePlan> {
-        let obstacle = [
-            (table.without_rowid, "is WITHOUT ROWID"),
-            (table.autoincrement, "is AUTOINCREMENT"),
-            (table.automatic_indexes, "has UNIQUE or a PRIMARY KEY that is not its rowid"),
-            (table.checks, "has a CHECK"),
-            (table.columns.iter().any(|column| column.generated), "has a generated column"),
-        ];
-        if let Some((_, why)) = obstacle.iter().find(|(there, _)| *there) {
-            return Err(Error::input(format!("table {} {why}, which can't be filled yet", table.name))
-                .at(schema.place_of_table(&table.name))
-                .hint("declare it without, and add what is missing with sqlite3 afterwards"));
-        }
-        Ok(TablePlan {
+    fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
+        let indexes: Vec<IndexPlan> =
+            table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
+        let stored = |column: &crate::schema::Column| column.generated == Some(Generated::Stored);
+        let unique = table.rowid_alias.is_some()
+            || table.clustered.is_some()
+            || table.indexes.iter().any(|index| index.unique);
+        let computed = |index: &Index| index.unique && by_sqlite(index, table).is_some();
+        let by_order = |key: &Index| key.order().is_none();
+        let (road, why) = match () {
+            () if table.columns.iter().any(stored) => (Road::Sqlite, "SQLite computes a STORED column"),
+            () if table.clustered.as_ref().is_some_and(by_order) => {
+                (Road::Sqlite, "only SQLite knows the order of its key")
+            }
+            () if on_conflict != OnConflict::Abort && table.indexes.iter().any(computed) => {
+                (Road::Sqlite, "SQLite computes a unique key, and conflicts are decided by it")
+            }
+            () if table.clustered.is_some() => (Road::Sorted, "a new WITHOUT ROWID table"),
+            () if on_conflict != OnConflict::Abort && unique => {
+                (Road::Sorted, "conflicts of keys are decided before rows are written")
+            }
+            () if indexes.is_empty() => (Road::Pages, "a new rowid table without indexes"),
+            () => (Road::Pages, "a new rowid table"),
+        };
+        TablePlan {
             name: table.name.clone(),
             rows: None,
             sources: Vec::new(),
-            road: Road::Pages,
-            why: "a new rowid table without indexes".to_owned(),
+            road,
+            why: why.to_owned(),
             sql: table.sql.clone(),
-        })
+            indexes: match road {
+                Road::Sqlite => indexes.into_iter().map(|index| index.by_sqlite(why)).collect(),
+                _ => indexes,
+            },
+        }
+    }
+
+    /// Sorts the rows by their rowid, because they may come in any order.
+    pub(crate) fn sort_rows(&mut self, why: &str) {
+        if self.road == Road::Pages {
+            (self.road, self.why) = (Road::Sorted, why.to_owned());
+        }
+    }
+}
+
+/// Why only SQLite can make the entries of an index, if that is so.
+fn by_sqlite(index: &Index, table: &Table) -> Option<&'static str> {
+    let computed = |value: Indexed| match value {
+        Indexed::Column(column) => table.columns[column].generated.is_some(),
+        Indexed::Rowid => false,
+        Indexed::Expression => true,
+    };
+    match () {
+        () if index.partial => Some("it has a WHERE"),
+        () if index.columns.iter().any(|column| computed(column.value)) => Some("SQLite computes its key"),
+        () if index.order().is_none() => Some("only SQLite knows its order"),
+        () => None,
+    }
+}
+
+impl IndexPlan {
+    fn new(index: &Index, table: &Table) -> IndexPlan {
+        let of = match index.origin {
+            IndexOrigin::Statement => "a new index",
+            IndexOrigin::Unique => "the index of a UNIQUE constraint",
+            IndexOrigin::PrimaryKey => "the index of the PRIMARY KEY",
+        };
+        let (name, sql) = (index.name.clone(), index.sql.clone());
+        let new = IndexPlan { name, road: Road::Sorted, why: of.to_owned(), sql };
+        match by_sqlite(index, table) {
+            Some(why) => new.by_sqlite(why),
+            None => new,
+        }
+    }
+
+    fn by_sqlite(self, why: &str) -> IndexPlan {
+        IndexPlan { road: Road::Sqlite, why: why.to_owned(), ..self }
     }
 }
 
@@ -247,8 +358,13 @@ impl fmt::Display for Plan {
         }
         for table in &self.tables {
             table.write_sources(f)?;
-            writeln!(f, "--   road   pages: {}", table.why)?;
+            writeln!(f, "--   road   {}: {}", table.road.name(), table.why)?;
             writeln!(f, "{};", table.sql)?;
+            for index in &table.indexes {
+                writeln!(f, "-- index    {}", in_line(&index.name))?;
+                writeln!(f, "--   road   {}: {}", index.road.name(), index.why)?;
+                index.sql.iter().try_for_each(|sql| writeln!(f, "{sql};"))?;
+            }
         }
         self.others.iter().try_for_each(|sql| writeln!(f, "{sql};"))
     }

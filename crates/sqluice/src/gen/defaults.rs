@@ -25,7 +25,7 @@ const LENGTH: u64 = 1000;
 /// The expression for column `index` of `table`; `None` where SQLite computes the value.
 pub(crate) fn expression(table: &Table, index: usize) -> Option<String> {
     let column = &table.columns[index];
-    if column.generated {
+    if column.generated.is_some() {
         return None;
     }
     if table.rowid_alias == Some(index) {

@@ -3,6 +3,7 @@
 //! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
 //! every DDL that SQLite accepts is understood. What the catalogue does not tell is looked up in the tokens ([`token`]).
 
+pub mod index;
 pub mod token;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use crate::affinity::Affinity;
 use crate::error::{Error, Place, Result};
+use index::{Index, IndexOrigin};
 use token::Token;
 
 /// What a file of DDL declares.
@@ -24,7 +26,7 @@ pub struct Schema {
     pub sql: String,
     /// Tables, in the order of `sqlite_schema`.
     pub tables: Vec<Table>,
-    /// Everything else: indexes, views, triggers, virtual tables, in the order of `sqlite_schema`.
+    /// Everything else: views, triggers, virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
     /// `PRAGMA user_version`.
     pub user_version: i32,
@@ -51,8 +53,12 @@ pub struct Table {
     pub autoincrement: bool,
     /// Has a CHECK constraint.
     pub checks: bool,
-    /// Has automatic indexes, of UNIQUE or PRIMARY KEY.
-    pub automatic_indexes: bool,
+    /// Has a FOREIGN KEY.
+    pub foreign_keys: bool,
+    /// Its indexes, automatic ones among them, in the order of `sqlite_schema`.
+    pub indexes: Vec<Index>,
+    /// How the rows of a WITHOUT ROWID table are stored: as the entries of an index.
+    pub clustered: Option<Index>,
 }
 
 /// A column.
@@ -69,19 +75,28 @@ pub struct Column {
     /// The text of its DEFAULT.
     pub default: Option<String>,
     /// Computed by SQLite: takes no values.
-    pub generated: bool,
+    pub generated: Option<Generated>,
+}
+
+/// When a generated column is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generated {
+    /// When it is read: the record has no place for it.
+    Virtual,
+    /// When it is written.
+    Stored,
 }
 
 /// A schema object that holds no rows of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// `index`, `view`, `trigger` or `table` (a virtual one).
+    /// `view`, `trigger` or `table` (a virtual one).
     pub kind: String,
     /// Its name.
     pub name: String,
     /// The table that it belongs to.
     pub table: String,
-    /// Its statement; `None` for automatic indexes.
+    /// Its statement.
     pub sql: Option<String>,
 }
 
@@ -127,7 +142,12 @@ impl Schema {
         Ok(schema)
     }
 
-    fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
+    /// Reads back what a connection's database declares; `sql` and `file` are for messages.
+    pub(crate) fn from_catalogue(
+        connection: &Connection,
+        sql: String,
+        file: &Path,
+    ) -> rusqlite::Result<Schema> {
         let mut schema = Schema {
             file: file.to_owned(),
             sql,
@@ -145,6 +165,10 @@ impl Schema {
             let object = object?;
             // sqlite_sequence and its like come by themselves with what needs them.
             if object.kind == "table" && object.name.starts_with("sqlite_") {
+                continue;
+            }
+            // Their tables know them.
+            if object.kind == "index" {
                 continue;
             }
             match &object.sql {
@@ -221,24 +245,32 @@ impl Table {
                 declared_type,
                 not_null: row.get(2)?,
                 default: row.get(3)?,
-                generated: row.get::<_, i64>(5)? >= 2,
+                generated: match row.get::<_, i64>(5)? {
+                    2 => Some(Generated::Virtual),
+                    3 => Some(Generated::Stored),
+                    _ => None,
+                },
             });
         }
-        let origins: Vec<String> = connection
-            .prepare("SELECT origin FROM pragma_index_list(?1) WHERE origin <> 'c'")?
-            .query_map([name], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+        let mut indexes = Index::from_catalogue(connection, name)?;
+        let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
         // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index tells.
         let rowid_alias = match keys[..] {
             [key]
                 if !without_rowid
                     && columns[key].declared_type.eq_ignore_ascii_case("INTEGER")
-                    && !origins.iter().any(|origin| origin == "pk") =>
+                    && primary_key.is_none() =>
             {
                 Some(key)
             }
             _ => None,
         };
+        let clustered = if without_rowid { primary_key.map(|index| indexes.remove(index)) } else { None };
+        let foreign_keys = connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM pragma_foreign_key_list(?1))",
+            [name],
+            |row| row.get(0),
+        )?;
         let tokens = token::tokens(sql);
         let has = |word| tokens.iter().any(|token: &Token| token.is_word(sql, word));
         Ok(Some(Table {
@@ -250,7 +282,9 @@ impl Table {
             without_rowid,
             autoincrement: has("AUTOINCREMENT"),
             checks: has("CHECK"),
-            automatic_indexes: !origins.is_empty(),
+            foreign_keys,
+            indexes,
+            clustered,
         }))
     }
 

@@ -1,0 +1,120 @@
+//! Indexes: the order of their entries, and what each entry holds.
+//!
+//! ```text
+//!  index on (b, a DESC) of a table with rowids       | b | a | rowid |            key: b, a; rowid makes it unique
+//!  ... of a WITHOUT ROWID table with key (k, a)       | b | a | k |                 what of the key is not there yet
+//!  the rows of that table                             | k | a | all other columns |
+//! ```
+//!
+//! A column that comes twice with the same collation is left out the second time; `index_xinfo` says what is there.
+
+use rusqlite::Connection;
+use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
+
+/// An index, or the rows of a WITHOUT ROWID table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Its name; `sqlite_autoindex_...` for those that constraints bring.
+    pub name: String,
+    /// Whether no two rows may have the same key, unless NULL is part of it.
+    pub unique: bool,
+    /// Whether it has a WHERE.
+    pub partial: bool,
+    /// What it is for.
+    pub origin: IndexOrigin,
+    /// The columns of its records, all of them.
+    pub columns: Vec<IndexColumn>,
+    /// The first so many are its key; those after it make entries different.
+    pub key_columns: usize,
+    /// Its statement; `None` for automatic indexes.
+    pub sql: Option<String>,
+}
+
+/// What brought an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexOrigin {
+    /// CREATE INDEX.
+    Statement,
+    /// A UNIQUE constraint.
+    Unique,
+    /// A PRIMARY KEY that is not another name for the rowid.
+    PrimaryKey,
+}
+
+/// A column of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexColumn {
+    /// Where its values come from.
+    pub value: Indexed,
+    /// The name of its collation.
+    pub collation: String,
+    /// Whether large values come first.
+    pub descending: bool,
+}
+
+/// What a column of an index holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexed {
+    /// That column of the table.
+    Column(usize),
+    /// The rowid.
+    Rowid,
+    /// Something that SQLite computes.
+    Expression,
+}
+
+impl Index {
+    /// Reads the columns of an index back from SQLite.
+    pub(super) fn from_catalogue(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Index>> {
+        let mut list = connection.prepare(
+            "SELECT l.name, l.\"unique\", l.origin, l.partial, s.sql
+             FROM pragma_index_list(?1) AS l LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = l.name
+             ORDER BY s.rowid, l.seq DESC",
+        )?;
+        let indexes = list.query_map([table], |row| {
+            Ok(Index {
+                name: row.get(0)?,
+                unique: row.get(1)?,
+                origin: match row.get::<_, String>(2)?.as_str() {
+                    "u" => IndexOrigin::Unique,
+                    "pk" => IndexOrigin::PrimaryKey,
+                    _ => IndexOrigin::Statement,
+                },
+                partial: row.get(3)?,
+                sql: row.get(4)?,
+                columns: Vec::new(),
+                key_columns: 0,
+            })
+        })?;
+        let mut indexes = indexes.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut columns = connection
+            .prepare("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;
+        for index in &mut indexes {
+            let mut rows = columns.query([&index.name])?;
+            while let Some(row) = rows.next()? {
+                let value = match row.get::<_, i64>(0)? {
+                    -1 => Indexed::Rowid,
+                    -2 => Indexed::Expression,
+                    column => Indexed::Column(column as usize),
+                };
+                index.columns.push(IndexColumn { value, collation: row.get(1)?, descending: row.get(2)? });
+                index.key_columns += usize::from(row.get::<_, bool>(3)?);
+            }
+        }
+        Ok(indexes)
+    }
+
+    /// The order of its records by all columns that tell them apart; `None` when a collation is not one of SQLite's own.
+    pub fn order(&self) -> Option<KeyOrder> {
+        let columns = self.columns.iter().map(|column| {
+            let collation = match () {
+                () if column.collation.eq_ignore_ascii_case("BINARY") => Collation::Binary,
+                () if column.collation.eq_ignore_ascii_case("NOCASE") => Collation::NoCase,
+                () if column.collation.eq_ignore_ascii_case("RTRIM") => Collation::RTrim,
+                () => return None,
+            };
+            Some(KeyColumn { collation, descending: column.descending })
+        });
+        columns.collect::<Option<Vec<_>>>().map(KeyOrder::new)
+    }
+}
