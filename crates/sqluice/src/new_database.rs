@@ -67,6 +67,7 @@ pub(crate) fn write(
         leaf_pages: written.leaf_pages,
         interior_pages: written.interior_pages,
         overflow_pages: written.overflow_pages,
+        indexes: Vec::new(),
     });
     Ok(Report {
         target: plan.target.clone(),
@@ -79,6 +80,7 @@ pub(crate) fn write(
         output: described,
         threads: plan.threads,
         seconds: started.elapsed().as_secs_f64(),
+        phases: Vec::new(),
         tables: tables.collect(),
     })
 }

@@ -30,8 +30,19 @@ pub struct Report {
     pub threads: usize,
     /// Seconds, from the plan to the durable file.
     pub seconds: f64,
+    /// What the time went into, in order; phases that ran at the same time overlap.
+    pub phases: Vec<PhaseReport>,
     /// What happened to each table.
     pub tables: Vec<TableReport>,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// What was done, such as `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
+    pub name: String,
+    /// Seconds that it took.
+    pub seconds: f64,
 }
 
 /// What a run did to a table.
@@ -45,6 +56,27 @@ pub struct TableReport {
     pub rejected: u64,
     /// The way that they took.
     pub road: Road,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Interior pages.
+    pub interior_pages: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+    /// What happened to each of its indexes.
+    pub indexes: Vec<IndexReport>,
+}
+
+/// What a run did to an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IndexReport {
+    /// Its name.
+    pub name: String,
+    /// The way that its entries took.
+    pub road: Road,
+    /// Its entries.
+    pub entries: u64,
     /// The root of its B-tree.
     pub root_page: u32,
     /// Leaf pages.

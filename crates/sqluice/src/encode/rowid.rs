@@ -160,6 +160,7 @@ fn follow_each_other(ints: &[i64]) -> bool {
 pub(crate) fn null_among_numbers(name: &str) -> Error {
     Error::input(format!("NULL in column {name} among rows that have numbers there"))
         .hint("give all rows a number, or none")
+        .out_of_order()
 }
 
 fn no_rowid_left(name: &str) -> Error {
@@ -171,9 +172,10 @@ fn no_rowid_left(name: &str) -> Error {
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
         return Error::input(format!("{name} = {rowid} twice"))
-            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER");
+            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
+            .out_of_order();
     }
-    Error::input(format!("{name} = {rowid} comes after {last}")).hint(
-        "rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER",
-    )
+    Error::input(format!("{name} = {rowid} comes after {last}"))
+        .hint("rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
+        .out_of_order()
 }
