@@ -50,11 +50,7 @@ impl<'a> RowsEncoder<'a> {
         let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
         let decoded = part.decode(&mut encoding);
         let (rowids, sorted) = (encoding.rowids, encoding.sorted);
-        if let Ok(chunk) = filling.open()
-            && !chunk.is_empty()
-        {
-            chunk.finish();
-        }
+        filling.finish_leaves();
         let edges = rowids.map_or(Edges::None, |rowids| Edges::Rowids { rowids, place });
         (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), edges)
     }

@@ -162,6 +162,28 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(self.current())
     }
 
+    /// Finishes the last leaf of a table, if there is one.
+    pub(super) fn finish_leaves(&mut self) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish();
+        }
+    }
+
+    /// Finishes the last leaf of an index, if there is one; `more` of its entries come in other chunks.
+    pub(super) fn finish_entries(&mut self, more: bool) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish_entries(more);
+        }
+    }
+
+    /// Passes a full chunk of entries on and puts an empty one in its place.
+    pub(super) fn next_of_entries(&mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.finish_entries(true);
+        self.seal()?;
+        self.open().map(drop)
+    }
+
     pub(super) fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.cancel.check()?;
         if !self.worker.keep_bad_rows {
