@@ -79,8 +79,8 @@ impl NumberKey {
         key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
     }
 
-    /// How many bytes a number takes that begins with the bytes in `left`; at least as many as there are, if that can't
-    /// be seen from them.
+    /// How many bytes a number takes that begins with the bytes in `left`; more than there are, if its end is not among
+    /// them.
     pub(super) fn bytes_of(left: u128) -> u32 {
         // Negative numbers are inverted.
         let left = if left >> 127 == 0 { !left } else { left };
@@ -94,7 +94,8 @@ impl NumberKey {
         let fraction_bytes = match twice {
             _ if twice & 1 == 0 => 0,
             1 => 8,
-            _ => (STORED_BITS - (twice >> 1).ilog2()).div_ceil(8),
+            // With bytes missing this is anything, and the whole part alone is too long.
+            _ => STORED_BITS.saturating_sub((twice >> 1).ilog2()).div_ceil(8),
         };
         1 + n + fraction_bytes
     }

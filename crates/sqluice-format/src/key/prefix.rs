@@ -84,8 +84,8 @@ impl KeyColumn {
         Part { left: number.left, bytes: number.bytes as usize }
     }
 
-    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; at least as
-    /// many as there are, if that can't be seen from them.
+    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than there
+    /// are, if its end is not among them.
     fn bytes_of(self, left: u128) -> usize {
         let kind = (left >> 120) as u8;
         match kind {
