@@ -3,6 +3,7 @@
 
 pub(crate) mod damage;
 pub(crate) mod index;
+pub(crate) mod slow_key;
 
 use std::path::{Path, PathBuf};
 
