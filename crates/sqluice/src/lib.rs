@@ -28,7 +28,8 @@ pub mod pipeline;
 pub mod plan;
 mod reject;
 pub mod report;
-mod sort;
+#[doc(hidden)]
+pub mod sort;
 pub mod source;
 
 // Floor 3.
