@@ -97,6 +97,19 @@ pub enum DuplicateRows {
     Rowids(i64, i64),
 }
 
+/// As people count: `rows 5 and 900`, or `rowids 7 and 9`.
+impl fmt::Display for DuplicateRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DuplicateRows::Records(first, second) => {
+                write!(f, "rows {} and {}", first.saturating_add(1), second.saturating_add(1))
+            }
+            DuplicateRows::Rowids(first, second) if first == second => write!(f, "rowid {first} twice"),
+            DuplicateRows::Rowids(first, second) => write!(f, "rowids {first} and {second}"),
+        }
+    }
+}
+
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Box::new(Inner {
