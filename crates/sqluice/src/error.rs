@@ -71,13 +71,15 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    record: Option<(String, u64)>,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), place: None, hint: None, source: None }))
+        let message = message.into();
+        Error(Box::new(Inner { kind, message, place: None, record: None, hint: None, source: None }))
     }
 
     /// The input is at fault.
@@ -121,6 +123,14 @@ impl Error {
         self
     }
 
+    /// Adds the record that is at fault: the table that it was for, and its number among the table's records, counted from 1.
+    /// Whoever knows where they come from can tell the place.
+    #[must_use]
+    pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
+        self.0.record = Some((table.into(), number));
+        self
+    }
+
     /// Adds what the user can do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
@@ -148,6 +158,11 @@ impl Error {
     /// Where in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
+    }
+
+    /// The record that is at fault, where it is known: its table, and its number among the table's records, counted from 1.
+    pub fn record(&self) -> Option<(&str, u64)> {
+        self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
     }
 
     /// What the user can do about it.

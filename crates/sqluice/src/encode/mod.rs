@@ -437,7 +437,7 @@ fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) ->
 }
 
 /// A value for a message, cut short.
-fn describe(value: &Value<'_>) -> String {
+pub(crate) fn describe(value: &Value<'_>) -> String {
     const CHARACTERS_MAX: usize = 60;
     match value {
         Value::Null => "NULL".to_owned(),
