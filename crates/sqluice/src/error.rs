@@ -71,6 +71,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    record: Option<(String, u64)>,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     out_of_order: bool,
@@ -116,6 +117,7 @@ impl Error {
             kind,
             message: message.into(),
             place: None,
+            record: None,
             hint: None,
             source: None,
             out_of_order: false,
@@ -161,6 +163,14 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: Place) -> Error {
         self.0.place = Some(place);
+        self
+    }
+
+    /// Adds the record that is at fault: the table that it was for, and its number among the table's records, counted from 1.
+    /// Whoever knows where they come from can tell the place.
+    #[must_use]
+    pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
+        self.0.record = Some((table.into(), number));
         self
     }
 
@@ -222,6 +232,11 @@ impl Error {
     /// Where in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
+    }
+
+    /// The record that is at fault, where it is known: its table, and its number among the table's records, counted from 1.
+    pub fn record(&self) -> Option<(&str, u64)> {
+        self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
     }
 
     /// What the user can do about it.
