@@ -73,11 +73,41 @@ struct Inner {
     place: Option<Place>,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    out_of_order: bool,
+    duplicate: Option<Duplicate>,
+}
+
+/// Two rows of a table that have the same key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The table.
+    pub table: String,
+    /// The index that holds each key once; the table's own name where that is its PRIMARY KEY.
+    pub index: String,
+    /// Which rows: the one that was there, and the one that came again.
+    pub rows: DuplicateRows,
+}
+
+/// How two rows with the same key are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateRows {
+    /// By their numbers among the records of the table's source, counted from 0, the smaller first.
+    Records(u64, u64),
+    /// By their rowids.
+    Rowids(i64, i64),
 }
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), place: None, hint: None, source: None }))
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            place: None,
+            hint: None,
+            source: None,
+            out_of_order: false,
+            duplicate: None,
+        }))
     }
 
     /// The input is at fault.
@@ -133,6 +163,37 @@ impl Error {
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         self.0.source = Some(source.into());
         self
+    }
+
+    /// Says that rows did not come in the order of their rowids, and that sorted they may be written.
+    #[must_use]
+    pub fn out_of_order(mut self) -> Error {
+        self.0.out_of_order = true;
+        self
+    }
+
+    /// Adds which rows have the same key.
+    #[must_use]
+    pub fn duplicate(mut self, duplicate: Duplicate) -> Error {
+        self.0.duplicate = Some(duplicate);
+        self
+    }
+
+    /// Puts more words behind what happened.
+    #[must_use]
+    pub fn with_words(mut self, words: &str) -> Error {
+        self.0.message += words;
+        self
+    }
+
+    /// Whether rows did not come in the order of their rowids.
+    pub fn is_out_of_order(&self) -> bool {
+        self.0.out_of_order
+    }
+
+    /// Takes out which rows have the same key, if that is what happened.
+    pub fn take_duplicate(&mut self) -> Option<Duplicate> {
+        self.0.duplicate.take()
     }
 
     /// Whose fault it is.

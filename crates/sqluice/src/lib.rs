@@ -3,7 +3,7 @@
 //! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
-//! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), [`encode`], [`output`], `reject`,
+//! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
 //!    [`pipeline`], [`plan`], [`report`], `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
@@ -28,6 +28,7 @@ pub mod pipeline;
 pub mod plan;
 mod reject;
 pub mod report;
+mod sort;
 pub mod source;
 
 // Floor 3.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::output::Wanted;
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::index::{Index, IndexOrigin, Indexed};
-use crate::schema::{Generated, Schema, Table};
+use crate::schema::{Column, Generated, Schema, Table};
 use crate::size::Bytes;
 
 /// How a new database is written, whatever its rows come from.
@@ -100,6 +100,8 @@ pub struct Plan {
     pub chunks_per_worker: usize,
     /// Bytes of buffers that the run takes, besides the largest single row.
     pub buffer_bytes: u64,
+    /// Bytes of them that sorting takes.
+    pub sort_bytes: u64,
     /// The file's size, roughly, where it can be told.
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
@@ -117,9 +119,6 @@ pub struct Plan {
     pub analyze: bool,
     #[serde(skip)]
     pub(crate) pending_byte: u32,
-    /// Bytes that the run may take.
-    #[serde(skip)]
-    pub(crate) memory_bytes: u64,
 }
 
 /// What will be done with a table.
@@ -139,6 +138,9 @@ pub struct TablePlan {
     pub sql: String,
     /// What happens to its indexes.
     pub indexes: Vec<IndexPlan>,
+    /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
+    #[serde(skip)]
+    pub(crate) in_sequence: bool,
 }
 
 /// What will be done with an index.
@@ -171,32 +173,23 @@ impl Plan {
     /// # Errors
     /// When the schema holds something that can't be done yet, or the memory is too small.
     pub(crate) fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
-        let tables = schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
-        let least = (CHUNKS_PER_WORKER_MIN * options.chunk_bytes) as u64;
-        if options.memory_bytes < least {
-            let message = format!("{} bytes of memory are too few", options.memory_bytes);
-            return Err(
-                Error::usage(message).hint(format!("--memory {}MiB or more", least.div_ceil(1 << 20)))
-            );
-        }
+        let tables: Vec<TablePlan> =
+            schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
         if options.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = options.threads.unwrap_or_else(cores);
-        let threads = threads.min((options.memory_bytes / least) as usize);
-        let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
-        let chunks_per_worker = (chunks / threads).min(CHUNKS_PER_WORKER_MAX);
+        let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
         let replaces = options.overwrite && target.as_ref().is_some_and(|target| target.exists());
         Ok(Plan {
             target,
             replaces,
             page_bytes: options.page_size.bytes(),
-            threads,
+            threads: memory.threads,
             chunk_bytes: options.chunk_bytes,
-            chunks_per_worker,
-            buffer_bytes: (threads * chunks_per_worker * options.chunk_bytes) as u64,
+            chunks_per_worker: memory.chunks_per_worker,
+            buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes,
+            sort_bytes: memory.sort_bytes,
             estimated_bytes: None,
             tables,
             others: other_statements(schema),
@@ -209,7 +202,6 @@ impl Plan {
             on_conflict: options.on_conflict,
             analyze: options.analyze,
             pending_byte: options.pending_byte,
-            memory_bytes: options.memory_bytes,
         })
     }
 
@@ -227,11 +219,50 @@ impl Plan {
     }
 }
 
+/// What the memory is used for.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    threads: usize,
+    chunks_per_worker: usize,
+    sort_bytes: u64,
+}
+
+impl Memory {
+    /// As many threads as the memory has chunks for, up to those wanted. What sorts gets all that the chunks do not need.
+    fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
+        let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.chunk_bytes) as u64;
+        if options.memory_bytes < least {
+            let what = if sorts { " to sort with" } else { "" };
+            let message = format!("{} bytes of memory are too few{what}", options.memory_bytes);
+            return Err(
+                Error::usage(message).hint(format!("--memory {}MiB or more", least.div_ceil(1 << 20)))
+            );
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = options.threads.unwrap_or_else(cores).min((options.memory_bytes / least) as usize);
+        let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
+        let chunks_per_worker = match sorts {
+            true => CHUNKS_PER_WORKER_MIN,
+            false => (chunks / threads).min(CHUNKS_PER_WORKER_MAX),
+        };
+        let memory = Memory { threads, chunks_per_worker, sort_bytes: 0 };
+        let rest = options.memory_bytes - memory.chunk_bytes(options);
+        Ok(Memory { sort_bytes: if sorts { rest } else { 0 }, ..memory })
+    }
+
+    /// Bytes of all chunks.
+    fn chunk_bytes(self, options: &WriteOptions) -> u64 {
+        (self.threads * self.chunks_per_worker * options.chunk_bytes) as u64
+    }
+}
+
 impl TablePlan {
     fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
-        let stored = |column: &crate::schema::Column| column.generated == Some(Generated::Stored);
+        let stored = |column: &Column| column.generated == Some(Generated::Stored);
+        let checked =
+            |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
         let unique = table.rowid_alias.is_some()
             || table.clustered.is_some()
             || table.indexes.iter().any(|index| index.unique);
@@ -239,6 +270,7 @@ impl TablePlan {
         let by_order = |key: &Index| key.order().is_none();
         let (road, why) = match () {
             () if table.columns.iter().any(stored) => (Road::Sqlite, "SQLite computes a STORED column"),
+            () if table.columns.iter().any(checked) => (Road::Sqlite, "SQLite checks what it computes"),
             () if table.clustered.as_ref().is_some_and(by_order) => {
                 (Road::Sqlite, "only SQLite knows the order of its key")
             }
@@ -263,7 +295,13 @@ impl TablePlan {
                 Road::Sqlite => indexes.into_iter().map(|index| index.by_sqlite(why)).collect(),
                 _ => indexes,
             },
+            in_sequence: false,
         }
+    }
+
+    /// Whether anything of it is sorted.
+    pub(crate) fn sorts(&self) -> bool {
+        self.road == Road::Sorted || self.indexes.iter().any(|index| index.road == Road::Sorted)
     }
 
     /// Sorts the rows by their rowid, because they may come in any order.

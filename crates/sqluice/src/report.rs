@@ -1,10 +1,12 @@
 //! What was done.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use serde::Serialize;
 
 use crate::plan::{Road, path_as_text};
+use crate::progress::{Amount, Progress};
 
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
@@ -30,8 +32,19 @@ pub struct Report {
     pub threads: usize,
     /// Seconds, from the plan to the durable file.
     pub seconds: f64,
+    /// What the time went into, in order; phases that ran at the same time overlap.
+    pub phases: Vec<PhaseReport>,
     /// What happened to each table.
     pub tables: Vec<TableReport>,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// What was done, such as `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
+    pub name: String,
+    /// Seconds that it took.
+    pub seconds: f64,
 }
 
 /// What a run did to a table.
@@ -43,6 +56,8 @@ pub struct TableReport {
     pub rows: u64,
     /// Bad rows that went to the reject file.
     pub rejected: u64,
+    /// Rows that were left out because of their keys.
+    pub ignored: u64,
     /// The way that they took.
     pub road: Road,
     /// The root of its B-tree.
@@ -53,4 +68,63 @@ pub struct TableReport {
     pub interior_pages: u64,
     /// Overflow pages.
     pub overflow_pages: u64,
+    /// What happened to each of its indexes.
+    pub indexes: Vec<IndexReport>,
+}
+
+/// What a run did to an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IndexReport {
+    /// Its name.
+    pub name: String,
+    /// The way that its entries took.
+    pub road: Road,
+    /// Its entries.
+    pub entries: u64,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Interior pages.
+    pub interior_pages: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+}
+
+/// The phases of a run, as they come: told to who watches, and timed.
+pub(crate) struct Phases<'p> {
+    progress: &'p dyn Progress,
+    done: Vec<PhaseReport>,
+    current: Option<(String, Instant)>,
+}
+
+impl<'p> Phases<'p> {
+    /// Begins with a phase that was told already.
+    pub(crate) fn new(progress: &'p dyn Progress, first: &str) -> Phases<'p> {
+        Phases { progress, done: Vec::new(), current: Some((first.to_owned(), Instant::now())) }
+    }
+
+    /// Who watches.
+    pub(crate) fn progress(&self) -> &'p dyn Progress {
+        self.progress
+    }
+
+    /// A phase begins, and the one before it ends.
+    pub(crate) fn begin(&mut self, name: &str, total: Option<Amount>) {
+        self.progress.phase(name, total);
+        self.time(name);
+    }
+
+    /// A phase begins that others tell of.
+    pub(crate) fn time(&mut self, name: &str) {
+        if let Some((name, since)) = self.current.replace((name.to_owned(), Instant::now())) {
+            self.done.push(PhaseReport { name, seconds: since.elapsed().as_secs_f64() });
+        }
+    }
+
+    /// What the time went into.
+    pub(crate) fn finish(mut self) -> Vec<PhaseReport> {
+        self.time("");
+        self.done
+    }
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod damage;
+pub(crate) mod index;
 
 use std::path::{Path, PathBuf};
 

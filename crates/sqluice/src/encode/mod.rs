@@ -11,6 +11,7 @@
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
 
+pub(crate) mod entries;
 mod rowid;
 mod scatter;
 mod stored;
@@ -27,10 +28,11 @@ use sqluice_format::varint;
 use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
-use crate::schema::Table;
+use crate::schema::{Generated, Table};
 use crate::source::{Refused, RefusedRow};
+use entries::Entries;
 use rowid::Alias;
-pub(crate) use rowid::{null_among_numbers, out_of_order};
+pub(crate) use rowid::{AnyOrder, null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
 
@@ -78,6 +80,8 @@ struct ColumnRules {
     not_null: bool,
     /// In a STRICT table, what the column takes.
     strict: Option<StrictType>,
+    /// SQLite computes it when it is read.
+    computed: bool,
 }
 
 /// The rowids of an encoded batch.
@@ -139,6 +143,7 @@ impl Encoder {
             affinity: column.affinity,
             not_null: column.not_null,
             strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
+            computed: column.generated == Some(Generated::Virtual),
         });
         Encoder {
             geometry,
@@ -164,40 +169,43 @@ impl Encoder {
         last: Option<LastRowid>,
         chunks: &mut impl Chunks,
     ) -> Result<RowidRange, Refused> {
-        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        self.encode_in_order(batch, next_rowid, last, chunks, &mut [])
+    }
+
+    /// The same, and gives the entries of the table's indexes to their sorters.
+    pub(crate) fn encode_in_order(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        last: Option<LastRowid>,
+        chunks: &mut impl Chunks,
+        entries: &mut [Entries<'_>],
+    ) -> Result<RowidRange, Refused> {
         let lossless = self.conversions == Conversions::Lossless;
-        let mut refused = Vec::new();
-        let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
-        let mut given = Vec::new();
-        let rowids = match self.rowid_alias {
+        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless) {
             None => Ok((Rowids::From(next_rowid), false)),
-            Some(index) => {
-                let alias = Alias { index, name: &self.columns[index].name, lossless };
-                rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused)
-            }
+            Some(alias) => rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused),
         };
-        let mut stored = Vec::with_capacity(self.columns.len());
-        for (i, scratch) in self.scratch.iter_mut().enumerate() {
-            // The record holds NULL where the column is another name for the rowid.
-            stored.push(if Some(i) == self.rowid_alias {
-                Stored::Null
-            } else {
-                let rules = &self.columns[i];
-                let lost = Cell::new(false);
-                let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
-                let mut refusals = Refusals { rows: &mut refused_rows, list: &mut refused };
-                rules.check(&stored, lossless && lost.get(), i, batch, &mut refusals);
-                stored
-            });
-        }
+        let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
         let (rowids, first_assumed) = in_order(rowids, self.rowid_alias, refused)?;
-        self.sizes.measure(&stored, batch.rows)?;
+        let number = (next_rowid - 1) as u64;
+        let on_page: Vec<Stored<'_>> = match self.columns.iter().any(|column| column.computed) {
+            false => Vec::new(),
+            true => stored.iter().zip(&self.columns).filter(|(_, rules)| !rules.computed).map(|(s, _)| *s).collect(),
+        };
+        let on_page = if on_page.is_empty() { &stored } else { &on_page };
+        self.sizes.measure(on_page, batch.rows)?;
+        for entries in entries {
+            entries.push(&stored, rowids, batch.rows, number)?;
+        }
         let run = Run {
             geometry: self.geometry,
             rowids,
-            stored: &stored,
+            stored: on_page,
             sizes: &self.sizes,
-            head: Head::new(&stored, &self.sizes),
+            head: Head::new(on_page, &self.sizes),
         };
         run.write(batch.rows, chunks, &mut self.rows, &mut self.record)?;
         let last_row = batch.rows - 1;
@@ -205,6 +213,71 @@ impl Encoder {
         let last = LastRowid { rowid: last, counted: last == next_rowid.wrapping_add(last_row as i64) };
         Ok(RowidRange { first: rowids.get(0), last, first_assumed })
     }
+
+    /// Gives the rows of a batch, in any order of their rowids, and the entries of the table's indexes to sorters. `largest`
+    /// is the largest rowid so far, if all rows come one after another.
+    ///
+    /// # Errors
+    /// When rows can't be stored: nothing of the batch is, then.
+    pub(crate) fn encode_in_any_order(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        seen: &AnyOrder,
+        largest: Option<&mut Option<i64>>,
+        entries: &mut [Entries<'_>],
+    ) -> Result<(), Refused> {
+        let lossless = self.conversions == Conversions::Lossless;
+        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless) {
+            None => Ok(Rowids::From(next_rowid)),
+            Some(alias) => rowid::of_alias_in_any_order(
+                batch,
+                alias,
+                next_rowid,
+                seen,
+                largest,
+                &mut given,
+                &mut refused,
+            ),
+        };
+        let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
+        let rowids = in_order(rowids, self.rowid_alias, refused)?;
+        self.sizes.measure(&stored, batch.rows)?;
+        for entries in entries {
+            entries.push(&stored, rowids, batch.rows, (next_rowid - 1) as u64)?;
+        }
+        Ok(())
+    }
+}
+
+fn alias_of(columns: &[ColumnRules], index: Option<usize>, lossless: bool) -> Option<Alias<'_>> {
+    index.map(|index| Alias { index, name: &columns[index].name, lossless })
+}
+
+/// What the columns of a batch become; values that can't be stored go to `refused`.
+fn store<'a>(
+    columns: &[ColumnRules],
+    scratch: &'a mut [Scratch],
+    rowid_alias: Option<usize>,
+    lossless: bool,
+    batch: &Batch<'a>,
+    refused: &mut Vec<RefusedRow>,
+) -> Vec<Stored<'a>> {
+    let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
+    let columns = columns.iter().zip(scratch).enumerate().map(|(i, (rules, scratch))| {
+        // The record holds NULL where the column is another name for the rowid, and nothing of what SQLite computes.
+        if Some(i) == rowid_alias || rules.computed {
+            return Stored::Null;
+        }
+        let lost = Cell::new(false);
+        let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
+        let mut refusals = Refusals { rows: &mut refused_rows, list: refused };
+        rules.check(&stored, lossless && lost.get(), i, batch, &mut refusals);
+        stored
+    });
+    columns.collect()
 }
 
 /// The rowids, unless rows are refused. A row that is out of order ends the run, but only if no row before it is refused:
@@ -437,7 +510,7 @@ fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) ->
 }
 
 /// A value for a message, cut short.
-fn describe(value: &Value<'_>) -> String {
+pub(crate) fn describe(value: &Value<'_>) -> String {
     const CHARACTERS_MAX: usize = 60;
     match value {
         Value::Null => "NULL".to_owned(),

@@ -4,6 +4,8 @@
 //! the number of the row here, counted from 1, which is the same if all rows before it have theirs; it is
 //! refused where it is not. Thus what is taken does not depend on where the input is cut.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::{LastRowid, Rowids, describe, loss_of};
 use crate::affinity::{self, Rowid};
 use crate::batch::{Batch, Value, Values};
@@ -17,6 +19,67 @@ pub(super) struct Alias<'n> {
     pub(super) name: &'n str,
     /// Text whose number loses something is refused.
     pub(super) lossless: bool,
+}
+
+/// What the column holds in rows of any order, known to all workers: NULL means one more than the largest number before it,
+/// which only who reads all rows one after another knows.
+#[derive(Debug, Default)]
+pub(crate) struct AnyOrder {
+    null: AtomicBool,
+    number: AtomicBool,
+}
+
+/// The rowids that column `alias` gives, in any order. `largest` is the largest so far, if all rows come one after another
+/// and it is known therefore. Values that are no rowids go to `refused`.
+///
+/// # Errors
+/// NULL among numbers, unless the largest is known.
+pub(super) fn of_alias_in_any_order<'a>(
+    batch: &Batch<'_>,
+    alias: Alias<'_>,
+    next_rowid: i64,
+    seen: &AnyOrder,
+    mut largest: Option<&mut Option<i64>>,
+    given: &'a mut Vec<i64>,
+    refused: &mut Vec<RefusedRow>,
+) -> Result<Rowids<'a>, (usize, Error)> {
+    let column = &batch.columns[alias.index];
+    let (mut null, mut number) = (false, false);
+    given.clear();
+    for row in 0..batch.rows {
+        let counted = next_rowid.wrapping_add(row as i64);
+        let rowid = match wanted(column.get(row), alias) {
+            Ok(Rowid::Given(rowid)) => {
+                number = true;
+                rowid
+            }
+            Ok(Rowid::Next) => {
+                null = true;
+                match &largest {
+                    None => counted,
+                    Some(None) => 1,
+                    Some(Some(largest)) => {
+                        largest.checked_add(1).ok_or_else(|| (row, no_rowid_left(alias.name)))?
+                    }
+                }
+            }
+            other => {
+                refused.push(refusal(other, column.get(row), row, alias));
+                counted
+            }
+        };
+        given.push(rowid);
+        if let Some(largest) = &mut largest
+            && refused.last().is_none_or(|refused| refused.row != row)
+        {
+            **largest = Some(largest.map_or(rowid, |largest| largest.max(rowid)));
+        }
+    }
+    let saw = |flag: &AtomicBool, now: bool| flag.fetch_or(now, Ordering::SeqCst) || now;
+    if saw(&seen.null, null && largest.is_none()) & saw(&seen.number, number) && largest.is_none() {
+        return Err((0, null_among_numbers(alias.name)));
+    }
+    Ok(Rowids::Each(given))
 }
 
 /// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which
@@ -49,14 +112,8 @@ pub(super) fn of_alias<'a>(
             Ok(Rowid::Given(rowid)) => rowid,
             Ok(Rowid::Next) if last.is_none_or(|last| last.counted) => number,
             Ok(Rowid::Next) => return Err((row, null_among_numbers(alias.name))),
-            Ok(Rowid::Mismatch) => {
-                let message =
-                    format!("{} in column {}, which is INTEGER PRIMARY KEY", describe(&value), alias.name);
-                refused.push(RefusedRow { row, column: alias.index, error: Error::input(message) });
-                number
-            }
-            Err(error) => {
-                refused.push(RefusedRow { row, column: alias.index, error });
+            other => {
+                refused.push(refusal(other, value, row, alias));
                 number
             }
         };
@@ -72,6 +129,14 @@ pub(super) fn of_alias<'a>(
         }
     }
     Ok((Rowids::Each(given), first_assumed))
+}
+
+/// The refusal of a value that is no rowid.
+fn refusal(wanted: Result<Rowid, Error>, value: Value<'_>, row: usize, alias: Alias<'_>) -> RefusedRow {
+    let mismatch = |_| {
+        Error::input(format!("{} in column {}, which is INTEGER PRIMARY KEY", describe(&value), alias.name))
+    };
+    RefusedRow { row, column: alias.index, error: wanted.map_or_else(|error| error, mismatch) }
 }
 
 /// What a value asks for, or what it would lose.
@@ -95,15 +160,22 @@ fn follow_each_other(ints: &[i64]) -> bool {
 pub(crate) fn null_among_numbers(name: &str) -> Error {
     Error::input(format!("NULL in column {name} among rows that have numbers there"))
         .hint("give all rows a number, or none")
+        .out_of_order()
+}
+
+fn no_rowid_left(name: &str) -> Error {
+    Error::input(format!("NULL in column {name} after {}, the largest number", i64::MAX))
+        .hint("give the row a number that is free")
 }
 
 /// The error for rows that do not come in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
         return Error::input(format!("{name} = {rowid} twice"))
-            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER");
+            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
+            .out_of_order();
     }
-    Error::input(format!("{name} = {rowid} comes after {last}")).hint(
-        "rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER",
-    )
+    Error::input(format!("{name} = {rowid} comes after {last}"))
+        .hint("rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
+        .out_of_order()
 }

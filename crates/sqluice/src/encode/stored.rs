@@ -13,6 +13,7 @@ use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
 
 /// A column as it will be stored.
+#[derive(Clone, Copy)]
 pub(super) enum Stored<'a> {
     /// NULL in every row.
     Null,

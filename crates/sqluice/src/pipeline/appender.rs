@@ -13,7 +13,7 @@ use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::page::{Geometry, PAGE_NUMBER_MAX};
 use sqluice_format::tree::AppendPage;
 
-use super::Sealed;
+use super::pass::Sealed;
 use crate::checksum::{Checksum, PageHash};
 use crate::error::{Error, Result};
 use crate::output::Output;
@@ -74,7 +74,7 @@ impl Appender {
         }
     }
 
-    pub(super) fn geometry(&self) -> Geometry {
+    pub(crate) fn geometry(&self) -> Geometry {
         self.geometry
     }
 

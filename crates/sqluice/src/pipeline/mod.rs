@@ -1,59 +1,69 @@
 //! Parts in, pages out: workers encode on all cores, one writer puts what they make in order.
 //!
 //! ```text
-//!               parts in order                       chunks in any order            pages in order
-//!  sources ──> dispenser (a lock) ──> workers ──────> writer (the calling thread) ──────────> output
-//!                                     decode, encode    page numbers, links, interior pages
-//!                                        ^                            │
-//!                                        └──── empty chunks ──────────┘
+//!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
+//!                                   │                                            ├─> writer ──> output
+//!                                   └─> sorters (entries of indexes, rows        │
+//!                                       that may come in any order)              │
+//!  merge   sorters ──> ranges of keys ──> workers ──> index and table leaves ────┘
+//!
+//!  a pass          parts in order                       chunks in any order            pages in order
+//!        dispenser (a lock) ──> workers ──────────────> writer (the calling thread) ──────────> output
+//!                               decode, encode, merge    page numbers, links, interior pages
+//!                                   ^                            │
+//!                                   └──────── empty chunks ──────┘
 //! ```
 //!
+//! * Tables come one after another, each with its indexes: then one sorts with all of the memory. Those that need no sorting share
+//!   a pass.
 //! * A worker has chunks of its own and waits when all are under way. The chunks of the earliest part are never stuck
 //!   behind later ones, so somebody can always go on.
 //! * The writer takes all chunks whose turn it is and writes them in one system call: on a machine whose cores are busy it
 //!   is woken late, and the disk would be idle as often as there are calls.
 //! * What the writer makes of the chunks depends on their order alone. So do errors: the one that comes first in the input
-//!   is the one that is reported.
+//!   is the one that is reported; keys that come twice are known when all rows have been read.
 //!
-//! Invariant: memory is the workers' chunks and what their sources need, whatever the number of rows.
+//! Invariant: memory is the workers' chunks, what their sources need and what the sorters are given, whatever the number of
+//! rows.
 
 mod appender;
+mod conflicts;
+mod merge;
+mod pass;
+mod rows;
 mod worker;
 mod writer;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use sqluice_format::chunk::Chunk;
+use sqluice_format::key::KeyOrder;
 use sqluice_format::page::Geometry;
 
 pub(crate) use appender::Appender;
-use crossbeam_channel::Sender;
-use worker::Worker;
-use writer::Writer;
+use conflicts::Dropped;
+use merge::{MergeTree, Unique};
+use pass::{Made, Surroundings, Trees};
+use rows::RowsTree;
 
-use crate::checksum::PageHash;
-use crate::encode::{Conversions, RowidRange};
-use crate::error::{Error, Place, Result};
+use crate::encode::entries::Entries;
+use crate::encode::{AnyOrder, Conversions};
+use crate::error::Result;
 use crate::output::Output;
-use crate::progress::{Cancel, Progress};
+use crate::plan::{OnConflict, Road, TablePlan};
+use crate::progress::{Amount, Cancel, Progress};
 use crate::reject::RejectFile;
+use crate::report::Phases;
 use crate::schema::Table;
-use crate::source::{BadRow, Part, Source};
+use crate::schema::index::Index;
+use crate::sort::{Layout, Order, Sorted, Sorter, Spill};
+use crate::source::Source;
 
 /// Chunks that each worker has at least: one to fill, one that is being written, one in between.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 
 /// Chunks that each worker has at most: more would not make the disk any busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
-
-/// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
-/// need none.
-const PARTS_AHEAD_MAX: usize = 8;
-
-/// Messages with bad rows of each worker that the writer has not seen: in a part of nothing else, they would be many times
-/// larger than the part.
-const BAD_ROWS_AHEAD_MAX: usize = 3;
 
 /// A table and where its rows come from.
 pub(crate) struct Job<'a> {
@@ -63,24 +73,42 @@ pub(crate) struct Job<'a> {
 }
 
 /// How to run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) geometry: Geometry,
     pub(crate) workers: usize,
     pub(crate) chunk_bytes: usize,
     pub(crate) chunks_per_worker: usize,
+    /// Bytes that sorting may take.
+    pub(crate) sort_bytes: usize,
+    /// Where to keep what they do not hold.
+    pub(crate) temp_dir: PathBuf,
+    pub(crate) on_conflict: OnConflict,
 }
 
-/// A table as it now stands in the file.
+/// A B-tree as it now stands in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenTree {
     pub(crate) root_page: u32,
-    pub(crate) rows: u64,
-    /// Rows that went to the reject file.
-    pub(crate) rejected: u64,
+    /// Rows or index entries.
+    pub(crate) entries: u64,
     pub(crate) leaf_pages: u64,
     pub(crate) interior_pages: u64,
     pub(crate) overflow_pages: u64,
+}
+
+/// A table as it now stands in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) tree: WrittenTree,
+    /// Rows that went to the reject file.
+    pub(crate) rejected: u64,
+    /// Rows that were left out because of their keys.
+    pub(crate) ignored: u64,
+    /// Of all rows, those among them that were left out.
+    pub(crate) largest_rowid: Option<i64>,
+    /// Its indexes, in the order of [`Table::indexes`]; `None` for those that are SQLite's to make.
+    pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 
 /// The pages of all tables, numbered from 2 on: page 1 is the caller's to write.
@@ -90,134 +118,238 @@ pub(crate) struct Pages {
     pub(crate) appender: Appender,
 }
 
-/// Encodes all jobs and writes their pages, in the jobs' order. The first bad row ends the run, unless there is a file for
-/// such rows. `cancel` is set when the run fails: who waits for a pipe waits no longer.
+/// What is sorted of a table.
+pub(crate) struct TableSorters {
+    rows: Option<Sorter>,
+    /// Each with the place of its index among those of the table.
+    indexes: Vec<(usize, Sorter)>,
+}
+
+/// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
+/// there is a file for such rows. `cancel` is set when the run fails: who waits for a pipe waits no longer.
 pub(crate) fn run(
-    jobs: Vec<Job<'_>>,
-    settings: Settings,
+    jobs: Vec<(Job<'_>, &TablePlan)>,
+    settings: &Settings,
     output: &mut dyn Output,
     rejects: Option<&mut RejectFile>,
-    progress: &dyn Progress,
+    phases: &mut Phases<'_>,
     cancel: &Cancel,
 ) -> Result<Pages> {
-    let tables: Vec<(&Table, Conversions)> = jobs.iter().map(|job| (job.table, job.conversions)).collect();
-    let keep_bad_rows = rejects.is_some();
-    let dispenser =
-        Dispenser { jobs: Mutex::new(Dispensed { jobs, job: 0, part: 0 }), stop: AtomicBool::new(false) };
-    let (to_writer, from_workers) = crossbeam_channel::unbounded();
-    std::thread::scope(|scope| {
-        let mut returns = Vec::new();
-        for index in 0..settings.workers {
-            let (chunks, empty) = crossbeam_channel::unbounded();
-            let (parts, ended) = crossbeam_channel::unbounded();
-            let (bad_rows, told) = crossbeam_channel::unbounded();
-            returns.push(Returns { chunks, parts, bad_rows });
-            let to_writer = to_writer.clone();
-            let worker = Worker {
-                index,
-                settings,
-                keep_bad_rows,
-                empty,
-                made: 0,
-                ended,
-                ahead: 0,
-                told,
-                bad_rows_ahead: 0,
-                to_writer,
-            };
-            let (dispenser, tables) = (&dispenser, &tables);
-            let started = std::thread::Builder::new()
-                .name("sqluice-worker".to_owned())
-                .spawn_scoped(scope, move || worker.run(dispenser, tables, cancel));
-            if let Err(error) = started {
-                dispenser.stop.store(true, Ordering::Relaxed);
-                return Err(Error::target("cannot start a thread").because(error));
-            }
+    let mut run = Run {
+        settings,
+        appender: Appender::new(settings.geometry),
+        around: Surroundings { output, rejects, progress: phases.progress(), cancel },
+        phases,
+        spill: Arc::new(Spill::new(settings.temp_dir.clone())),
+    };
+    let mut tables = Vec::new();
+    let mut jobs = jobs.into_iter().peekable();
+    while let Some((job, plan)) = jobs.next() {
+        if plan.sorts() {
+            tables.push(run.sorted_table(job, plan)?);
+            continue;
         }
-        drop(to_writer);
-        let mut writer = Writer::new(&tables, settings.geometry, output, rejects, progress);
-        let written = writer.write_all(&from_workers, &returns, cancel);
-        dispenser.stop.store(true, Ordering::Relaxed);
-        if written.is_err() {
-            cancel.cancel();
+        let mut plain = vec![job];
+        while let Some((job, _)) = jobs.next_if(|(_, plan)| !plan.sorts()) {
+            plain.push(job);
         }
-        // Workers that wait for something get nothing, and end.
-        drop(returns);
-        written?;
-        Ok(Pages { tables: writer.written, appender: writer.appender })
-    })
+        tables.extend(run.plain_tables(plain)?);
+    }
+    Ok(Pages { tables, appender: run.appender })
 }
 
-/// Hands out parts, in order, to whoever asks.
-struct Dispenser<'a> {
-    jobs: Mutex<Dispensed<'a>>,
-    stop: AtomicBool,
+struct Run<'a, 'p> {
+    settings: &'a Settings,
+    appender: Appender,
+    around: Surroundings<'a>,
+    phases: &'a mut Phases<'p>,
+    spill: Arc<Spill>,
 }
 
-struct Dispensed<'a> {
-    jobs: Vec<Job<'a>>,
-    job: usize,
-    part: u64,
+impl Run<'_, '_> {
+    /// Tables whose rows come in order, and which have no indexes.
+    fn plain_tables(&mut self, jobs: Vec<Job<'_>>) -> Result<Vec<Written>> {
+        let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) =
+            jobs.into_iter().map(|job| (RowsTree::new(job.table, job.conversions, None), job.source)).unzip();
+        let indexes: Vec<usize> = trees.iter().map(|tree| tree.table.indexes.len()).collect();
+        let made = self.pass(&Trees::Rows(trees), sources)?;
+        let written = made.into_iter().zip(indexes).map(|(made, indexes)| Written {
+            tree: made.tree,
+            rejected: made.rejected,
+            ignored: 0,
+            largest_rowid: made.largest_rowid,
+            indexes: vec![None; indexes],
+        });
+        Ok(written.collect())
+    }
+
+    /// A table with indexes, or whose rows come in any order.
+    fn sorted_table(&mut self, job: Job<'_>, plan: &TablePlan) -> Result<Written> {
+        let table = job.table;
+        let sorters = TableSorters::new(table, plan, self.settings, &self.spill);
+        let tree = RowsTree {
+            in_sequence: plan.in_sequence,
+            ..RowsTree::new(table, job.conversions, Some((plan.road, &sorters)))
+        };
+        let one_worker = Settings { workers: 1, ..self.settings.clone() };
+        let settings = if plan.in_sequence { &one_worker } else { self.settings };
+        let made = pass::run(&Trees::Rows(vec![tree]), vec![job.source], settings, &mut self.appender, &mut self.around)?;
+        let rows = made.into_iter().next().unwrap_or_default();
+
+        self.phases.begin(&format!("sort {}", table.name), None);
+        let (rows_sorted, indexes) = sorters.sorted(self.settings)?;
+        let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
+        let trees = merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings.on_conflict);
+        let items = trees.iter().map(|tree| tree.sorted.items()).sum();
+        self.phases.begin(&format!("merge {}", table.name), Some(Amount { rows: items, bytes: 0 }));
+        let mut merged = self.pass(&Trees::Merge(trees), Vec::new())?.into_iter();
+
+        let of_rows = if rows_sorted.is_some() { merged.next().unwrap_or_default() } else { rows };
+        let mut written = vec![None; table.indexes.len()];
+        for ((index, _), made) in indexes.iter().zip(merged) {
+            written[*index] = Some(made.tree);
+        }
+        Ok(Written {
+            tree: of_rows.tree,
+            rejected: rows.rejected,
+            ignored: dropped.len(),
+            largest_rowid: of_rows.largest_rowid,
+            indexes: written,
+        })
+    }
+
+    fn pass(&mut self, trees: &Trees<'_>, sources: Vec<Box<dyn Source + '_>>) -> Result<Vec<Made>> {
+        pass::run(trees, sources, self.settings, &mut self.appender, &mut self.around)
+    }
+
+    /// The rows that are left out.
+    fn resolve(
+        &mut self,
+        table: &Table,
+        plan: &TablePlan,
+        rows: Option<&Sorted>,
+        indexes: &[(usize, Sorted)],
+    ) -> Result<Dropped> {
+        let on_conflict = self.settings.on_conflict;
+        let (OnConflict::Ignore | OnConflict::Replace, Some(rows)) = (on_conflict, rows) else {
+            return Ok(Dropped::default());
+        };
+        self.phases.begin(&format!("conflicts {}", table.name), None);
+        let mut keys = Vec::new();
+        if table.rowid_alias.is_some() || table.clustered.is_some() {
+            keys.push((rows, Unique::of_rows(table)));
+        }
+        for (index, sorted) in indexes.iter().filter(|(index, _)| table.indexes[*index].unique) {
+            keys.push((sorted, Unique::of_index(table, &table.indexes[*index], plan, on_conflict)));
+        }
+        conflicts::resolve(&keys, on_conflict, self.settings.sort_bytes as u64, self.around.cancel)
+    }
 }
 
-/// Which part of which table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct PartId {
-    /// Counted over all tables.
-    part: u64,
-    table: usize,
+/// The trees that are made of what was sorted of a table, the rows first.
+fn merge_trees<'a>(
+    table: &'a Table,
+    plan: &TablePlan,
+    rows: Option<&'a Sorted>,
+    indexes: &'a [(usize, Sorted)],
+    dropped: &'a Dropped,
+    on_conflict: OnConflict,
+) -> Vec<MergeTree<'a>> {
+    let rows = rows.map(|sorted| MergeTree {
+        sorted,
+        rowids: table.clustered.is_none(),
+        unique: Some(Unique::of_rows(table)),
+        dropped,
+    });
+    let indexes = indexes.iter().map(|(index, sorted)| {
+        let index = &table.indexes[*index];
+        let unique = index.unique.then(|| Unique::of_index(table, index, plan, on_conflict));
+        MergeTree { sorted, rowids: false, unique, dropped }
+    });
+    rows.into_iter().chain(indexes).collect()
 }
 
-impl Dispenser<'_> {
-    fn next(&self) -> Option<(PartId, Result<Box<dyn Part>>)> {
-        let mut dispensed = self.jobs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        loop {
-            let Dispensed { jobs, job, part } = &mut *dispensed;
-            if self.stop.load(Ordering::Relaxed) || *job == jobs.len() {
-                return None;
-            }
-            let id = PartId { part: *part, table: *job };
-            match jobs[*job].source.next_part() {
-                Ok(None) => *job += 1,
-                Ok(Some(next)) => {
-                    *part += 1;
-                    return Some((id, Ok(next)));
-                }
-                Err(error) => {
-                    *job = jobs.len();
-                    return Some((id, Err(error)));
-                }
-            }
+/// Whether items of indexes know the numbers of their records.
+fn numbered(plan: &TablePlan, on_conflict: OnConflict) -> bool {
+    plan.road == Road::Sorted && on_conflict != OnConflict::Abort
+}
+
+fn key_order(index: &Index) -> KeyOrder {
+    index.order().expect("the plan gives other orders to SQLite")
+}
+
+/// The order of a WITHOUT ROWID table.
+fn primary_key(clustered: &Index) -> KeyOrder {
+    KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
+}
+
+impl<'a> Unique<'a> {
+    /// The rowid, or the primary key of a WITHOUT ROWID table.
+    fn of_rows(table: &'a Table) -> Unique<'a> {
+        let index = table.clustered.as_ref();
+        Unique { table, index, order: index.map(primary_key), numbered: true }
+    }
+
+    fn of_index(table: &'a Table, index: &'a Index, plan: &TablePlan, on_conflict: OnConflict) -> Unique<'a> {
+        Unique { table, index: Some(index), order: Some(key_order(index)), numbered: numbered(plan, on_conflict) }
+    }
+}
+
+impl<'a> RowsTree<'a> {
+    fn new(table: &'a Table, conversions: Conversions, sorted: Option<(Road, &'a TableSorters)>) -> RowsTree<'a> {
+        RowsTree {
+            table,
+            conversions,
+            road: sorted.map_or(Road::Pages, |(road, _)| road),
+            in_sequence: false,
+            sorters: sorted.map(|(_, sorters)| sorters),
+            seen: AnyOrder::default(),
         }
     }
 }
 
-/// What a worker tells the writer about a part.
-enum Message {
-    /// Pages, in order within the part.
-    Pages(Sealed),
-    /// Rows for the reject file, in order within the part.
-    BadRows { worker: usize, rows: Vec<BadRow> },
-    /// The part, which begins at that place of the input, is complete.
-    End { worker: usize, input_bytes: u64, place: Option<Place>, rowids: Option<RowidRange> },
-    /// The part, which begins at that place of the input, can't be encoded behind the rows that have these rowids.
-    Failed { error: Error, place: Option<Place>, rowids: Option<RowidRange> },
-}
+impl TableSorters {
+    fn new(table: &Table, plan: &TablePlan, settings: &Settings, spill: &Arc<Spill>) -> TableSorters {
+        let sorted = |index: &usize| plan.indexes[*index].road == Road::Sorted;
+        let indexes: Vec<usize> = (0..table.indexes.len()).filter(sorted).collect();
+        let rows = plan.road == Road::Sorted;
+        let sorters = indexes.len() + usize::from(rows);
+        let workers = if plan.in_sequence { 1 } else { settings.workers };
+        // What is not in buffers is for merging.
+        let buffer_bytes = settings.sort_bytes / 4 * 3 / (sorters * workers).max(1);
+        let rows = rows.then(|| {
+            let layout = match &table.clustered {
+                Some(key) => Layout { order: Order::Record(primary_key(key)), rowid: false, number: true },
+                None => Layout { order: Order::Rowid, rowid: true, number: true },
+            };
+            Sorter::new(layout, buffer_bytes, spill)
+        });
+        let number = numbered(plan, settings.on_conflict);
+        let indexes = indexes.into_iter().map(|index| {
+            let order = Order::Record(key_order(&table.indexes[index]));
+            (index, Sorter::new(Layout { order, rowid: false, number }, buffer_bytes, spill))
+        });
+        TableSorters { rows, indexes: indexes.collect() }
+    }
 
-/// What a worker gets back from the writer.
-struct Returns {
-    /// Empty chunks.
-    chunks: Sender<(Chunk, Vec<PageHash>)>,
-    /// Ends of parts.
-    parts: Sender<()>,
-    /// Messages with bad rows.
-    bad_rows: Sender<()>,
-}
+    /// What a worker gives to each of them.
+    fn entries<'s>(&'s self, table: &Table) -> Vec<Entries<'s>> {
+        let rows = self.rows.as_ref().map(|sorter| match &table.clustered {
+            Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
+            None => Entries::of_rows(table, sorter.buffer()),
+        });
+        let indexes = self.indexes.iter().map(|(index, sorter)| {
+            Entries::of_index(&table.indexes[*index], table, sorter.buffer())
+        });
+        rows.into_iter().chain(indexes).collect()
+    }
 
-/// A finished chunk.
-#[derive(Debug)]
-struct Sealed {
-    worker: usize,
-    chunk: Chunk,
-    hashes: Vec<PageHash>,
+    fn sorted(self, settings: &Settings) -> Result<(Option<Sorted>, Vec<(usize, Sorted)>)> {
+        let sorters = self.indexes.len() + usize::from(self.rows.is_some());
+        let merge_bytes = settings.sort_bytes / 4 / sorters.max(1);
+        let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers);
+        let rows = self.rows.map(sorted).transpose()?;
+        let indexes = self.indexes.into_iter().map(|(index, sorter)| Ok((index, sorted(sorter)?)));
+        Ok((rows, indexes.collect::<Result<_>>()?))
+    }
 }

@@ -3,14 +3,15 @@
 use crossbeam_channel::{Receiver, Sender};
 use sqluice_format::chunk::Chunk;
 
-use super::{BAD_ROWS_AHEAD_MAX, Dispenser, Message, PARTS_AHEAD_MAX, PartId, Sealed, Settings};
-use crate::batch::Batch;
+use super::Settings;
+use super::merge;
+use super::pass::{BAD_ROWS_AHEAD_MAX, Dispenser, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task, Trees};
+use super::rows::RowsEncoder;
 use crate::checksum::PageHash;
-use crate::encode::{Chunks, Conversions, Encoder, LastRowid, RowidRange};
+use crate::encode::Chunks;
 use crate::error::{Error, Result};
 use crate::progress::Cancel;
-use crate::schema::Table;
-use crate::source::{BadRow, Part, Refused, Sink};
+use crate::source::BadRow;
 
 /// Bytes of bad rows that a worker gathers before it tells the writer.
 const BAD_ROWS_BYTES: usize = 1 << 20;
@@ -19,9 +20,9 @@ const BAD_ROWS_BYTES: usize = 1 << 20;
 const ERROR_BYTES: usize = 500;
 
 /// A worker and its chunks.
-pub(super) struct Worker {
+pub(super) struct Worker<'s> {
     pub(super) index: usize,
-    pub(super) settings: Settings,
+    pub(super) settings: &'s Settings,
     /// Bad rows go to the writer, and do not end the run.
     pub(super) keep_bad_rows: bool,
     pub(super) empty: Receiver<(Chunk, Vec<PageHash>)>,
@@ -36,29 +37,41 @@ pub(super) struct Worker {
     pub(super) to_writer: Sender<(PartId, u64, Message)>,
 }
 
-impl Worker {
-    pub(super) fn run(
-        mut self,
-        dispenser: &Dispenser<'_>,
-        tables: &[(&Table, Conversions)],
-        cancel: &Cancel,
-    ) {
-        let mut encoder: Option<(usize, Encoder)> = None;
+impl Worker<'_> {
+    pub(super) fn run(mut self, dispenser: &Dispenser<'_>, trees: &Trees<'_>, cancel: &Cancel) {
+        let mut encoder: Option<(usize, RowsEncoder<'_>)> = None;
+        let mut last = None;
         while self.may_go_on().is_ok()
-            && let Some((id, part)) = dispenser.next()
+            && let Some((id, task)) = dispenser.next()
         {
-            let encoder = match &mut encoder {
-                Some((table, encoder)) if *table == id.table => encoder,
-                other => {
-                    let (table, conversions) = tables[id.table];
-                    let new = Encoder::new(table, self.settings.geometry, conversions);
-                    &mut other.insert((id.table, new)).1
+            last = Some(id);
+            let filling = Filling::new(&mut self, id, cancel);
+            let done = match trees {
+                Trees::Rows(trees) => {
+                    let encoder = match &mut encoder {
+                        Some((tree, encoder)) if *tree == id.tree => encoder,
+                        other => {
+                            let new = RowsEncoder::new(&trees[id.tree], filling.worker.settings);
+                            &mut other.insert((id.tree, new)).1
+                        }
+                    };
+                    filling.finish(task, |filling, task| encoder.encode(filling, task))
+                }
+                Trees::Merge(trees) => {
+                    filling.finish(task, |filling, task| merge::merge(&trees[id.tree], filling, task))
                 }
             };
-            let filling = Filling::new(&mut self, id, cancel);
-            if filling.encode(part, encoder).is_err() {
+            if done.is_err() {
                 return;
             }
+        }
+        // What the sorters do not have yet. It is late for an error, but not too late: the writer hears of it as of a part.
+        if let (Some((_, encoder)), Some(id)) = (&mut encoder, last)
+            && let Err(error) = encoder.flush()
+        {
+            let id = PartId { part: id.part, ..id };
+            let failed = Message::Failed { error, edges: Edges::None };
+            let _ = self.to_writer.send((id, u64::MAX, failed));
         }
     }
 
@@ -76,7 +89,7 @@ impl Worker {
     fn chunk(&mut self) -> Result<(Chunk, Vec<PageHash>)> {
         if self.made < self.settings.chunks_per_worker && self.empty.is_empty() {
             self.made += 1;
-            let Settings { geometry, chunk_bytes, .. } = self.settings;
+            let Settings { geometry, chunk_bytes, .. } = *self.settings;
             let pages = (chunk_bytes / geometry.page_bytes()).max(1) as u32;
             return Ok((Chunk::new(geometry, pages), Vec::new()));
         }
@@ -86,81 +99,92 @@ impl Worker {
 }
 
 /// One part on its way through a worker.
-struct Filling<'w> {
-    worker: &'w mut Worker,
+pub(super) struct Filling<'w, 's> {
+    worker: &'w mut Worker<'s>,
     id: PartId,
     /// Messages sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
-    /// Of the rows so far.
-    rowids: Option<RowidRange>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,
     cancel: &'w Cancel,
 }
 
-/// Takes the batches of a part.
-struct Encoding<'f, 'w> {
-    filling: &'f mut Filling<'w>,
-    encoder: &'f mut Encoder,
-    next_rowid: i64,
+/// What a part has come to.
+#[derive(Default)]
+pub(super) struct Done {
+    /// Bytes of input that it stands for.
+    pub(super) input_bytes: u64,
+    /// Rows that are on no page yet.
+    pub(super) rows: u64,
 }
 
-impl Sink for Encoding<'_, '_> {
-    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let Encoding { filling, encoder, next_rowid } = self;
-        filling.cancel.check()?;
-        if filling.open.is_none() {
-            filling.open = Some(filling.worker.chunk()?);
-        }
-        let last: Option<LastRowid> = filling.rowids.map(|rowids| rowids.last);
-        let rowids = encoder.encode(batch, *next_rowid, last, *filling)?;
-        *next_rowid += batch.rows as i64;
-        filling.rowids = Some(match filling.rowids {
-            Some(before) => RowidRange { last: rowids.last, ..before },
-            None => rowids,
-        });
-        filling.hash_finished();
-        Ok(())
+impl<'w, 's> Filling<'w, 's> {
+    fn new(worker: &'w mut Worker<'s>, id: PartId, cancel: &'w Cancel) -> Filling<'w, 's> {
+        Filling { worker, id, sequence: 0, open: None, bad_rows: Vec::new(), bad_rows_bytes: 0, cancel }
     }
 
-    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
-        self.next_rowid += 1;
-        self.filling.bad_row(bad)
-    }
-}
-
-impl<'w> Filling<'w> {
-    fn new(worker: &'w mut Worker, id: PartId, cancel: &'w Cancel) -> Filling<'w> {
-        let bad_rows = Vec::new();
-        Filling { worker, id, sequence: 0, open: None, rowids: None, bad_rows, bad_rows_bytes: 0, cancel }
-    }
-
-    /// Encodes the part and tells the writer how that ended.
-    fn encode(mut self, part: Result<Box<dyn Part>>, encoder: &mut Encoder) -> Result<()> {
-        let mut place = None;
-        let encoded = part.and_then(|mut part| {
-            place = part.place();
-            let next_rowid = part.first_row() as i64 + 1;
-            let decoded = part.decode(&mut Encoding { filling: &mut self, encoder, next_rowid });
-            // Those before what ended the run are kept, too.
-            self.send_bad_rows()?;
-            decoded?;
-            self.seal()?;
-            Ok(part.input_bytes())
-        });
-        let (worker, rowids) = (self.worker.index, self.rowids);
-        match encoded {
-            Ok(input_bytes) => self.send(Message::End { worker, input_bytes, place, rowids }),
+    /// Does the part and tells the writer how that ended. `work` also says how the part fits others, even if it fails.
+    fn finish(
+        mut self,
+        task: Result<Task>,
+        work: impl FnOnce(&mut Filling<'w, 's>, Task) -> (Result<Done>, Edges),
+    ) -> Result<()> {
+        let (done, edges) = match task {
+            Ok(task) => work(&mut self, task),
+            Err(error) => (Err(error), Edges::None),
+        };
+        // Those before what ended the run are kept, too.
+        self.send_bad_rows()?;
+        let worker = self.worker.index;
+        match done {
+            Ok(Done { input_bytes, rows }) => {
+                self.seal()?;
+                self.send(Message::End { worker, input_bytes, rows, edges })
+            }
             Err(error) => {
-                self.send(Message::Failed { error, place, rowids })?;
+                self.send(Message::Failed { error, edges })?;
                 // The run is over.
                 Err(Error::interrupted())
             }
         }
     }
 
-    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+    pub(super) fn cancelled(&self) -> Result<()> {
+        self.cancel.check()
+    }
+
+    /// Opens a chunk, unless one is.
+    pub(super) fn open(&mut self) -> Result<&mut Chunk> {
+        if self.open.is_none() {
+            self.open = Some(self.worker.chunk()?);
+        }
+        Ok(self.current())
+    }
+
+    /// Finishes the last leaf of a table, if there is one.
+    pub(super) fn finish_leaves(&mut self) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish();
+        }
+    }
+
+    /// Finishes the last leaf of an index, if there is one; `more` of its entries come in other chunks.
+    pub(super) fn finish_entries(&mut self, more: bool) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish_entries(more);
+        }
+    }
+
+    /// Passes a full chunk of entries on and puts an empty one in its place.
+    pub(super) fn next_of_entries(&mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.finish_entries(true);
+        self.seal()?;
+        self.open().map(drop)
+    }
+
+    pub(super) fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.cancel.check()?;
         if !self.worker.keep_bad_rows {
             return Err(bad.error);
@@ -185,7 +209,7 @@ impl<'w> Filling<'w> {
     }
 
     /// Hashes pages while they are in the cache.
-    fn hash_finished(&mut self) {
+    pub(super) fn hash_finished(&mut self) {
         if let Some((chunk, hashes)) = &mut self.open {
             let page_bytes = chunk.geometry().page_bytes();
             let done = chunk.finished_pages() as usize * page_bytes;
@@ -194,11 +218,8 @@ impl<'w> Filling<'w> {
         }
     }
 
-    /// Sends the open chunk to the writer.
-    fn seal(&mut self) -> Result<()> {
-        if let Some((chunk, _)) = &mut self.open {
-            chunk.finish();
-        }
+    /// Sends the open chunk, which its filler has finished, to the writer.
+    pub(super) fn seal(&mut self) -> Result<()> {
         self.hash_finished();
         match self.open.take() {
             Some((chunk, hashes)) => {
@@ -216,25 +237,24 @@ impl<'w> Filling<'w> {
 }
 
 /// The writer waits for every part: it must hear of one whose worker panics, or both would wait forever.
-impl Drop for Filling<'_> {
+impl Drop for Filling<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = self.send(Message::Failed {
-                error: Error::target("a worker panicked"),
-                place: None,
-                rowids: None,
-            });
+            let error = Error::target("a worker panicked");
+            let _ = self.send(Message::Failed { error, edges: Edges::None });
         }
     }
 }
 
-impl Chunks for Filling<'_> {
+/// Table leaves.
+impl Chunks for Filling<'_, '_> {
     fn current(&mut self) -> &mut Chunk {
-        &mut self.open.as_mut().expect("a chunk is open while a batch is encoded").0
+        &mut self.open.as_mut().expect("a chunk is open while it is filled").0
     }
 
     fn next(&mut self) -> Result<()> {
         self.cancel.check()?;
+        self.current().finish();
         self.seal()?;
         self.open = Some(self.worker.chunk()?);
         Ok(())

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use crossbeam_channel::Receiver;
+use sqluice_format::cell::PAGE_NUMBER_BYTES;
+use sqluice_format::chunk::Chunk;
 use sqluice_format::page::{self, Geometry, PageKind};
-use sqluice_format::tree::{AppendPage, Child, TableTree};
+use sqluice_format::tree::{AppendPage, Child, IndexTree, TableTree};
 
 use super::appender::Appender;
-use super::{Message, PartId, Returns, Sealed, Written};
-use crate::encode::{Conversions, LastRowid, RowidRange, null_among_numbers, out_of_order};
+use super::merge::{Ends, MergeTree};
+use super::pass::{Edges, Made, Message, PartId, Returns, Sealed, Surroundings, Trees};
+use crate::encode::{LastRowid, RowidRange, null_among_numbers, out_of_order};
 use crate::error::{Error, Place, Result};
-use crate::output::Output;
-use crate::progress::{Amount, Cancel, Progress};
-use crate::reject::RejectFile;
+use crate::plan::Road;
+use crate::progress::Amount;
 use crate::schema::Table;
 use crate::source::BadRow;
 
@@ -20,114 +22,116 @@ use crate::source::BadRow;
 const WRITE_BYTES: usize = 32 << 20;
 
 /// Puts what the workers make in order.
-pub(super) struct Writer<'a> {
-    tables: &'a [(&'a Table, Conversions)],
-    output: &'a mut dyn Output,
-    rejects: Option<&'a mut RejectFile>,
-    progress: &'a dyn Progress,
-    pub(super) appender: Appender,
-    /// Finished tables.
-    pub(super) written: Vec<Written>,
-    tree: TableTree,
-    current: Written,
+pub(super) struct Writer<'a, 'o> {
+    trees: &'a Trees<'a>,
+    appender: &'a mut Appender,
+    around: &'a mut Surroundings<'o>,
+    /// Finished trees.
+    made: Vec<Made>,
+    tree: Growing,
+    current: Made,
     last_rowid: Option<LastRowid>,
+    /// The end of what is sorted so far.
+    ends: Option<Box<Ends>>,
 }
 
-impl<'a> Writer<'a> {
+/// The interior pages of the tree that is being made.
+enum Growing {
+    /// The rows go to a sorter.
+    None,
+    Table(TableTree),
+    Index(IndexTree),
+}
+
+impl<'a, 'o> Writer<'a, 'o> {
     pub(super) fn new(
-        tables: &'a [(&'a Table, Conversions)],
-        geometry: Geometry,
-        output: &'a mut dyn Output,
-        rejects: Option<&'a mut RejectFile>,
-        progress: &'a dyn Progress,
-    ) -> Writer<'a> {
-        Writer {
-            tables,
-            output,
-            rejects,
-            progress,
-            appender: Appender::new(geometry),
-            written: Vec::new(),
-            tree: TableTree::new(geometry),
-            current: Written::default(),
-            last_rowid: None,
-        }
+        trees: &'a Trees<'a>,
+        appender: &'a mut Appender,
+        around: &'a mut Surroundings<'o>,
+    ) -> Writer<'a, 'o> {
+        let tree = Growing::new(trees, 0, appender.geometry());
+        let (made, current) = (Vec::new(), Made::default());
+        Writer { trees, appender, around, made, tree, current, last_rowid: None, ends: None }
     }
 
     pub(super) fn write_all(
-        &mut self,
+        mut self,
         from_workers: &Receiver<(PartId, u64, Message)>,
         returns: &[Returns],
-        cancel: &Cancel,
-    ) -> Result<()> {
+    ) -> Result<Vec<Made>> {
         let mut early = BTreeMap::new();
         let mut turn = (0, 0);
         // Wait for one message, then take all that are there: so much can be written at once.
         while let Ok(message) = from_workers.recv() {
-            cancel.check()?;
+            self.around.cancel.check()?;
             for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
-                early.insert((id.part, sequence), (id.table, message));
+                early.insert((id.part, sequence), (id.tree, message));
             }
-            while let Some((table, message)) = early.remove(&turn) {
-                while self.written.len() < table {
-                    self.finish_table()?;
+            while let Some((tree, message)) = early.remove(&turn) {
+                while self.made.len() < tree {
+                    self.finish_tree()?;
                 }
-                match message {
-                    Message::Pages(sealed) => {
-                        self.append(sealed)?;
-                        turn.1 += 1;
-                    }
-                    Message::BadRows { worker, rows } => {
-                        for bad in &rows {
-                            self.reject(bad)?;
-                        }
-                        let _ = returns[worker].bad_rows.send(());
-                        turn.1 += 1;
-                    }
-                    Message::End { worker, input_bytes, place, rowids } => {
-                        self.check_order(rowids, place)?;
-                        self.progress.advance(Amount { rows: 0, bytes: input_bytes });
-                        // A worker that has no more parts may be gone; so below.
-                        let _ = returns[worker].parts.send(());
-                        turn = (turn.0 + 1, 0);
-                    }
-                    Message::Failed { error, place, rowids } => {
-                        // Rows that are out of order come before what else is wrong.
-                        self.check_order(rowids, place)?;
-                        return Err(error);
-                    }
-                }
+                turn = if self.take(message, returns)? { (turn.0 + 1, 0) } else { (turn.0, turn.1 + 1) };
                 if self.appender.waiting_bytes() >= WRITE_BYTES {
                     self.flush(returns)?;
                 }
             }
             self.flush(returns)?;
         }
-        while self.written.len() < self.tables.len() {
-            self.finish_table()?;
+        // What went wrong after the last part of a worker.
+        for (_, message) in early.into_values() {
+            self.take(message, returns)?;
         }
-        Ok(())
+        while self.made.len() < self.trees.len() {
+            self.finish_tree()?;
+        }
+        self.flush(returns)?;
+        Ok(self.made)
+    }
+
+    /// Takes the message whose turn it is; says whether it is the last of its part.
+    fn take(&mut self, message: Message, returns: &[Returns]) -> Result<bool> {
+        match message {
+            Message::Pages(sealed) => self.append(sealed)?,
+            Message::BadRows { worker, rows } => {
+                for bad in &rows {
+                    self.reject(bad)?;
+                }
+                let _ = returns[worker].bad_rows.send(());
+            }
+            Message::End { worker, input_bytes, rows, edges } => {
+                self.check_edges(edges)?;
+                self.around.progress.advance(Amount { rows, bytes: input_bytes });
+                // A worker that has no more parts may be gone; so below.
+                let _ = returns[worker].parts.send(());
+                return Ok(true);
+            }
+            Message::Failed { error, edges } => {
+                // Rows that are out of order come before what else is wrong.
+                self.check_edges(edges)?;
+                return Err(error);
+            }
+        }
+        Ok(false)
     }
 
     fn append(&mut self, sealed: Sealed) -> Result<()> {
-        let geometry = self.appender.geometry();
         let (pages, rows) = (sealed.chunk.page_count(), sealed.chunk.rows());
-        let leaves = sealed.chunk.leaves().to_vec();
+        let leaves = sealed.chunk.leaves().len() as u64;
+        let children = Children::of(&sealed.chunk, &self.tree);
         let first = self.appender.append_chunk(sealed)?;
-        for leaf in &leaves {
-            let page = geometry.nth_page(first, leaf.page);
-            self.tree.add_leaf(Child { page, last_rowid: leaf.last_rowid }, &mut self.appender);
-        }
-        self.current.rows += rows;
-        self.current.leaf_pages += leaves.len() as u64;
-        self.current.overflow_pages += u64::from(pages) - leaves.len() as u64;
+        children.add_to(&mut self.tree, first, self.appender);
+        let tree = &mut self.current.tree;
+        tree.entries += rows;
+        tree.leaf_pages += leaves;
+        tree.overflow_pages += u64::from(pages) - leaves;
         Ok(())
     }
 
     /// Writes what waits, and gives the workers their chunks back.
     fn flush(&mut self, returns: &[Returns]) -> Result<()> {
-        let progress = self.progress;
-        self.appender.flush(self.output, |Sealed { worker, mut chunk, mut hashes }| {
+        let progress = self.around.progress;
+        self.appender.flush(self.around.output, |Sealed { worker, mut chunk, mut hashes }| {
             progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
             chunk.clear();
             hashes.clear();
@@ -137,22 +141,38 @@ impl<'a> Writer<'a> {
 
     fn reject(&mut self, bad: &BadRow) -> Result<()> {
         self.current.rejected += 1;
-        self.progress.advance(Amount { rows: 1, bytes: 0 });
-        match &mut self.rejects {
+        self.around.progress.advance(Amount { rows: 1, bytes: 0 });
+        match &mut self.around.rejects {
             Some(rejects) => rejects.add(bad),
             None => unreachable!("a worker keeps bad rows when there is a file for them"),
         }
     }
 
     /// The rows of a part must come after those of the part before.
-    fn check_order(&mut self, rowids: Option<RowidRange>, place: Option<Place>) -> Result<()> {
-        let Some(RowidRange { first, last, first_assumed }) = rowids else { return Ok(()) };
+    fn check_edges(&mut self, edges: Edges) -> Result<()> {
+        match edges {
+            Edges::None => Ok(()),
+            Edges::Rowids { rowids, place } => self.check_order(rowids, place),
+            Edges::Sorted(ends) => {
+                if let (Trees::Merge(trees), Some(before)) = (self.trees, &self.ends) {
+                    trees[self.made.len()].check_ends(before, &ends)?;
+                }
+                self.current.largest_rowid = self.current.largest_rowid.max(ends.largest_rowid);
+                self.ends = Some(ends);
+                Ok(())
+            }
+        }
+    }
+
+    fn check_order(&mut self, rowids: RowidRange, place: Option<Place>) -> Result<()> {
+        let RowidRange { first, last, first_assumed } = rowids;
         let wrong = |error: Error| match place {
             Some(place) => Err(error.at(place)),
             None => Err(error),
         };
-        let (table, _) = self.tables[self.written.len()];
-        let name = table.rowid_alias.map_or("rowid", |alias| &table.columns[alias].name);
+        let Trees::Rows(trees) = self.trees else { unreachable!("rows come from sources") };
+        let Table { columns, rowid_alias, .. } = trees[self.made.len()].table;
+        let name = rowid_alias.map_or("rowid", |alias| &columns[alias].name);
         match self.last_rowid {
             Some(before) if first_assumed && !before.counted => return wrong(null_among_numbers(name)),
             Some(before) if before.rowid >= first => {
@@ -160,23 +180,104 @@ impl<'a> Writer<'a> {
             }
             _ => self.last_rowid = Some(last),
         }
+        self.current.largest_rowid = Some(last.rowid);
         Ok(())
     }
 
-    fn finish_table(&mut self) -> Result<()> {
+    fn finish_tree(&mut self) -> Result<()> {
         let geometry = self.appender.geometry();
-        if self.current.leaf_pages == 0 {
-            let mut empty = vec![0; geometry.page_bytes()];
-            page::write_header(&mut empty, PageKind::LeafTable, 0, geometry.usable_bytes());
-            self.current.leaf_pages = 1;
-            self.current.root_page = self.appender.append_page(&empty);
-        } else {
-            let tree = std::mem::replace(&mut self.tree, TableTree::new(geometry));
-            self.current.root_page = tree.finish(&mut self.appender);
+        let next = Growing::new(self.trees, self.made.len() + 1, geometry);
+        let tree = std::mem::replace(&mut self.tree, next);
+        let empty = self.current.tree.leaf_pages == 0;
+        let written = &mut self.current.tree;
+        match tree {
+            Growing::None => {}
+            tree if empty => {
+                let kind = if matches!(tree, Growing::Table(_)) { PageKind::LeafTable } else { PageKind::LeafIndex };
+                let mut empty = vec![0; geometry.page_bytes()];
+                page::write_header(&mut empty, kind, 0, geometry.usable_bytes());
+                written.leaf_pages = 1;
+                written.root_page = self.appender.append_page(&empty);
+            }
+            Growing::Table(tree) => written.root_page = tree.finish(self.appender),
+            Growing::Index(tree) => written.root_page = tree.finish(self.appender),
         }
-        self.current.interior_pages = self.appender.take_appended() - u64::from(self.current.rows == 0);
-        self.written.push(std::mem::take(&mut self.current));
+        written.interior_pages = self.appender.take_appended().saturating_sub(u64::from(empty));
+        self.made.push(std::mem::take(&mut self.current));
         self.last_rowid = None;
+        self.ends = None;
         self.appender.check()
+    }
+}
+
+impl Trees<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Trees::Rows(trees) => trees.len(),
+            Trees::Merge(trees) => trees.len(),
+        }
+    }
+}
+
+impl Growing {
+    /// What tree `index` of a pass becomes.
+    fn new(trees: &Trees<'_>, index: usize, geometry: Geometry) -> Growing {
+        match trees {
+            Trees::Rows(trees) => match trees.get(index).map(|tree| tree.road) {
+                Some(Road::Pages) => Growing::Table(TableTree::new(geometry)),
+                _ => Growing::None,
+            },
+            Trees::Merge(trees) => match trees.get(index) {
+                Some(MergeTree { rowids: true, .. }) => Growing::Table(TableTree::new(geometry)),
+                Some(_) => Growing::Index(IndexTree::new(geometry)),
+                None => Growing::None,
+            },
+        }
+    }
+}
+
+/// The leaves of a chunk, for the level above.
+enum Children {
+    Table(Vec<sqluice_format::chunk::Leaf>),
+    /// Each with the divider after it, and where that overflows to, counted in pages of the chunk.
+    Index(Vec<(u32, Option<(Vec<u8>, Option<u32>)>)>),
+}
+
+impl Children {
+    fn of(chunk: &Chunk, tree: &Growing) -> Children {
+        let leaves = chunk.leaves();
+        match tree {
+            Growing::Index(_) => {
+                let mut dividers = chunk.dividers().map(|divider| (divider.cell.to_vec(), divider.overflow));
+                Children::Index(leaves.iter().map(|leaf| (leaf.page, dividers.next())).collect())
+            }
+            _ => Children::Table(leaves.to_vec()),
+        }
+    }
+
+    /// Adds them to the tree, the chunk being at page `first` now.
+    fn add_to(self, tree: &mut Growing, first: u32, pages: &mut Appender) {
+        let geometry = pages.geometry();
+        let number = |page| geometry.nth_page(first, page);
+        match (self, tree) {
+            (Children::Table(leaves), Growing::Table(tree)) => {
+                for leaf in leaves {
+                    tree.add_leaf(Child { page: number(leaf.page), last_rowid: leaf.last_rowid }, pages);
+                }
+            }
+            (Children::Index(leaves), Growing::Index(tree)) => {
+                for (leaf, divider) in leaves {
+                    let divider = divider.map(|(mut cell, overflow)| {
+                        if let Some(page) = overflow {
+                            let at = cell.len() - PAGE_NUMBER_BYTES;
+                            cell[at..].copy_from_slice(&number(page).to_be_bytes());
+                        }
+                        cell
+                    });
+                    tree.add(number(leaf), divider.as_deref(), pages);
+                }
+            }
+            _ => unreachable!("pages come for a tree"),
+        }
     }
 }

@@ -28,6 +28,8 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// Everything else: views, triggers, virtual tables, in the order of `sqlite_schema`.
     pub others: Vec<Object>,
+    /// Kinds and names of all objects, in the order of `sqlite_schema`.
+    pub objects: Vec<(String, String)>,
     /// `PRAGMA user_version`.
     pub user_version: i32,
     /// `PRAGMA application_id`.
@@ -153,6 +155,7 @@ impl Schema {
             sql,
             tables: Vec::new(),
             others: Vec::new(),
+            objects: Vec::new(),
             user_version: connection.query_row("PRAGMA user_version", [], |row| row.get(0))?,
             application_id: connection.query_row("PRAGMA application_id", [], |row| row.get(0))?,
         };
@@ -163,6 +166,13 @@ impl Schema {
         })?;
         for object in objects {
             let object = object?;
+            schema.objects.push((object.kind.clone(), object.name.clone()));
+            let kind = kind_of_table(connection, &object)?;
+            // Virtual tables bring their own.
+            if kind.as_deref() == Some("shadow") {
+                schema.objects.pop();
+                continue;
+            }
             // sqlite_sequence and its like come by themselves with what needs them.
             if object.kind == "table" && object.name.starts_with("sqlite_") {
                 continue;
@@ -172,11 +182,8 @@ impl Schema {
                 continue;
             }
             match &object.sql {
-                Some(sql) if object.kind == "table" => {
-                    match Table::from_catalogue(connection, &object.name, sql)? {
-                        Some(table) => schema.tables.push(table),
-                        None => schema.others.push(object),
-                    }
+                Some(sql) if kind.as_deref() == Some("table") => {
+                    schema.tables.push(Table::from_catalogue(connection, &object.name, sql)?);
                 }
                 _ => schema.others.push(object),
             }
@@ -217,16 +224,12 @@ impl Schema {
 }
 
 impl Table {
-    /// `None` for a virtual table.
-    fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Option<Table>> {
-        let (kind, without_rowid, strict): (String, bool, bool) = connection.query_row(
-            "SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'",
+    fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
+        let (without_rowid, strict): (bool, bool) = connection.query_row(
+            "SELECT wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'",
             [name],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        if kind != "table" {
-            return Ok(None);
-        }
         let mut columns = Vec::new();
         let mut keys = Vec::new();
         let mut statement = connection.prepare(
@@ -273,7 +276,7 @@ impl Table {
         )?;
         let tokens = token::tokens(sql);
         let has = |word| tokens.iter().any(|token: &Token| token.is_word(sql, word));
-        Ok(Some(Table {
+        Ok(Table {
             name: name.to_owned(),
             sql: sql.to_owned(),
             columns,
@@ -285,13 +288,22 @@ impl Table {
             foreign_keys,
             indexes,
             clustered,
-        }))
+        })
     }
 
     /// The column of that name, compared as SQLite does.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
+}
+
+/// Of a table: `table`, `virtual`, or `shadow` if it belongs to a virtual one.
+fn kind_of_table(connection: &Connection, object: &Object) -> rusqlite::Result<Option<String>> {
+    if object.kind != "table" {
+        return Ok(None);
+    }
+    let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
+    connection.query_row(kind, [&object.name], |row| row.get(0)).map(Some)
 }
 
 /// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.

@@ -1,0 +1,268 @@
+//! What is sorted, range by range, onto pages.
+
+use sqluice_format::key::KeyOrder;
+use sqluice_format::record;
+use sqluice_format::value::Value;
+
+use super::conflicts::Dropped;
+use super::pass::{Edges, Task};
+use super::worker::{Done, Filling};
+use crate::encode::{Chunks, describe};
+use crate::error::{Duplicate, DuplicateRows, Error, Result};
+use crate::progress::Cancel;
+use crate::schema::Table;
+use crate::schema::index::{Index, Indexed};
+use crate::sort::{Item, Merge, Sorted};
+
+/// A B-tree that is made of what is sorted.
+pub(super) struct MergeTree<'a> {
+    pub(super) sorted: &'a Sorted,
+    /// Whether it is a table's, with rowids; else an index's.
+    pub(super) rowids: bool,
+    /// No two items may be equal by this.
+    pub(super) unique: Option<Unique<'a>>,
+    /// Records whose items are left out.
+    pub(super) dropped: &'a Dropped,
+}
+
+/// A key that no two rows may share.
+pub(super) struct Unique<'a> {
+    pub(super) table: &'a Table,
+    /// Its index; `None`: the rowid.
+    pub(super) index: Option<&'a Index>,
+    /// The order of its columns.
+    pub(super) order: Option<KeyOrder>,
+    /// Whether items know the numbers of their records.
+    pub(super) numbered: bool,
+}
+
+/// An item that outlives its merge.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnedItem {
+    rowid: i64,
+    number: u64,
+    record: Vec<u8>,
+}
+
+/// The ends of a part.
+pub(super) struct Ends {
+    /// The first and the last item, where they must differ from those of other parts.
+    edge: Option<(OwnedItem, OwnedItem)>,
+    /// Of all rows, those among them that were left out.
+    pub(super) largest_rowid: Option<i64>,
+}
+
+impl MergeTree<'_> {
+    /// How many parts there are. Where items are left out, a range may be empty, which the leaves before it must know.
+    pub(super) fn parts(&self) -> usize {
+        let ranges = self.sorted.ranges();
+        if self.dropped.is_empty() { ranges } else { ranges.min(1) }
+    }
+
+    /// The error for two parts whose ends have the same key.
+    pub(super) fn check_ends(&self, before: &Ends, after: &Ends) -> Result<()> {
+        match (&self.unique, &before.edge, &after.edge) {
+            (Some(unique), Some((_, last)), Some((first, _))) => unique.check(last.item(), first.item()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Merges one part of a tree onto pages.
+pub(super) fn merge(tree: &MergeTree<'_>, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+    let Task::Merge(part) = task else { unreachable!("what is sorted is merged") };
+    let mut ends = Ends { edge: None, largest_rowid: None };
+    let ranges = if tree.dropped.is_empty() { part..part + 1 } else { 0..tree.sorted.ranges() };
+    let last = ranges.end == tree.sorted.ranges();
+    let merged = ranges.into_iter().try_for_each(|range| {
+        let merge = tree.sorted.range(range)?;
+        if tree.rowids { merge_rows(tree, merge, filling, &mut ends) } else { merge_entries(tree, merge, filling, &mut ends) }
+    });
+    let merged = merged.map(|()| {
+        if tree.rowids {
+            filling.finish_leaves();
+        } else {
+            filling.finish_entries(!last);
+        }
+        Done::default()
+    });
+    (merged, Edges::Sorted(Box::new(ends)))
+}
+
+/// Items between two looks at whether the run should stop.
+const CANCEL_ITEMS: usize = 4096;
+
+fn merge_rows(
+    tree: &MergeTree<'_>,
+    mut merge: Merge<'_>,
+    filling: &mut Filling<'_, '_>,
+    ends: &mut Ends,
+) -> Result<()> {
+    let mut items = 0;
+    while let Some(item) = merge.next()? {
+        items += 1;
+        if items % CANCEL_ITEMS == 0 {
+            filling.cancelled()?;
+            filling.hash_finished();
+        }
+        ends.largest_rowid = Some(item.rowid);
+        if tree.dropped.contains(item.number) {
+            continue;
+        }
+        ends.check(tree.unique.as_ref(), item)?;
+        if !filling.open()?.push(item.rowid, item.record) {
+            filling.next()?;
+            let pushed = filling.current().push(item.rowid, item.record);
+            debug_assert!(pushed, "an empty chunk takes a row of any size");
+        }
+    }
+    Ok(())
+}
+
+fn merge_entries(
+    tree: &MergeTree<'_>,
+    mut merge: Merge<'_>,
+    filling: &mut Filling<'_, '_>,
+    ends: &mut Ends,
+) -> Result<()> {
+    let mut items = 0;
+    while let Some(item) = merge.next()? {
+        items += 1;
+        if items % CANCEL_ITEMS == 0 {
+            filling.cancelled()?;
+            filling.hash_finished();
+        }
+        if tree.dropped.contains(item.number) {
+            continue;
+        }
+        ends.check(tree.unique.as_ref(), item)?;
+        if !filling.open()?.push_entry(item.record) {
+            filling.next_of_entries()?;
+            let pushed = filling.open()?.push_entry(item.record);
+            debug_assert!(pushed, "an empty chunk takes an entry of any size");
+        }
+    }
+    Ok(())
+}
+
+impl Ends {
+    /// Takes the next item, unless it has the key of the one before.
+    fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>) -> Result<()> {
+        match (&mut self.edge, unique) {
+            (_, None) => {}
+            (edge @ None, Some(_)) => *edge = Some((OwnedItem::of(item), OwnedItem::of(item))),
+            (Some((_, last)), Some(unique)) => {
+                unique.check(last.item(), item)?;
+                last.set(item);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OwnedItem {
+    fn of(item: Item<'_>) -> OwnedItem {
+        OwnedItem { rowid: item.rowid, number: item.number, record: item.record.to_vec() }
+    }
+
+    fn set(&mut self, item: Item<'_>) {
+        (self.rowid, self.number) = (item.rowid, item.number);
+        self.record.clear();
+        self.record.extend_from_slice(item.record);
+    }
+
+    fn item(&self) -> Item<'_> {
+        Item { rowid: self.rowid, number: self.number, record: &self.record }
+    }
+}
+
+impl Unique<'_> {
+    /// Whether two items have the same key: rows with NULL in it never do.
+    fn is_same(&self, a: Item<'_>, b: Item<'_>) -> bool {
+        match (&self.order, self.index) {
+            (Some(order), Some(index)) => {
+                order.compare_columns(a.record, b.record, index.key_columns).is_eq()
+                    && !order.has_null(b.record, index.key_columns)
+            }
+            _ => a.rowid == b.rowid,
+        }
+    }
+
+    fn check(&self, a: Item<'_>, b: Item<'_>) -> Result<()> {
+        if self.is_same(a, b) { Err(self.error(a, b)) } else { Ok(()) }
+    }
+
+    /// Calls `group` with the numbers of each group of records that share a key, in ascending order.
+    pub(super) fn groups(&self, sorted: &Sorted, cancel: &Cancel, group: &mut dyn FnMut(&[u64])) -> Result<()> {
+        let mut before: Option<OwnedItem> = None;
+        let mut numbers = Vec::new();
+        let mut items = 0;
+        for range in 0..sorted.ranges() {
+            let mut merge = sorted.range(range)?;
+            while let Some(item) = merge.next()? {
+                items += 1;
+                if items % CANCEL_ITEMS == 0 {
+                    cancel.check()?;
+                }
+                match &mut before {
+                    None => before = Some(OwnedItem::of(item)),
+                    Some(before) => {
+                        if !self.is_same(before.item(), item) {
+                            tell(&mut numbers, group);
+                        }
+                        before.set(item);
+                    }
+                }
+                numbers.push(item.number);
+            }
+        }
+        tell(&mut numbers, group);
+        Ok(())
+    }
+
+    fn error(&self, a: Item<'_>, b: Item<'_>) -> Error {
+        let Table { name: table, columns, rowid_alias, .. } = self.table;
+        let name_of = |value| match value {
+            Indexed::Column(column) => format!("{table}.{}", columns[column].name),
+            Indexed::Rowid | Indexed::Expression => format!("{table}.rowid"),
+        };
+        let values = record::decode(b.record).unwrap_or_default();
+        let (names, values): (Vec<String>, Vec<String>) = match self.index {
+            Some(index) => {
+                let key = index.columns.iter().zip(&values).take(index.key_columns);
+                key.map(|(column, value)| (name_of(column.value), describe(value))).unzip()
+            }
+            None => {
+                let name = rowid_alias.map_or(Indexed::Rowid, Indexed::Column);
+                (vec![name_of(name)], vec![b.rowid.to_string()])
+            }
+        };
+        let value = if values.len() == 1 { values.concat() } else { format!("({})", values.join(", ")) };
+        let message = format!("UNIQUE constraint failed: {} = {value}", names.join(", "));
+        let rowid = |item: Item<'_>| match record::decode(item.record).unwrap_or_default().last() {
+            Some(Value::Int(rowid)) => *rowid,
+            _ => item.rowid,
+        };
+        let rows = match (self.numbered, rowid_alias) {
+            (true, _) => DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number)),
+            // Rowids count the records.
+            (false, None) => {
+                let record = |item| (rowid(item) - 1) as u64;
+                DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
+            }
+            (false, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
+        };
+        let index = self.index.map_or(table, |index| &index.name).clone();
+        Error::input(message)
+            .duplicate(Duplicate { table: table.clone(), index, rows })
+            .hint("--on-conflict ignore keeps the first such row, --on-conflict replace the last")
+    }
+}
+
+fn tell(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
+    if numbers.len() > 1 {
+        numbers.sort_unstable();
+        group(numbers);
+    }
+    numbers.clear();
+}

@@ -1,0 +1,102 @@
+//! Rows as they come from a source: onto pages, or to the sorters.
+
+use super::pass::{Edges, Task};
+use super::worker::{Done, Filling};
+use super::{Settings, TableSorters};
+use crate::batch::Batch;
+use crate::encode::entries::Entries;
+use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange};
+use crate::error::Result;
+use crate::plan::Road;
+use crate::schema::Table;
+use crate::source::{BadRow, Refused, Sink};
+
+/// A table whose rows come from a source.
+pub(super) struct RowsTree<'a> {
+    pub(super) table: &'a Table,
+    pub(super) conversions: Conversions,
+    /// `Pages` or `Sorted`.
+    pub(super) road: Road,
+    /// There is one worker, so that it knows what came before each row.
+    pub(super) in_sequence: bool,
+    /// What is sorted of it.
+    pub(super) sorters: Option<&'a TableSorters>,
+    pub(super) seen: AnyOrder,
+}
+
+/// Encodes the parts of a table that one worker gets.
+pub(super) struct RowsEncoder<'a> {
+    tree: &'a RowsTree<'a>,
+    encoder: Encoder,
+    entries: Vec<Entries<'a>>,
+    largest: Option<i64>,
+}
+
+impl<'a> RowsEncoder<'a> {
+    pub(super) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
+        RowsEncoder {
+            tree,
+            encoder: Encoder::new(tree.table, settings.geometry, tree.conversions),
+            entries: tree.sorters.map_or_else(Vec::new, |sorters| sorters.entries(tree.table)),
+            largest: None,
+        }
+    }
+
+    /// Encodes a part.
+    pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+        let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
+        let place = part.place();
+        let next_rowid = part.first_row() as i64 + 1;
+        let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
+        let decoded = part.decode(&mut encoding);
+        let (rowids, sorted) = (encoding.rowids, encoding.sorted);
+        filling.finish_leaves();
+        let edges = rowids.map_or(Edges::None, |rowids| Edges::Rowids { rowids, place });
+        (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), edges)
+    }
+
+    /// Gives the sorters what is left.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.entries.iter_mut().try_for_each(Entries::flush)
+    }
+}
+
+/// Takes the batches of a part.
+struct Encoding<'f, 'e, 'a, 'w, 's> {
+    filling: &'f mut Filling<'w, 's>,
+    rows: &'e mut RowsEncoder<'a>,
+    next_rowid: i64,
+    /// Of the rows so far.
+    rowids: Option<RowidRange>,
+    /// Rows that went to a sorter.
+    sorted: u64,
+}
+
+impl Sink for Encoding<'_, '_, '_, '_, '_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let Encoding { filling, rows, next_rowid, .. } = self;
+        filling.cancelled()?;
+        let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
+        if tree.road == Road::Pages {
+            filling.open()?;
+            let last = self.rowids.map(|rowids| rowids.last);
+            let rowids = encoder.encode_in_order(batch, *next_rowid, last, *filling, entries)?;
+            self.rowids = Some(match self.rowids {
+                Some(before) => RowidRange { last: rowids.last, ..before },
+                None => rowids,
+            });
+            filling.hash_finished();
+        } else {
+            let largest = tree.in_sequence.then_some(largest);
+            encoder.encode_in_any_order(batch, *next_rowid, &tree.seen, largest, entries)?;
+            self.sorted += batch.rows as u64;
+        }
+        *next_rowid += batch.rows as i64;
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next_rowid += 1;
+        self.filling.bad_row(bad)
+    }
+}
