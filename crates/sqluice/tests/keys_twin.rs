@@ -5,6 +5,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -44,9 +46,7 @@ fn compare(case: &KeyCase) {
             let check = Check { target: path.clone(), sqlite: SqliteCheck::Skip, checksum: false };
             let checked = check.run(&Silent, &Cancel::new()).unwrap();
             assert!(checked.is_sound(), "{:?}", checked.report.problems);
-            if let Some(said) = system_sqlite3(&path, "PRAGMA integrity_check") {
-                assert_eq!(said, "ok");
-            }
+            assert_system_agrees(&path, &twin_path);
             let ours = open(&path);
             assert_eq!(integrity(&ours), "ok");
             assert_same_content(case, &ours, &twin);
@@ -57,6 +57,16 @@ fn compare(case: &KeyCase) {
             change(case, &ours, &twin, &rows);
         }
         (written, filled) => panic!("ours: {written:?}, the twin: {filled:?}"),
+    }
+}
+
+/// SQLite 3.40 finds NULLs in columns of WITHOUT ROWID tables that have none, in a database of its own as well.
+fn assert_system_agrees(ours: &Path, twin: &Path) {
+    let check = |path| system_sqlite3(path, "PRAGMA integrity_check");
+    match check(ours) {
+        Some(said) if said.starts_with("NULL value in ") => assert_eq!(Some(said), check(twin)),
+        Some(said) => assert_eq!(said, "ok"),
+        None => {}
     }
 }
 

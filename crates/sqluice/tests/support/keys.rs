@@ -138,7 +138,7 @@ pub(crate) struct KeyCase {
     pub(crate) little_memory: bool,
     pub(crate) threads: usize,
     pub(crate) on_conflict: OnConflict,
-    batch_rows: usize,
+    pub(crate) batch_rows: usize,
 }
 
 /// How many columns, table constraints, indexes and rows.
@@ -604,7 +604,7 @@ impl KeyCase {
             ..WriteOptions::default()
         };
         match self.little_memory && self.chunk_bytes < 1 << 20 {
-            true => WriteOptions { memory_bytes: 3 * self.chunk_bytes as u64, ..options },
+            true => WriteOptions { memory_bytes: 4 * self.chunk_bytes as u64, ..options },
             false => options,
         }
     }
