@@ -403,12 +403,6 @@ impl KeyTable {
             let some = 1 + self.rows / 2;
             ascending.iter_mut().for_each(|rowid| *rowid %= some as i64);
         }
-        // A row that is left out takes no number from SQLite; only its own number can lead to that here.
-        if self.unique_keys().len() == 1 && random.one_in(2) {
-            let mut rowids = written(random, &ascending);
-            rowids.iter_mut().filter(|_| random.one_in(4)).for_each(|rowid| *rowid = Owned::Null);
-            return rowids;
-        }
         for extreme in [i64::MIN, i64::MAX] {
             if self.rows > 0 && random.one_in(4) {
                 let at = random.below(self.rows);
