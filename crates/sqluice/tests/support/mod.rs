@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod files;
+pub(crate) mod keys;
 #[cfg(feature = "csv")]
 pub(crate) mod load;
 pub(crate) mod rows;
