@@ -124,6 +124,9 @@ pub struct Plan {
     pub foreign_keys: bool,
     #[serde(skip)]
     pub(crate) pending_byte: u32,
+    /// Bytes that the run may take.
+    #[serde(skip)]
+    pub(crate) memory_bytes: u64,
 }
 
 /// What will be done with a table.
@@ -208,6 +211,7 @@ impl Plan {
             analyze: options.analyze,
             foreign_keys: options.foreign_keys,
             pending_byte: options.pending_byte,
+            memory_bytes: options.memory_bytes,
         })
     }
 
