@@ -267,12 +267,12 @@ impl Memory {
 }
 
 impl TablePlan {
-    fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
+    /// What will be done with a new table.
+    pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
         let stored = |column: &Column| column.generated == Some(Generated::Stored);
-        let checked =
-            |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
+        let checked = |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
         let unique = table.rowid_alias.is_some()
             || table.clustered.is_some()
             || table.indexes.iter().any(|index| index.unique);

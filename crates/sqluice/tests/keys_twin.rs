@@ -166,7 +166,13 @@ fn assert_same_records(case: &KeyCase, ours: &Connection, bytes: &[u8], rows: &[
 }
 
 /// Ranges, equal keys and the order of an index, asked of both; and SQLite finds its way by the index.
-fn assert_same_answers(table: &KeyTable, index: &KeyIndex, ours: &Connection, twin: &Connection, rows: &[Row]) {
+fn assert_same_answers(
+    table: &KeyTable,
+    index: &KeyIndex,
+    ours: &Connection,
+    twin: &Connection,
+    rows: &[Row],
+) {
     let first = table.compared(&index.parts[0]);
     let from = format!(
         "SELECT {} FROM {} INDEXED BY {}",
@@ -174,9 +180,10 @@ fn assert_same_answers(table: &KeyTable, index: &KeyIndex, ours: &Connection, tw
         quoted(&table.name),
         quoted(&index.name)
     );
-    let order = index.parts.iter().map(|part| {
-        format!("{}{}", table.compared(part), if part.descending { " DESC" } else { "" })
-    });
+    let order = index
+        .parts
+        .iter()
+        .map(|part| format!("{}{}", table.compared(part), if part.descending { " DESC" } else { "" }));
     let order = format!("ORDER BY {}", order.collect::<Vec<_>>().join(", "));
     let null = Owned::Null;
     let key = |row: usize| rows.get(row).map_or(&null, |row| &row[index.parts[0].column]);

@@ -4,15 +4,18 @@ mod free_space;
 mod leftover;
 mod new_file;
 mod replace;
+mod scratch;
 mod users;
 mod wanted;
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;
+pub(crate) use scratch::Scratch;
 pub use wanted::Wanted;
 pub(crate) use wanted::{Place, place};
 
@@ -25,6 +28,11 @@ pub trait Output: Send {
     /// # Errors
     /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()>;
+
+    /// Where the pages are until then; `None`: nowhere.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 
     /// Makes what was written durable, and the target.
     ///
