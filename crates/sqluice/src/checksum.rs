@@ -3,10 +3,6 @@
 //! The sum over all pages of a 64-bit hash of (page number, bytes), so pages may be added in any order. The lock-byte page,
 //! which holds nothing, is left out. It tells accidents apart, not forgeries: it is no cryptographic hash.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-
 use sqluice_format::page::Geometry;
 
 /// The sum so far.
@@ -25,23 +21,6 @@ const KEYS: [u64; 4] =
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
-}
-
-/// The sum of all pages of a file, and how many there are.
-pub(crate) fn of_file(file: &File, geometry: Geometry) -> io::Result<(Checksum, u32)> {
-    const PAGES: usize = 64;
-    let pages = (file.metadata()?.len() / geometry.page_bytes() as u64) as u32;
-    let mut sum = Checksum::default();
-    let mut buffer = vec![0; PAGES * geometry.page_bytes()];
-    for first in (1..=pages).step_by(PAGES) {
-        let bytes = &mut buffer[..PAGES.min((pages - first + 1) as usize) * geometry.page_bytes()];
-        file.read_exact_at(bytes, geometry.offset(first))?;
-        let numbered = (first..).zip(bytes.chunks_exact(geometry.page_bytes()));
-        for (number, page) in numbered.filter(|(number, _)| *number != geometry.lock_page()) {
-            sum.add(number, PageHash::of(page));
-        }
-    }
-    Ok((sum, pages))
 }
 
 impl PageHash {
@@ -77,6 +56,24 @@ impl Checksum {
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)
     }
+}
+
+/// The sum over the pages 1 to `page_count`, which `read` puts where it is told: in their order, without the lock-byte page.
+///
+/// # Errors
+/// When `read` fails.
+pub(crate) fn of_pages<E>(
+    geometry: Geometry,
+    page_count: u32,
+    mut read: impl FnMut(u32, &mut [u8]) -> Result<(), E>,
+) -> Result<Checksum, E> {
+    let mut page = vec![0; geometry.page_bytes()];
+    let mut sum = Checksum::default();
+    for number in (1..=page_count).filter(|&number| number != geometry.lock_page()) {
+        read(number, &mut page)?;
+        sum.add(number, PageHash::of(&page));
+    }
+    Ok(sum)
 }
 
 #[cfg(test)]

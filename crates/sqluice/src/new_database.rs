@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
-use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry, PageKind};
+use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 use sqluice_format::record;
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 use sqluice_format::value::Value;
 
-use crate::checksum::{self, Checksum};
+use crate::checksum::Checksum;
 use crate::error::{Error, Result};
-use crate::output::{self, Discard, NewFile, Output, Scratch};
+use crate::output::{self, Discard, NewFile, Output, ReadBack, Scratch};
 use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf};
 use crate::plan::{OnConflict, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
@@ -49,7 +49,8 @@ pub(crate) fn write(
         phases.time("sqlite");
         let staged = staging.as_ref().map(|staging| staging.file.path());
         work.finish(path, staged, progress, cancel)?;
-        file.read_back(path, plan.geometry())?;
+        ReadBack { page_count: file.page_count, checksum: file.checksum } =
+            output::read_back(path, plan.geometry(), progress, cancel)?;
     }
     let staged = staging.map_or_else(Vec::new, |staging| staging.tables);
     for (table, staged) in plan
@@ -129,16 +130,6 @@ struct File {
 struct Staging {
     file: Scratch,
     tables: Vec<Written>,
-}
-
-impl File {
-    /// Sees what SQLite has made of it.
-    fn read_back(&mut self, path: &Path, geometry: Geometry) -> Result<()> {
-        let file = std::fs::File::open(path).map_err(|error| Error::read(path, error))?;
-        (self.checksum, self.page_count) =
-            checksum::of_file(&file, geometry).map_err(|error| Error::read(path, error))?;
-        Ok(())
-    }
 }
 
 impl Run<'_, '_> {

@@ -135,6 +135,8 @@ impl Output for NewFile {
         })
     }
 
+    // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others
+    // wrote: so SQLite may use the page cache although this descriptor does not.
     fn describe(&self) -> &'static str {
         if self.direct { "direct" } else { "buffered" }
     }
