@@ -258,7 +258,8 @@ impl KeyTable {
         for key in self.unique_keys() {
             let different = |column: &usize| self.columns[*column].domain != Domain::Few;
             if !key.iter().any(different) && !random.one_in(often) {
-                let domain = random.pick(&[Domain::Distinct, Domain::Distinct, Domain::Long, Domain::Counted]);
+                let domain =
+                    random.pick(&[Domain::Distinct, Domain::Distinct, Domain::Long, Domain::Counted]);
                 self.columns[random.pick(&key)].domain = domain;
             }
         }
@@ -465,20 +466,8 @@ impl KeyColumn {
     }
 }
 
-const INTS: [i64; 12] = [
-    0,
-    1,
-    2,
-    -1,
-    10,
-    1 << 53,
-    (1 << 53) + 1,
-    -(1 << 53) - 1,
-    i64::MAX,
-    i64::MAX - 1,
-    i64::MIN,
-    i64::MIN + 1,
-];
+const INTS: [i64; 12] =
+    [0, 1, 2, -1, 10, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1];
 
 /// Equal to integers, next to them, or beyond.
 const REALS: [f64; 14] = [
@@ -666,8 +655,7 @@ pub(crate) fn insert(
         OnConflict::Replace => " OR REPLACE",
     };
     let places = vec!["?"; first.len()].join(", ");
-    let mut insert =
-        database.prepare(&format!("INSERT{or} INTO {} VALUES ({places})", quoted(table)))?;
+    let mut insert = database.prepare(&format!("INSERT{or} INTO {} VALUES ({places})", quoted(table)))?;
     for row in rows {
         insert.execute(params_from_iter(row))?;
     }
