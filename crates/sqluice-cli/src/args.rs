@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use sqluice::r#gen::FUNCTIONS;
-use sqluice::plan::WriteOptions;
+use sqluice::plan::{self, WriteOptions};
 use sqluice_format::page::PageSize;
 
 use crate::numbers;
@@ -72,12 +72,19 @@ pub(crate) struct Write {
     /// Memory for buffers, such as 512MiB
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes)]
     pub(crate) memory: u64,
+    /// Where to keep what does not fit the memory, and what must be read twice and is no file [default: the folder of the
+    /// database]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp_dir: Option<PathBuf>,
     /// Bytes of a page of the new file: a power of two from 512 to 65536
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = page_size)]
     pub(crate) page_size: PageSize,
     /// Replace the database, if there is one of that name
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Run ANALYZE at the end, so that SQLite knows what its indexes are good for [default: not run]
+    #[arg(long)]
+    pub(crate) analyze: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -90,6 +97,8 @@ impl Write {
             memory_bytes: self.memory,
             page_size: self.page_size,
             overwrite: self.overwrite,
+            temp_dir: self.temp_dir.clone(),
+            analyze: self.analyze,
             ..WriteOptions::default()
         }
     }
@@ -168,6 +177,8 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
   other types than the values have: print the tables, change them, declare them:
     sqluice load shop.db orders.csv --dry-run > schema.sql
     sqluice load shop.db orders.csv --schema schema.sql
+  with a key and indexes:
+    sqluice load shop.db orders.csv --primary-key id --index 'customer, date desc'
   bad rows go to a file of their own:
     sqluice load shop.db orders.csv --reject bad.csv")]
 pub(crate) struct Load {
@@ -199,6 +210,24 @@ pub(crate) struct Load {
     /// Read so many records of each table at most, bad ones among them [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
     pub(crate) limit: Option<u64>,
+
+    /// The columns of the PRIMARY KEY. One INTEGER column names the rowid itself, and SQLite gives the next number for NULL; of
+    /// others none may be NULL [default: none]
+    #[arg(long, visible_alias = "pk", value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with = "schema", help_heading = "Keys and indexes")]
+    pub(crate) primary_key: Vec<String>,
+    /// Make the tables WITHOUT ROWID: rows are kept in the order of the PRIMARY KEY [default: in the order of rowids]
+    #[arg(long, requires = "primary_key", help_heading = "Keys and indexes")]
+    pub(crate) without_rowid: bool,
+    /// Make an index, such as 'a, b DESC' or 'name COLLATE NOCASE'; may be repeated. A name with a comma in it goes between "
+    /// [default: none]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Keys and indexes")]
+    pub(crate) index: Vec<String>,
+    /// Make an index that takes each key once, NULL aside; may be repeated [default: none]
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "schema", help_heading = "Keys and indexes")]
+    pub(crate) unique: Vec<String>,
+    /// What becomes of a row with a key that another row has [default: abort]
+    #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes")]
+    pub(crate) on_conflict: Option<OnConflict>,
 
     /// What the files are [default: recognised]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
@@ -247,9 +276,27 @@ pub(crate) struct Load {
 
     #[command(flatten)]
     pub(crate) write: Write,
-    /// Where to keep what is read from a pipe, if it must be read twice [default: TMPDIR, or /tmp]
-    #[arg(long, value_name = "DIR", help_heading = "Writing")]
-    pub(crate) temp_dir: Option<PathBuf>,
+}
+
+/// What becomes of a row that has the key of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnConflict {
+    /// It ends the load
+    Abort,
+    /// It is left out
+    Ignore,
+    /// The one before it is left out
+    Replace,
+}
+
+impl From<OnConflict> for plan::OnConflict {
+    fn from(what: OnConflict) -> plan::OnConflict {
+        match what {
+            OnConflict::Abort => plan::OnConflict::Abort,
+            OnConflict::Ignore => plan::OnConflict::Ignore,
+            OnConflict::Replace => plan::OnConflict::Replace,
+        }
+    }
 }
 
 /// What a file to load is.

@@ -71,6 +71,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    record: Option<(String, u64)>,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     out_of_order: bool,
@@ -97,12 +98,26 @@ pub enum DuplicateRows {
     Rowids(i64, i64),
 }
 
+/// As people count: `rows 5 and 900`, or `rowids 7 and 9`.
+impl fmt::Display for DuplicateRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DuplicateRows::Records(first, second) => {
+                write!(f, "rows {} and {}", first.saturating_add(1), second.saturating_add(1))
+            }
+            DuplicateRows::Rowids(first, second) if first == second => write!(f, "rowid {first} twice"),
+            DuplicateRows::Rowids(first, second) => write!(f, "rowids {first} and {second}"),
+        }
+    }
+}
+
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
             place: None,
+            record: None,
             hint: None,
             source: None,
             out_of_order: false,
@@ -148,6 +163,14 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: Place) -> Error {
         self.0.place = Some(place);
+        self
+    }
+
+    /// Adds the record that is at fault: the table that it was for, and its number among the table's records, counted from 1.
+    /// Whoever knows where they come from can tell the place.
+    #[must_use]
+    pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
+        self.0.record = Some((table.into(), number));
         self
     }
 
@@ -209,6 +232,11 @@ impl Error {
     /// Where in the input.
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref()
+    }
+
+    /// The record that is at fault, where it is known: its table, and its number among the table's records, counted from 1.
+    pub fn record(&self) -> Option<(&str, u64)> {
+        self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
     }
 
     /// What the user can do about it.

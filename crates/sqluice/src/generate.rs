@@ -8,10 +8,10 @@ pub use crate::r#gen::preset;
 use crate::r#gen::{Spec, TableSpec};
 use crate::new_database;
 use crate::pipeline::Job;
-use crate::plan::{Plan, WriteOptions};
+use crate::plan::{Plan, TablePlan, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
-use crate::schema::Schema;
+use crate::schema::{Schema, Table};
 
 /// A database to make up.
 #[derive(Clone, Debug)]
@@ -57,11 +57,13 @@ impl Generate {
         let rows = schema.tables.iter().map(|table| self.rows_of(&table.name)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::new(schema, self.target.clone(), &self.write)?;
         let mut bytes = 0;
-        for ((plan, table), &rows) in plan.tables.iter_mut().zip(&spec.tables).zip(&rows) {
-            check_rowids(table)?;
+        let filled = plan.tables.iter_mut().zip(&schema.tables).zip(&spec.tables).zip(&rows);
+        for (((plan, declared), table), &rows) in filled {
+            sort_unless_counted(plan, declared, table);
             plan.rows = Some(rows);
             plan.sources = vec![format!("the generator, seed {}", self.seed)];
-            bytes += table.row_bytes().saturating_mul(rows);
+            let entries: u64 = declared.indexes.iter().map(|index| table.entry_bytes(declared, index)).sum();
+            bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
         Ok(PreparedGenerate { plan, schema: schema.clone(), spec, rows, seed: self.seed })
@@ -102,16 +104,25 @@ impl PreparedGenerate {
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
         new_database::write(&self.plan, &self.schema, jobs, None, progress, &cancel.child())
+            .map_err(with_rows)
     }
 }
 
-/// Rowids must ascend, and of what can be asked for only the number of the row does that.
-fn check_rowids(table: &TableSpec) -> Result<()> {
-    if table.counts_rows() {
-        return Ok(());
+/// Rowids must ascend, and of what can be asked for only the number of the row does that: other rows are sorted.
+fn sort_unless_counted(plan: &mut TablePlan, declared: &Table, table: &TableSpec) {
+    if let Some(alias) = declared.rowid_alias
+        && !table.counts_rows()
+    {
+        plan.sort_rows(&format!("rows are not in the order of {}", declared.columns[alias].name));
     }
-    let message = format!("the INTEGER PRIMARY KEY of {} must be row() for now", table.name);
-    Err(Error::input(message).hint("rows in another order of their keys can't be written yet"))
+}
+
+/// Adds to an error about two rows with the same key which they are.
+fn with_rows(mut error: Error) -> Error {
+    let Some(duplicate) = error.take_duplicate() else { return error };
+    error.with_words(&format!(" ({})", duplicate.rows)).hint(
+        "where each key may be there once, row() never repeats itself, and of a wide range few values come twice",
+    )
 }
 
 /// The error for a table that the schema does not have, at the first that it has.

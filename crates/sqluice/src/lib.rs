@@ -4,7 +4,7 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `new_database`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 // Floor 1.
@@ -28,8 +28,11 @@ pub mod pipeline;
 pub mod plan;
 mod reject;
 pub mod report;
-mod sort;
+#[doc(hidden)]
+pub mod sort;
 pub mod source;
+#[allow(dead_code, reason = "nothing opens the new file yet")]
+mod sqlite;
 
 // Floor 3.
 pub mod check;

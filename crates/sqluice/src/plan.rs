@@ -31,6 +31,8 @@ pub struct WriteOptions {
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
     pub analyze: bool,
+    /// Whether rows whose FOREIGN KEY points nowhere end the run.
+    pub foreign_keys: bool,
     /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
     /// small.
     #[doc(hidden)]
@@ -50,6 +52,7 @@ impl Default for WriteOptions {
             temp_dir: None,
             on_conflict: OnConflict::Abort,
             analyze: false,
+            foreign_keys: true,
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
         }
@@ -117,8 +120,13 @@ pub struct Plan {
     pub on_conflict: OnConflict,
     /// Whether ANALYZE runs at the end.
     pub analyze: bool,
+    /// Whether every FOREIGN KEY must point to a row.
+    pub foreign_keys: bool,
     #[serde(skip)]
     pub(crate) pending_byte: u32,
+    /// Bytes that the run may take.
+    #[serde(skip)]
+    pub(crate) memory_bytes: u64,
 }
 
 /// What will be done with a table.
@@ -201,7 +209,9 @@ impl Plan {
             temp_dir: options.temp_dir.clone(),
             on_conflict: options.on_conflict,
             analyze: options.analyze,
+            foreign_keys: options.foreign_keys,
             pending_byte: options.pending_byte,
+            memory_bytes: options.memory_bytes,
         })
     }
 

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
+use sqluice::plan::WriteOptions;
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
@@ -31,8 +32,14 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         lossy: args.lossy,
         reject: args.reject.clone(),
         rejects_max: args.max_rejects.unwrap_or(u64::MAX),
-        temp_dir: args.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
-        write: args.write.options(),
+        primary_key: args.primary_key.clone(),
+        indexes: args.index.clone(),
+        uniques: args.unique.clone(),
+        without_rowid: args.without_rowid,
+        write: WriteOptions {
+            on_conflict: args.on_conflict.map(Into::into).unwrap_or_default(),
+            ..args.write.options()
+        },
         ..load::Load::new(&args.db, &args.files)
     };
     let mut prepared = load.prepare(cancel)?;

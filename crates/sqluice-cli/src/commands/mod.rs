@@ -70,6 +70,10 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         counted(u64::from(report.pages), "page"),
         report.page_bytes
     ));
+    if !report.phases.is_empty() {
+        let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
+        printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    }
     for table in &report.tables {
         printer.detail(&format!(
             "  {}: {}; {} leaf, {} interior, {} overflow pages, root {}",
@@ -80,6 +84,21 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
             grouped(table.overflow_pages),
             table.root_page
         ));
+        for index in &table.indexes {
+            printer.detail(&format!(
+                "  {}: {}; {} leaf, {} interior, {} overflow pages, root {}",
+                index.name,
+                entries(index.entries),
+                grouped(index.leaf_pages),
+                grouped(index.interior_pages),
+                grouped(index.overflow_pages),
+                index.root_page
+            ));
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn entries(number: u64) -> String {
+    format!("{} {}", grouped(number), if number == 1 { "entry" } else { "entries" })
 }

@@ -7,14 +7,15 @@
 //!                 4 bytes      4       4 each, at most usable / 4 - 2
 //! ```
 
-use super::claims::{Checker, Use};
+use super::checker::Checker;
+use super::claims::Use;
 use super::{ReadPage, word};
 
-impl<P: ReadPage> Checker<'_, P> {
+impl<P: ReadPage> Checker<'_, '_, P> {
     /// Walks the freelist.
     pub(super) fn freelist(&mut self) -> Result<(), P::Error> {
         let mut parent = 1;
-        let mut trunk = self.header.freelist_trunk;
+        let mut trunk = self.common.header.freelist_trunk;
         let mut whole = true;
         while trunk != 0 {
             if !self.claim(trunk, Use::Free, parent)? {
@@ -25,7 +26,7 @@ impl<P: ReadPage> Checker<'_, P> {
             self.report.freelist_pages += 1;
             let page = self.read(trunk)?;
             let leaves = word(&page, 4);
-            if leaves as usize > self.geometry.usable_bytes() / 4 - 2 {
+            if leaves as usize > self.common.geometry.usable_bytes() / 4 - 2 {
                 self.problem(Some(trunk), format!("a freelist page can't have {leaves} leaves"));
                 whole = false;
             } else {
@@ -38,7 +39,7 @@ impl<P: ReadPage> Checker<'_, P> {
             parent = trunk;
             trunk = word(&page, 0);
         }
-        let (found, said) = (self.report.freelist_pages, self.header.freelist_pages);
+        let (found, said) = (self.report.freelist_pages, self.common.header.freelist_pages);
         // A list that broke off has been reported.
         if whole && found != said {
             self.problem(Some(1), format!("the freelist has {found} pages, the header says {said}"));

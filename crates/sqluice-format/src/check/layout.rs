@@ -14,8 +14,6 @@
 //! Every byte from the content start on belongs to one cell or one freeblock, or is a fragment of at most three bytes,
 //! and the page header counts those.
 
-use std::ops::Range;
-
 use super::{half_word, is_table, word};
 use crate::cell::{self, CELL_BYTES_MIN, PAGE_NUMBER_BYTES};
 use crate::page::{CELL_POINTER_BYTES, Geometry, PageKind};
@@ -24,7 +22,7 @@ use crate::varint;
 /// No payload is larger, whatever `SQLITE_MAX_LENGTH` is.
 const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
 
-/// A page taken apart.
+/// A page taken apart. Kept from page to page, so that nothing is allocated for each.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) kind: PageKind,
@@ -35,111 +33,157 @@ pub(super) struct Layout {
     pub(super) used_bytes: usize,
     /// What is wrong.
     pub(super) faults: Vec<String>,
+    spans: Vec<Span>,
 }
+
+/// Bytes of a page: where they begin and end.
+type Span = (u32, u32);
 
 /// A cell taken apart.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     /// Where it lies on the page.
-    pub(super) span: Range<usize>,
+    pub(super) start: u32,
+    end: u32,
     /// The page with what comes before it, on an interior page.
-    pub(super) child: Option<u32>,
+    pub(super) child: u32,
+    /// Bytes of its whole payload; 0 on a table's interior page.
+    pub(super) payload: u32,
     /// The rowid, in a table.
-    pub(super) rowid: Option<i64>,
-    /// Bytes of its whole payload; `None` on a table's interior page.
-    pub(super) payload: Option<u64>,
+    pub(super) rowid: i64,
     /// Where the local payload lies on the page.
-    pub(super) local: Range<usize>,
-    /// Where the rest of it is.
-    pub(super) overflow: Option<Overflow>,
+    local_start: u32,
+    local_bytes: u32,
+    /// The page with the rest of it, and how many pages that takes.
+    pub(super) overflow: u32,
+    pub(super) overflow_pages: u32,
 }
 
-/// A payload's rest.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Overflow {
-    pub(super) first_page: u32,
-    pub(super) pages: usize,
-}
-
-/// Takes a page apart whose B-tree header begins at `header_at`; `Err` when it can't be told what it is.
-pub(super) fn read(page: &[u8], header_at: usize, geometry: Geometry) -> Result<Layout, String> {
-    let usable = geometry.usable_bytes();
-    let page = &page[..usable];
-    let header = &page[header_at..];
-    let kind =
-        PageKind::from_byte(header[0]).ok_or_else(|| format!("{} is no kind of B-tree page", header[0]))?;
-    let count = half_word(header, 3);
-    let content = match half_word(header, 5) {
-        0 => 65536,
-        start => start,
-    };
-    let pointers = header_at + kind.header_bytes();
-    let pointers_end = pointers + count * CELL_POINTER_BYTES;
-    if content > usable || pointers_end > content {
-        return Err(format!(
-            "{count} cell pointers end at byte {pointers_end}, cells begin at byte {content} of {usable}"
-        ));
+impl Cell {
+    /// The payload that lies on the page itself.
+    #[inline]
+    pub(super) fn local<'p>(&self, page: &'p [u8]) -> &'p [u8] {
+        &page[self.local_start as usize..][..self.local_bytes as usize]
     }
-    let mut layout = Layout {
-        kind,
-        cells: Vec::with_capacity(count),
-        right_child: (!kind.is_leaf()).then(|| word(header, 8)),
-        used_bytes: pointers_end,
-        faults: Vec::new(),
-    };
-    for i in 0..count {
-        let at = half_word(page, pointers + i * CELL_POINTER_BYTES);
-        if at < content || at > usable - CELL_BYTES_MIN {
-            layout.faults.push(format!("cell {i} is at byte {at}, outside the cells"));
-            continue;
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout {
+            kind: PageKind::LeafTable,
+            cells: Vec::new(),
+            right_child: None,
+            used_bytes: 0,
+            faults: Vec::new(),
+            spans: Vec::new(),
         }
-        match read_cell(page, at, kind, geometry) {
-            Some(cell) => {
-                layout.used_bytes += cell.span.len();
-                layout.cells.push(cell);
+    }
+}
+
+impl Layout {
+    /// Takes a page apart whose B-tree header begins at `header_at`; `Err` when it can't be told what it is.
+    pub(super) fn read(&mut self, page: &[u8], header_at: usize, geometry: Geometry) -> Result<(), String> {
+        let usable = geometry.usable_bytes();
+        let page = &page[..usable];
+        let header = &page[header_at..];
+        self.cells.clear();
+        self.faults.clear();
+        let kind = PageKind::from_byte(header[0])
+            .ok_or_else(|| format!("{} is no kind of B-tree page", header[0]))?;
+        let count = half_word(header, 3);
+        let content = match half_word(header, 5) {
+            0 => 65536,
+            start => start,
+        };
+        let pointers = header_at + kind.header_bytes();
+        let pointers_end = pointers + count * CELL_POINTER_BYTES;
+        if content > usable || pointers_end > content {
+            return Err(format!(
+                "{count} cell pointers end at byte {pointers_end}, cells begin at byte {content} of {usable}"
+            ));
+        }
+        self.kind = kind;
+        self.right_child = (!kind.is_leaf()).then(|| word(header, 8));
+        self.used_bytes = pointers_end;
+        // As they are on a page that was filled in order: each cell ends where the one before it begins.
+        let mut next_end = usable as u32;
+        let mut in_order = true;
+        for (i, pointer) in
+            page[pointers..pointers_end].as_chunks::<CELL_POINTER_BYTES>().0.iter().enumerate()
+        {
+            let at = usize::from(u16::from_be_bytes(*pointer));
+            if at < content || at > usable - CELL_BYTES_MIN {
+                self.faults.push(format!("cell {i} is at byte {at}, outside the cells"));
+                continue;
             }
-            None => layout.faults.push(format!("cell {i} does not fit the page")),
+            match read_cell(page, at, kind, geometry) {
+                Some(cell) => {
+                    self.used_bytes += (cell.end - cell.start) as usize;
+                    in_order &= cell.end == next_end;
+                    next_end = cell.start;
+                    self.cells.push(cell);
+                }
+                None => self.faults.push(format!("cell {i} does not fit the page")),
+            }
         }
+        let (freeblock, fragmented) = (half_word(header, 1), header[7]);
+        in_order &= next_end as usize == content && freeblock == 0 && fragmented == 0;
+        // With a cell missing, nothing can be said about what lies between the cells.
+        if self.faults.is_empty() && !in_order {
+            self.spans.clear();
+            self.spans.extend(self.cells.iter().map(|cell| (cell.start, cell.end)));
+            self.faults.extend(coverage(page, freeblock, content, fragmented, &mut self.spans));
+        }
+        Ok(())
     }
-    // With a cell missing, nothing can be said about what lies between the cells.
-    if layout.faults.is_empty() {
-        let spans = layout.cells.iter().map(|cell| cell.span.clone()).collect();
-        layout.faults.extend(coverage(page, half_word(header, 1), content, header[7], spans));
-    }
-    Ok(layout)
 }
 
 /// The cell at byte `at`; `None` when it would not end on the page.
+#[inline]
 fn read_cell(page: &[u8], at: usize, kind: PageKind, geometry: Geometry) -> Option<Cell> {
     let mut next = at;
-    let varint = |next: &mut usize| {
-        let (value, n) = varint::read(&page[*next..])?;
-        *next += n;
-        Some(value)
+    let varint = |next: &mut usize| match page.get(*next)? {
+        byte @ ..0x80 => {
+            *next += 1;
+            Some(u64::from(*byte))
+        }
+        _ => {
+            let (value, n) = varint::read(&page[*next..])?;
+            *next += n;
+            Some(value)
+        }
     };
-    let child = (!kind.is_leaf()).then(|| word(page, at));
-    if child.is_some() {
+    let mut child = 0;
+    if !kind.is_leaf() {
+        child = word(page, at);
         next += PAGE_NUMBER_BYTES;
     }
-    let payload = if kind == PageKind::InteriorTable { None } else { Some(varint(&mut next)?) };
-    let rowid = if is_table(kind) { Some(varint(&mut next)? as i64) } else { None };
-    let mut cell = Cell { span: at..next, child, rowid, payload, local: next..next, overflow: None };
-    if let Some(payload) = payload {
-        if payload > PAYLOAD_BYTES_MAX {
-            return None;
-        }
-        let split = if is_table(kind) { cell::table_leaf_split } else { cell::index_split };
-        let split = split(payload as usize, geometry);
-        next += split.local;
-        cell.local.end = next;
-        if split.overflow_pages > 0 {
-            next += PAGE_NUMBER_BYTES;
-            let first_page = word(page.get(..next)?, next - PAGE_NUMBER_BYTES);
-            cell.overflow = Some(Overflow { first_page, pages: split.overflow_pages });
-        }
+    let payload = if kind == PageKind::InteriorTable { 0 } else { varint(&mut next)? };
+    let rowid = if is_table(kind) { varint(&mut next)? as i64 } else { 0 };
+    if payload > PAYLOAD_BYTES_MAX {
+        return None;
     }
-    cell.span.end = next.max(at + CELL_BYTES_MIN);
-    (cell.span.end <= page.len()).then_some(cell)
+    let split = if is_table(kind) { cell::table_leaf_split } else { cell::index_split };
+    let split = split(payload as usize, geometry);
+    let local_start = next;
+    next += split.local;
+    let mut overflow = 0;
+    if split.overflow_pages > 0 {
+        next += PAGE_NUMBER_BYTES;
+        overflow = word(page.get(..next)?, next - PAGE_NUMBER_BYTES);
+    }
+    let end = next.max(at + CELL_BYTES_MIN);
+    (end <= page.len()).then_some(Cell {
+        start: at as u32,
+        end: end as u32,
+        child,
+        payload: payload as u32,
+        rowid,
+        local_start: local_start as u32,
+        local_bytes: split.local as u32,
+        overflow,
+        overflow_pages: split.overflow_pages as u32,
+    })
 }
 
 /// Whether cells and freeblocks account for every byte from the content start on but the `fragmented` lost ones.
@@ -148,7 +192,7 @@ fn coverage(
     first_freeblock: usize,
     content: usize,
     fragmented: u8,
-    mut spans: Vec<Range<usize>>,
+    spans: &mut Vec<Span>,
 ) -> Option<String> {
     let mut at = first_freeblock;
     let mut least = content;
@@ -160,19 +204,20 @@ fn coverage(
         if size < 4 || at + size > page.len() {
             return Some(format!("the freeblock at byte {at} has {size} bytes"));
         }
-        spans.push(at..at + size);
+        spans.push((at as u32, (at + size) as u32));
         least = at + size + 4;
         at = half_word(page, at);
     }
-    spans.sort_unstable_by_key(|span| (span.start, span.end));
+    spans.sort_unstable();
     let mut end = content;
     let mut lost = 0;
-    for span in spans {
-        if span.start < end {
-            return Some(format!("byte {} is used twice", span.start));
+    for &(start, next_end) in &*spans {
+        let start = start as usize;
+        if start < end {
+            return Some(format!("byte {start} is used twice"));
         }
-        lost += span.start - end;
-        end = span.end;
+        lost += start - end;
+        end = next_end as usize;
     }
     lost += page.len() - end;
     (lost != usize::from(fragmented))

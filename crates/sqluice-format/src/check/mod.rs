@@ -21,19 +21,29 @@
 //!
 //! Memory: one bit a page, one page buffer a level, and the schema table's names. No payload is held.
 
+mod agree;
 mod btree;
+mod checker;
 mod claims;
+mod content;
+mod digest;
+mod fields;
 mod freelist;
 mod layout;
-mod scan;
+mod parts;
+mod payload;
 mod schema;
+mod sequence;
+pub mod spec;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 
 use crate::database::{Header, HeaderError};
 use crate::page::{DATABASE_HEADER_BYTES, Geometry, PAGE_NUMBER_MAX, PENDING_BYTE, PageKind};
-use claims::Checker;
+use checker::{Checker, Common};
+pub use parts::{Done, Parts};
 
 /// Where the pages come from.
 ///
@@ -66,7 +76,9 @@ impl ReadPage for &[u8] {
 
 /// How to check.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct Options<'o> {
+    /// The tables of the schema. What is told of none is a B-tree of records, and no more is known of it.
+    pub tables: &'o [spec::Table],
     /// Problems that the report lists; the rest is only counted.
     pub problems_max: usize,
     /// Read the header, the freelist and the schema table only. The other B-trees are listed without figures.
@@ -75,9 +87,9 @@ pub struct Options {
     pub pending_byte: u32,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { problems_max: 100, schema_only: false, pending_byte: PENDING_BYTE }
+impl Default for Options<'_> {
+    fn default() -> Options<'static> {
+        Options { tables: &[], problems_max: 100, schema_only: false, pending_byte: PENDING_BYTE }
     }
 }
 
@@ -204,9 +216,30 @@ impl fmt::Display for Problem {
 ///
 /// # Errors
 /// Only those of `pages`. Whatever is wrong with the database is in the report.
-pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options) -> Result<Report, P::Error> {
+pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options<'_>) -> Result<Report, P::Error> {
+    let Begun { common, report, rows } = begin(pages, file_bytes, options)?;
+    let Some(common) = common else { return Ok(report) };
+    let mut checker = Checker::new(pages, &common, report);
+    checker.everything(&rows, &HashMap::new())?;
+    Ok(checker.report)
+}
+
+/// A check after the header, the freelist and the schema table have been read.
+#[derive(Debug)]
+struct Begun<'o> {
+    /// `None` when there is nothing else to read.
+    common: Option<Common<'o>>,
+    report: Report,
+    rows: Vec<schema::Row>,
+}
+
+fn begin<'o, P: ReadPage>(
+    pages: &mut P,
+    file_bytes: u64,
+    options: &Options<'o>,
+) -> Result<Begun<'o>, P::Error> {
     if file_bytes == 0 {
-        return Ok(Report::default());
+        return Ok(Begun { common: None, report: Report::default(), rows: Vec::new() });
     }
     let mut start = [0; DATABASE_HEADER_BYTES];
     let header = if file_bytes < DATABASE_HEADER_BYTES as u64 {
@@ -217,7 +250,7 @@ pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options) -> 
     };
     let header = match header {
         Ok(header) => header,
-        Err(error) => return Ok(no_database(error)),
+        Err(error) => return Ok(Begun { common: None, report: no_database(error), rows: Vec::new() }),
     };
     let header = Header { geometry: header.geometry.with_pending_byte(options.pending_byte), ..header };
     let mut report = Report { header: Some(header), ..Report::default() };
@@ -227,18 +260,24 @@ pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options) -> 
         (header.change_counter == header.valid_for && header.page_count != 0).then_some(header.page_count);
     report.page_count = in_header.unwrap_or(in_file).min(in_file);
     report.trailing_bytes = file_bytes - u64::from(report.page_count) * page_bytes;
-    let mut checker = Checker::new(pages, header, report, options);
+    let common = Common::new(header, report.page_count, options);
+    let mut checker = Checker::new(pages, &common, report);
     if let Some(count) = in_header.filter(|&count| count > in_file) {
         checker.problem(None, format!("the header counts {count} pages, the file has {in_file}"));
     }
     if in_header.is_none() && !file_bytes.is_multiple_of(page_bytes) {
         checker.problem(None, "the file ends within a page".to_owned());
     }
-    if checker.report.page_count > 0 {
+    let mut rows = Vec::new();
+    if common.page_count > 0 {
         checker.header(&start);
-        checker.everything(options)?;
+        checker.freelist()?;
+        rows = checker.schema_table()?;
+        checker.current = None;
+        checker.header_and_schema(&rows);
     }
-    Ok(checker.report)
+    let report = checker.report;
+    Ok(Begun { common: (common.page_count > 0).then_some(common), report, rows })
 }
 
 fn no_database(error: HeaderError) -> Report {
@@ -252,10 +291,10 @@ fn no_database(error: HeaderError) -> Report {
     Report { problems: vec![problem], problem_count: 1, ..Report::default() }
 }
 
-impl<P: ReadPage> Checker<'_, P> {
+impl<P: ReadPage> Checker<'_, '_, P> {
     /// The fields of the header that do not depend on what follows.
     fn header(&mut self, bytes: &[u8; DATABASE_HEADER_BYTES]) {
-        let header = self.header;
+        let header = self.common.header;
         let faults = [
             (
                 !matches!(header.write_version, 1 | 2),
@@ -280,23 +319,26 @@ impl<P: ReadPage> Checker<'_, P> {
         }
     }
 
-    fn everything(&mut self, options: &Options) -> Result<(), P::Error> {
-        self.freelist()?;
-        let rows = self.schema_table()?;
-        self.current = None;
-        self.header_and_schema(&rows);
-        for row in &rows {
-            if let Some(tree) = self.tree_of(row) {
-                let root = tree.root_page;
-                self.begin_tree(tree);
-                if !options.schema_only && self.claim(root, claims::Use::Root, 0)? {
-                    self.walk(row)?;
-                }
+    /// All trees, but for the parts of them that are done, and what no tree uses.
+    fn everything(&mut self, rows: &[schema::Row], done: &HashMap<u32, Done>) -> Result<(), P::Error> {
+        let schema_only = self.common.options.schema_only;
+        for row in rows {
+            let Some(tree) = self.tree_of(row) else { continue };
+            let root = tree.root_page;
+            self.begin_tree(tree);
+            if schema_only {
+                continue;
+            }
+            match self.whole(root, done) {
+                Some(done) => self.join_whole(done),
+                None if self.claim(root, claims::Use::Root, 0)? => self.walk(row, Some(done))?,
+                None => {}
             }
         }
         self.current = None;
-        if !options.schema_only {
-            self.compare_counts(&rows);
+        if !schema_only {
+            self.compare_counts(rows);
+            self.compare_indexes()?;
             self.unused_pages();
         }
         Ok(())
@@ -304,7 +346,7 @@ impl<P: ReadPage> Checker<'_, P> {
 
     /// The fields of the header that depend on the schema.
     fn header_and_schema(&mut self, rows: &[schema::Row]) {
-        let header = self.header;
+        let header = self.common.header;
         // SQLite writes these two with the first table.
         if !rows.is_empty() && header.schema_format == 0 {
             self.problem(Some(1), "the schema format is 0, not 1 to 4".to_owned());

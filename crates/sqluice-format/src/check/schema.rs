@@ -3,8 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::btree::{Keep, Walk};
-use super::claims::{Checker, Use};
+use super::btree::Place;
+use super::checker::Checker;
+use super::claims::Use;
+use super::content::{Content, Keep, Walk};
+use super::parts::Done;
 use super::{ReadPage, Tree, TreeKind};
 use crate::page::PageKind;
 use crate::record;
@@ -59,12 +62,12 @@ impl Row {
     }
 }
 
-impl<P: ReadPage> Checker<'_, P> {
+impl<P: ReadPage> Checker<'_, '_, P> {
     /// Reads the schema table.
     pub(super) fn schema_table(&mut self) -> Result<Vec<Row>, P::Error> {
         let name = || "sqlite_schema".to_owned();
         self.begin_tree(Tree::new(TreeKind::Table, name(), name(), 1));
-        let encoding = self.header.text_encoding;
+        let encoding = self.common.header.text_encoding;
         let mut rows = Vec::new();
         let mut wrong = 0;
         let mut take = |bytes: &[u8], payload: u64| match decode(bytes, payload, encoding) {
@@ -73,7 +76,7 @@ impl<P: ReadPage> Checker<'_, P> {
         };
         let mut keep = Keep { bytes_max: ROW_BYTES_MAX, take: &mut take };
         self.claim(1, Use::Root, 0)?;
-        let depth = self.subtree(&mut Walk::new(true, Some(&mut keep)), 1, 0, None)?;
+        let depth = self.subtree(&mut Walk::new(true, Content::Schema(&mut keep)), Place::root(1))?;
         self.tree().depth = depth.unwrap_or(0);
         if wrong > 0 {
             self.problem(None, format!("{wrong} rows are not (type, name, table, root page, statement)"));
@@ -97,8 +100,8 @@ impl<P: ReadPage> Checker<'_, P> {
         Some(Tree::new(kind, row.name.clone(), row.table.clone(), root_page))
     }
 
-    /// Reads the current tree, which belongs to `row` and whose root is claimed.
-    pub(super) fn walk(&mut self, row: &Row) -> Result<(), P::Error> {
+    /// Reads the current tree, which belongs to `row` and whose root is claimed, but for the parts of it that are done.
+    pub(super) fn walk(&mut self, row: &Row, done: Option<&HashMap<u32, Done>>) -> Result<(), P::Error> {
         let root = self.tree().root_page;
         let found = PageKind::from_byte(self.read(root)?[0]);
         let index = matches!(found, Some(PageKind::InteriorIndex | PageKind::LeafIndex));
@@ -108,8 +111,17 @@ impl<P: ReadPage> Checker<'_, P> {
                 self.problem(Some(root), "a table with rowids has its rows in an index".to_owned());
             }
         }
+        let common = self.common;
         let table = self.tree().kind == TreeKind::Table;
-        self.tree().depth = self.subtree(&mut Walk::new(table, None), root, 0, None)?.unwrap_or(0);
+        if table && common.table(&self.tree().name).is_some_and(|table| table.key.is_some()) {
+            self.problem(Some(root), "a table without rowids has its rows in a table".to_owned());
+        }
+        let mut walk = Walk::new(table, Content::of(self.tree(), common));
+        walk.parts = done;
+        self.tree().depth = self.subtree(&mut walk, Place::root(root))?.unwrap_or(0);
+        if let Some(current) = self.current {
+            self.details[current].sums = walk.sums;
+        }
         Ok(())
     }
 

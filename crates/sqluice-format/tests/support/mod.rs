@@ -3,12 +3,13 @@
 
 pub(crate) mod damage;
 pub(crate) mod index;
+pub(crate) mod slow_key;
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use sqluice_format::cell;
-use sqluice_format::check::{self, Options, Report};
+use sqluice_format::check::{self, Options, Parts, Report};
 use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
@@ -81,9 +82,19 @@ pub(crate) fn check_bytes(bytes: &[u8]) -> Report {
     check_with(bytes, PENDING_BYTE)
 }
 
+/// What a check finds; in parts, from the last to the first, it must find the same.
 pub(crate) fn check_with(bytes: &[u8], pending_byte: u32) -> Report {
     let options = Options { pending_byte, ..Options::default() };
     let Ok(report) = check::check(&mut &bytes[..], bytes.len() as u64, &options);
+    let Ok(parts) = Parts::new(&mut &bytes[..], bytes.len() as u64, &options);
+    let done = (0..parts.len()).rev().map(|part| {
+        let Ok(done) = parts.run(part, &mut &bytes[..]);
+        done
+    });
+    let done = done.collect();
+    let Ok(in_parts) = parts.finish(done, &mut &bytes[..]);
+    assert_eq!((problems(&in_parts), &in_parts.trees), (problems(&report), &report.trees));
+    assert_eq!(format!("{in_parts:?}"), format!("{report:?}"));
     report
 }
 

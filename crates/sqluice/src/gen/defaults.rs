@@ -3,6 +3,7 @@
 //! | declared | values |
 //! |---|---|
 //! | INTEGER PRIMARY KEY and any other name of the rowid | `row()` |
+//! | any INT that is UNIQUE or a PRIMARY KEY by itself; TEXT that is one | `row()`; `text(20, 20)` |
 //! | BOOL, BOOLEAN | `choice(0, 1)` |
 //! | TINYINT; SMALLINT, INT2; any other INT | `int(0, 127)`; `int(0, 32767)`; `int(0, 1000000)` |
 //! | CHAR(n), CHARACTER(n), NCHAR(n) | `text(n, n)` |
@@ -17,6 +18,7 @@
 //! None is NULL. Lengths are cut at [`LENGTH`].
 
 use crate::affinity::Affinity;
+use crate::schema::index::{Index, IndexColumn, Indexed};
 use crate::schema::{Column, Table};
 
 /// The longest value that a declared length makes.
@@ -31,10 +33,19 @@ pub(crate) fn expression(table: &Table, index: usize) -> Option<String> {
     if table.rowid_alias == Some(index) {
         return Some("row()".to_owned());
     }
-    Some(of_type(column))
+    Some(of_type(column, is_key(table, index)))
 }
 
-fn of_type(column: &Column) -> String {
+/// Whether no two rows may have the same value.
+fn is_key(table: &Table, index: usize) -> bool {
+    let alone = |key: &Index| match key.columns[..key.key_columns] {
+        [IndexColumn { value: Indexed::Column(column), .. }] => column == index && key.unique,
+        _ => false,
+    };
+    table.indexes.iter().chain(&table.clustered).any(alone)
+}
+
+fn of_type(column: &Column, is_key: bool) -> String {
     let declared = column.declared_type.to_ascii_uppercase();
     let has = |part| declared.contains(part);
     let sizes = sizes(&declared);
@@ -43,6 +54,8 @@ fn of_type(column: &Column) -> String {
         return "choice(0, 1)".to_owned();
     }
     match (column.affinity, length) {
+        (Affinity::Integer, _) if is_key => "row()".to_owned(),
+        (Affinity::Text, None) if is_key => "text(20, 20)".to_owned(),
         (Affinity::Integer, _) if has("TINYINT") => "int(0, 127)".to_owned(),
         (Affinity::Integer, _) if has("SMALLINT") || has("INT2") => "int(0, 32767)".to_owned(),
         (Affinity::Text, Some(n)) if has("CHAR") && !has("VAR") => format!("text({n}, {n})"),
@@ -118,6 +131,26 @@ mod tests {
             let expression = expression(&schema.tables[0], 0).unwrap();
             assert_eq!(expression, expected, "{declared}");
             compile(&parse(&expression, 0).unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_may_be_there_once_alone_seldom_repeats_itself() {
+        for (columns, expected) in [
+            ("c INT UNIQUE", "row()"),
+            ("c INTEGER PRIMARY KEY DESC", "row()"),
+            ("c TEXT PRIMARY KEY", "text(20, 20)"),
+            ("c TEXT, PRIMARY KEY (c)", "text(20, 20)"),
+            ("c INT, d INT, UNIQUE (c, d)", "int(0, 1000000)"),
+            ("d INT, c INT, UNIQUE (d, c)", "int(0, 1000000)"),
+            ("c CHAR(6) UNIQUE", "text(6, 6)"),
+        ] {
+            let sql =
+                format!("CREATE TABLE t ({columns}); CREATE TABLE u (c INT PRIMARY KEY, d) WITHOUT ROWID");
+            let schema = Schema::parse(sql, Path::new("x")).unwrap();
+            let of = |table: &Table| expression(table, table.column("c").unwrap());
+            assert_eq!(of(&schema.tables[0]).as_deref(), Some(expected), "{columns}");
+            assert_eq!(of(&schema.tables[1]).as_deref(), Some("row()"));
         }
     }
 

@@ -9,7 +9,14 @@ use super::parse::parse;
 use super::table::GeneratedTable;
 use super::{Fault, defaults};
 use crate::error::{Error, Result};
+use crate::schema::index::{Index, Indexed};
 use crate::schema::{Schema, Table};
+
+/// Bytes of a rowid in an entry of an index, roughly.
+const ROWID_BYTES: u64 = 3;
+
+/// Bytes of what SQLite computes, roughly.
+const EXPRESSION_BYTES: u64 = 8;
 
 /// What all tables of a schema are filled with.
 #[derive(Clone, Debug)]
@@ -123,6 +130,20 @@ impl TableSpec {
         let generators = stored.filter_map(|(_, column)| column.generator.as_deref());
         let values: u64 = generators.map(|generator| generator.size().mean).sum();
         values + self.columns.len() as u64 + 1 + 6
+    }
+
+    /// Bytes of an entry of an index as SQLite stores it, roughly, on average.
+    pub(crate) fn entry_bytes(&self, table: &Table, index: &Index) -> u64 {
+        let bytes = index.columns.iter().map(|column| match column.value {
+            Indexed::Column(column) if Some(column) == table.rowid_alias => ROWID_BYTES,
+            Indexed::Column(column) => {
+                self.columns[column].generator.as_deref().map_or(0, |generator| generator.size().mean)
+            }
+            Indexed::Rowid => ROWID_BYTES,
+            Indexed::Expression => EXPRESSION_BYTES,
+        });
+        // A byte of header for each column and one for its length; one of payload length and two of cell pointer.
+        bytes.sum::<u64>() + index.columns.len() as u64 + 1 + 3
     }
 
     /// Bytes that a row's values take in memory at most.

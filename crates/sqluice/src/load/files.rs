@@ -10,7 +10,7 @@ use crate::error::{Error, Place, Result};
 use crate::infer::Evidence;
 use crate::input::{self, InputFile, InputOptions, Sample};
 use crate::progress::{Cancel, Progress};
-use crate::schema::Table;
+use crate::schema::{Column, Table};
 use crate::source::chain::Counted;
 use crate::source::csv::{ColumnFrom, Constant, CsvOptions, CsvReader, Given, Sniffed, sniff};
 use crate::source::{BadRow, Refused, Sink, Source};
@@ -185,18 +185,27 @@ impl LoadFile {
     /// Which of its fields go to which of the table's columns.
     pub(super) fn map(&self, table: &Table, load: &Load) -> Result<Vec<ColumnFrom>> {
         if self.is_by_position(load) {
-            let (fields, columns) = (self.names.len(), table.columns.len());
+            let taking = table.columns.iter().filter(|column| column.generated.is_none());
+            let (fields, columns) = (self.names.len(), taking.count());
             if fields != columns {
                 let message =
                     format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
                 return Err(Error::input(message)
                     .hint("--columns names the columns of a file without a header, in their order"));
             }
-            return Ok((0..fields).map(ColumnFrom::Field).collect());
+            let mut fields = (0..fields).map(ColumnFrom::Field);
+            let next = |column: &Column| match column.generated {
+                None => fields.next(),
+                Some(_) => None,
+            };
+            let from = table.columns.iter().map(next);
+            return Ok(from.map(|from| from.unwrap_or(ColumnFrom::Constant(Constant::Null))).collect());
         }
-        let from = |(index, column): (usize, &crate::schema::Column)| {
+        let from = |(index, column): (usize, &Column)| {
             let named = |name: &String| name.eq_ignore_ascii_case(&column.name);
             match self.names.iter().position(named).filter(|_| self.selects(load, &column.name)) {
+                Some(_) if column.generated.is_some() => Err(self.computed(column)),
+                None if column.generated.is_some() => Ok(ColumnFrom::Constant(Constant::Null)),
                 Some(field) => Ok(ColumnFrom::Field(field)),
                 // NULL is the next rowid.
                 None if table.rowid_alias == Some(index) => Ok(ColumnFrom::Constant(Constant::Null)),
@@ -204,6 +213,11 @@ impl LoadFile {
             }
         };
         table.columns.iter().enumerate().map(from).collect()
+    }
+
+    fn computed(&self, column: &Column) -> Error {
+        let message = format!("{} has column {}, which SQLite computes", self.name(), column.name);
+        Error::input(message).hint("--columns names those to load, without it")
     }
 
     /// Opens it for its rows, which are numbered from `rows.start` on.

@@ -4,6 +4,7 @@
 //!  prepare   files ──> a sample of each ──> dialect, header, evidence for types ──> tables ──> plan
 //!  run       parts of all files ──> pages; the values are watched: types that do not hold for all of them end the attempt
 //!            ... then everything is read once for its types, and loaded again
+//!            ... rows that do not come in the order of their INTEGER PRIMARY KEY end it, too: they are loaded again, sorted
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
@@ -16,7 +17,10 @@
 //! load's to find.
 
 mod default;
+mod duplicate;
 mod files;
+mod keys;
+mod order;
 mod paths;
 mod request;
 mod tables;
@@ -28,8 +32,9 @@ use crate::error::{Error, Result};
 use crate::infer::{self, Watch, Watched};
 use crate::input::{self, Encoding};
 use crate::new_database;
+use crate::output;
 use crate::pipeline::Job;
-use crate::plan::{Plan, WriteOptions};
+use crate::plan::{Plan, Road, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress, Silent};
 use crate::reject::RejectFile;
 use crate::report::Report;
@@ -37,6 +42,7 @@ use crate::schema::Schema;
 use crate::source::csv::{Given, PART_BYTES};
 use crate::source::{NoRows, Source};
 use files::LoadFile;
+use order::Order;
 use tables::LoadTable;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
@@ -71,9 +77,17 @@ pub struct Load {
     pub reject: Option<PathBuf>,
     /// Bad rows that the load takes.
     pub rejects_max: u64,
-    /// Where to keep what is read from a pipe, when it must be read twice.
-    pub temp_dir: PathBuf,
-    /// How to write.
+    /// The columns of the PRIMARY KEY, of each table that has them all. One INTEGER column is another name for the rowid; of
+    /// others none may be NULL. Not with a schema.
+    pub primary_key: Vec<String>,
+    /// Indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`; a name may be quoted as in
+    /// SQL. Each table that has all columns gets one.
+    pub indexes: Vec<String>,
+    /// Unique indexes, in the same way. Not with a schema.
+    pub uniques: Vec<String>,
+    /// Tables with a `primary_key` are WITHOUT ROWID.
+    pub without_rowid: bool,
+    /// How to write. Copies of pipes that must be read twice are kept in its `temp_dir`, too.
     pub write: WriteOptions,
     /// How much of each file is looked at before anything is decided, in bytes of text: tests make it small.
     #[doc(hidden)]
@@ -148,7 +162,10 @@ impl Load {
             lossy: false,
             reject: None,
             rejects_max: u64::MAX,
-            temp_dir: std::env::temp_dir(),
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+            uniques: Vec::new(),
+            without_rowid: false,
             write: WriteOptions::default(),
             sample_bytes: SAMPLE_BYTES,
             part_bytes: PART_BYTES,
@@ -173,6 +190,14 @@ impl Load {
         prepared.complete_plan();
         prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
         Ok(prepared)
+    }
+
+    /// Where what does not fit the memory is kept.
+    fn temp_folder(&self) -> Result<PathBuf> {
+        match &self.write.temp_dir {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(output::place(&self.target)?.folder),
+        }
     }
 
     fn plan(&self, tables: &[LoadTable]) -> Result<(Schema, Plan)> {
@@ -227,21 +252,21 @@ impl PreparedLoad {
     /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
     /// makes all be loaded again.
     fn keep_streams(&mut self, progress: &dyn Progress) -> Result<()> {
-        if self.tables.iter().all(LoadTable::is_settled) {
+        if self.tables.iter().all(|table| table.is_settled() && table.order != Order::Hoped) {
             return Ok(());
         }
         let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
         for file in files.filter(|file| !file.can_reopen()) {
             progress.phase("copy", None);
-            file.keep(&self.load.temp_dir, progress)?;
+            file.keep(&self.load.temp_folder()?, progress)?;
         }
         Ok(())
     }
 
     /// Bytes of input of some tables, when that is known of all their files.
     fn total(&self, which: impl Fn(&LoadTable) -> bool) -> Option<Amount> {
-        let files = self.tables.iter().filter(|table| which(table)).flat_map(|table| &table.files);
-        let bytes = files.map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?));
+        let tables = self.tables.iter().filter(|table| which(table));
+        let bytes = tables.map(LoadTable::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?));
         bytes.map(|bytes| Amount { rows: 0, bytes })
     }
 
@@ -252,31 +277,46 @@ impl PreparedLoad {
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
         request::check_targets(&self.load)?;
         self.keep_streams(progress)?;
-        let guessed = !self.tables.iter().all(LoadTable::is_settled);
-        // A second attempt would reject the same rows again.
-        if guessed
-            && self.load.reject.is_none()
-            && let Attempt::Done(report) = self.attempt(progress)?
-        {
-            return Ok(report);
-        }
         // What can't be read is met again by the load, unless that finds a fault before it.
-        let read = self.settle_types(progress);
-        self.cancel.check()?;
-        match self.attempt(progress)? {
-            Attempt::Done(report) => Ok(report),
-            Attempt::OtherTypes => Err(read.err().unwrap_or_else(changed)),
+        let mut read = Ok(());
+        // A second attempt would reject the same rows again.
+        if self.load.reject.is_some() {
+            read = self.settle_types(progress);
+            self.cancel.check()?;
+        }
+        loop {
+            let settled = self.tables.iter().all(LoadTable::is_settled);
+            match self.attempt(progress)? {
+                Attempt::Done(report) => return Ok(report),
+                Attempt::OtherTypes if settled => return Err(read.err().unwrap_or_else(changed)),
+                Attempt::OtherTypes => {
+                    read = self.settle_types(progress);
+                    self.cancel.check()?;
+                }
+                Attempt::OutOfOrder => self.sort_hoped()?,
+            }
         }
     }
 
-    /// Loads everything, unless the types turn out to be others.
+    /// Lets all tables be sorted of which nobody knows better.
+    fn sort_hoped(&mut self) -> Result<()> {
+        for table in self.tables.iter_mut().filter(|table| table.order == Order::Hoped) {
+            table.order = Order::Any;
+        }
+        (self.schema, self.plan) = self.load.plan(&self.tables)?;
+        self.complete_plan();
+        Ok(())
+    }
+
+    /// Loads everything, unless the types turn out to be others, or the order of the rows.
     fn attempt(&mut self, progress: &dyn Progress) -> Result<Attempt> {
         progress.phase("load", self.total(|_| true));
         let PreparedLoad { load, cancel, stop, tables, schema, plan } = self;
         let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
-        for table in tables {
+        let hoped = tables.iter().any(|table| table.order == Order::Hoped);
+        for table in &mut *tables {
             let watched: Vec<Watched> = table.watched(schema);
             let index = table.index_in(schema);
             let source = table.source(load, schema)?;
@@ -293,13 +333,16 @@ impl PreparedLoad {
         stop.reset();
         match written {
             Ok(report) => Ok(Attempt::Done(report)),
-            Err(_) if watches.iter().any(Watch::broken) && cancel.check().is_ok() => Ok(Attempt::OtherTypes),
-            Err(error) => Err(error),
+            Err(error) if cancel.check().is_err() => Err(error),
+            Err(_) if watches.iter().any(Watch::broken) => Ok(Attempt::OtherTypes),
+            Err(error) if hoped && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
+            Err(error) => Err(duplicate::located(error, load, tables, schema, progress, stop)),
         }
     }
 
-    /// What the plan says of files and types, and how large the file will be.
+    /// What the plan says of files, types and the order of rows, and how large the file will be.
     fn complete_plan(&mut self) {
+        self.plan_order();
         self.plan.estimated_bytes = self.estimate();
         for table in &self.tables {
             let plan = &mut self.plan.tables[table.index_in(&self.schema)];
@@ -308,6 +351,37 @@ impl PreparedLoad {
                 plan.why += "; types are those of a sample, and checked with every value";
             }
             self.plan.notes.extend(table.files.iter().flat_map(LoadFile::notes));
+        }
+    }
+
+    /// Which tables are sorted, as far as anybody knows.
+    fn plan_order(&mut self) {
+        let PreparedLoad { load, tables, schema, plan, .. } = self;
+        for table in tables {
+            let index = table.index_in(schema);
+            let (declared, plan) = (&schema.tables[index], &mut plan.tables[index]);
+            if plan.road != Road::Pages {
+                table.order = Order::Ascending;
+                continue;
+            }
+            if table.order != Order::Any {
+                table.order = order::of_samples(table, load, schema);
+            }
+            let Some(alias) = declared.rowid_alias else { continue };
+            let name = &declared.columns[alias].name;
+            match table.order {
+                Order::Ascending => {}
+                Order::Any => plan.sort_rows(&format!("rows are not in the order of {name}")),
+                // A second attempt would reject the same rows again.
+                Order::Hoped if load.reject.is_some() => {
+                    table.order = Order::Any;
+                    plan.sort_rows(&format!("rows may not be in the order of {name}"));
+                }
+                Order::Hoped => {
+                    plan.why +=
+                        &format!("; rows are taken to be in the order of {name}, and sorted if they are not");
+                }
+            }
         }
     }
 
@@ -327,8 +401,11 @@ impl PreparedLoad {
         let report = new_database::write(&nowhere, schema, jobs, None, &Silent, &stop.child()).ok()?;
         let more_pages = loaded.into_iter().map(|(index, scale)| {
             let table = &report.tables[index];
-            let pages = table.leaf_pages + table.interior_pages + table.overflow_pages;
-            (pages as f64 * (scale - 1.0)) as u64
+            let rows = table.leaf_pages + table.interior_pages + table.overflow_pages;
+            let indexes = table.indexes.iter();
+            let entries: u64 =
+                indexes.map(|index| index.leaf_pages + index.interior_pages + index.overflow_pages).sum();
+            ((rows + entries) as f64 * (scale - 1.0)) as u64
         });
         Some(report.bytes + more_pages.sum::<u64>() * report.page_bytes as u64)
     }
@@ -353,6 +430,8 @@ enum Attempt {
     Done(Report),
     /// Some column has values that are not of the guessed type.
     OtherTypes,
+    /// Rows do not come in the order of their rowids.
+    OutOfOrder,
 }
 
 fn changed() -> Error {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Load;
+use super::keys;
 use super::tables::quoted;
 use crate::error::{Error, Result};
 use crate::output::Wanted;
@@ -21,13 +22,8 @@ pub(super) fn check(load: &Load) -> Result<()> {
         )
         .hint("leave out --strict and --type, or the schema"));
     }
-    let columns = load.columns.as_deref().unwrap_or_default();
-    let is_again =
-        |index: &usize| columns[..*index].iter().any(|name| name.eq_ignore_ascii_case(&columns[*index]));
-    if let Some(index) = (0..columns.len()).find(is_again) {
-        return Err(Error::usage(format!("--columns names the column {:?} twice", columns[index]))
-            .hint("to SQLite names are the same that differ in the case of ASCII letters only"));
-    }
+    keys::refuse_twice("--columns", load.columns.as_deref().unwrap_or_default())?;
+    keys::check(load)?;
     load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
 }
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::Load;
 use super::files::LoadFile;
+use super::keys;
+use super::order::Order;
 use super::request::of_made_sql;
 use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
@@ -22,6 +24,8 @@ pub(super) struct LoadTable {
     made: Vec<Made>,
     /// The evidence for types is that of all values.
     settled: bool,
+    /// Whether its rows come in the order of their rowids.
+    pub(super) order: Order,
 }
 
 /// A column that is made for the files.
@@ -30,6 +34,19 @@ struct Made {
     /// Its type, when the user gives it.
     given: Option<String>,
     evidence: Evidence,
+}
+
+impl Made {
+    fn declared_type(&self) -> &str {
+        self.given.as_deref().unwrap_or(self.evidence.conclude().name())
+    }
+
+    /// Whether the user's own declaration says NOT NULL.
+    fn is_not_null(&self) -> bool {
+        let declared = self.declared_type();
+        let tokens = token::tokens(declared);
+        tokens.windows(2).any(|pair| pair[0].is_word(declared, "NOT") && pair[1].is_word(declared, "NULL"))
+    }
 }
 
 /// Gives every file its table.
@@ -50,6 +67,7 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
                 declared: load.schema.is_some(),
                 made: Vec::new(),
                 settled: false,
+                order: Order::Ascending,
             }),
         }
     }
@@ -63,6 +81,7 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         let error = Error::usage(format!("--columns names no column of {}", file.name()));
         return Err(error.hint(format!("there are: {}", listed(&names))));
     }
+    keys::check_columns(load, &tables)?;
     Ok(tables)
 }
 
@@ -87,13 +106,16 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
 /// The schema of the new database: what the user declares, and the columns that are made for the files.
 pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
     let (mut sql, file) = match &load.schema {
-        Some(schema) if tables.iter().all(|table| table.made.is_empty()) => return Ok(schema.clone()),
+        Some(schema) if load.indexes.is_empty() && tables.iter().all(|table| table.made.is_empty()) => {
+            return Ok(schema.clone());
+        }
         Some(schema) => (ended(&schema.sql), schema.file.as_path()),
         None => (String::new(), Path::new("")),
     };
     for table in tables {
-        sql += &table.ddl(load.strict);
+        sql += &table.ddl(load);
     }
+    sql += &keys::statements(load, tables)?;
     Schema::parse(sql, file).map_err(of_made_sql)
 }
 
@@ -107,7 +129,7 @@ fn ended(sql: &str) -> String {
 }
 
 /// Names for a hint: not all two thousand.
-fn listed(names: &[&str]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
     const NAMES_MAX: usize = 20;
     let shown = names[..names.len().min(NAMES_MAX)].join(", ");
     match names.len().saturating_sub(NAMES_MAX) {
@@ -183,18 +205,70 @@ impl LoadTable {
     }
 
     /// What declares the made columns.
-    fn ddl(&self, strict: bool) -> String {
-        let columns = self.made.iter().map(|made| {
-            let inferred = made.evidence.conclude().name();
-            format!("{} {}", quoted(&made.name), made.given.as_deref().unwrap_or(inferred))
-        });
+    fn ddl(&self, load: &Load) -> String {
         let table = quoted(&self.name);
+        let declared = |made: &Made| format!("{} {}", quoted(&made.name), made.declared_type());
         if self.declared {
+            let columns = self.made.iter().map(declared);
             return columns.map(|column| format!("ALTER TABLE {table} ADD COLUMN {column};\n")).collect();
         }
-        let columns: Vec<String> = columns.map(|column| format!("  {column}")).collect();
-        let strict = if strict { " STRICT" } else { "" };
-        format!("CREATE TABLE {table} (\n{}\n){strict};\n", columns.join(",\n"))
+        let key = self.primary_key(load);
+        // Alone, it is another name for the rowid.
+        let integer = |made: &Made| made.declared_type().eq_ignore_ascii_case("INTEGER");
+        let is_rowid = !load.without_rowid && matches!(key[..], [one] if integer(one));
+        let in_key = |made: &Made| key.iter().any(|column| column.name == made.name);
+        let mut lines: Vec<String> = Vec::new();
+        for made in &self.made {
+            let more = match in_key(made) {
+                true if is_rowid => " PRIMARY KEY",
+                true if !made.is_not_null() => " NOT NULL",
+                _ => "",
+            };
+            lines.push(format!("  {}{more}", declared(made)));
+        }
+        if !key.is_empty() && !is_rowid {
+            let columns: Vec<String> = key.iter().map(|column| quoted(&column.name)).collect();
+            lines.push(format!("  PRIMARY KEY ({})", columns.join(", ")));
+        }
+        let without_rowid = load.without_rowid && !key.is_empty();
+        let options = [("STRICT", load.strict), ("WITHOUT ROWID", without_rowid)];
+        let options: Vec<&str> = options.iter().filter(|(_, is)| *is).map(|(option, _)| *option).collect();
+        let options = if options.is_empty() { String::new() } else { format!(" {}", options.join(", ")) };
+        format!("CREATE TABLE {table} (\n{}\n){options};\n", lines.join(",\n"))
+    }
+
+    /// The columns that the user makes its key, if it has them all.
+    fn primary_key(&self, load: &Load) -> Vec<&Made> {
+        let made = |name: &String| self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
+        load.primary_key.iter().map(made).collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of its columns.
+    pub(super) fn column_names<'a>(&'a self, load: &'a Load) -> Vec<&'a str> {
+        let declared = load.schema.as_ref().and_then(|schema| schema.table(&self.name));
+        let declared = declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str());
+        declared.chain(self.made.iter().map(|made| made.name.as_str())).collect()
+    }
+
+    /// Whether it has columns of all these names.
+    pub(super) fn has_all(&self, load: &Load, names: &[&str]) -> bool {
+        let columns = self.column_names(load);
+        names.iter().all(|name| columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
+    }
+
+    /// A column's name as the table has it.
+    pub(super) fn spelled<'a>(&'a self, load: &'a Load, name: &'a str) -> &'a str {
+        let mut columns = self.column_names(load).into_iter();
+        columns.find(|column| column.eq_ignore_ascii_case(name)).unwrap_or(name)
+    }
+
+    /// Bytes of its files, when that is known of all.
+    pub(super) fn bytes(&self) -> Option<u64> {
+        self.files.iter().map(LoadFile::bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))
     }
 
     /// Whether no value can change the types any more.

@@ -51,7 +51,7 @@ use crate::encode::{AnyOrder, Conversions};
 use crate::error::Result;
 use crate::output::Output;
 use crate::plan::{OnConflict, Road, TablePlan};
-use crate::progress::{Amount, Cancel, Progress};
+use crate::progress::{Amount, Cancel};
 use crate::reject::RejectFile;
 use crate::report::Phases;
 use crate::schema::Table;

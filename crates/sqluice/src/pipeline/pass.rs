@@ -13,7 +13,7 @@ use super::merge::{Ends, MergeTree};
 use super::rows::RowsTree;
 use super::worker::Worker;
 use super::writer::Writer;
-use super::{Job, Settings, WrittenTree};
+use super::{Settings, WrittenTree};
 use crate::checksum::PageHash;
 use crate::encode::RowidRange;
 use crate::error::{Error, Place, Result};
@@ -101,7 +101,7 @@ pub(super) fn run(
             }
         }
         drop(to_writer);
-        let mut writer = Writer::new(trees, appender, around);
+        let writer = Writer::new(trees, appender, around);
         let written = writer.write_all(&from_workers, &returns);
         dispenser.stop.store(true, Ordering::Relaxed);
         if written.is_err() {
@@ -216,9 +216,4 @@ pub(super) struct Sealed {
     pub(super) worker: usize,
     pub(super) chunk: Chunk,
     pub(super) hashes: Vec<PageHash>,
-}
-
-/// The sources of some jobs.
-pub(super) fn sources<'a>(jobs: impl IntoIterator<Item = Job<'a>>) -> Vec<Box<dyn Source + 'a>> {
-    jobs.into_iter().map(|job| job.source).collect()
 }

@@ -1,0 +1,161 @@
+//! Whether an index has the entries that the rows of its table demand, and no others.
+//!
+//! ```text
+//!  rows  ──> sum ──┐                    all in one pass, whatever order the rows and entries are in
+//!                  ├── equal?
+//!  index ──> sum ──┘
+//!                     if not: once more, in 65,536 sums by the hash of the entry ──> the first that are not equal
+//!                     and a third time: which entries went into those ──> what is missing, and what is too much
+//! ```
+
+use std::collections::HashMap;
+
+use super::btree::Place;
+use super::checker::Checker;
+use super::content::{Content, Found, Walk};
+use super::{Problem, ReadPage, Report, Tree, TreeKind};
+
+/// Sums of the second pass.
+const BUCKETS: usize = 1 << 16;
+
+/// Of those that differ, as many are looked into: a bound on memory.
+const BUCKETS_READ: usize = 16;
+
+/// Entries that are named.
+const NAMED_MAX: usize = 10;
+
+/// Where an entry is that has no counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Lonely {
+    /// Without rowids, the page tells where it is.
+    rowid: Option<i64>,
+    page: u32,
+}
+
+impl<P: ReadPage> Checker<'_, '_, P> {
+    /// Compares all indexes with their tables.
+    pub(super) fn compare_indexes(&mut self) -> Result<(), P::Error> {
+        for i in 0..self.report.trees.len() {
+            let tree = &self.report.trees[i];
+            if tree.kind != TreeKind::Index {
+                continue;
+            }
+            let Some(table) = self.common.table(&tree.table) else { continue };
+            let is_it = |name: &str| name.eq_ignore_ascii_case(&tree.name);
+            let Some(k) = table.indexes.iter().position(|index| is_it(&index.name)) else { continue };
+            let of_table =
+                |tree: &Tree| tree.kind != TreeKind::Index && tree.name.eq_ignore_ascii_case(&table.name);
+            let Some(rows) = self.report.trees.iter().position(of_table) else { continue };
+            let sums = (self.details[rows].sums.get(k), self.details[i].sums.first());
+            let (Some(demanded), Some(found)) = sums else { continue };
+            if table.indexes[k].partial || demanded == found {
+                continue;
+            }
+            // What is broken can't be read again, and has been reported.
+            if self.details[rows].problem_count == 0 && self.details[i].problem_count == 0 {
+                self.name_differences(rows, i, k)?;
+            } else {
+                let table = &self.report.trees[rows].name;
+                let what = format!("index {} does not agree with {table}", self.report.trees[i].name);
+                self.problem(None, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names entries that tree `index`, the `k`th of the table in tree `rows`, lacks or should not have.
+    fn name_differences(&mut self, rows: usize, index: usize, k: usize) -> Result<(), P::Error> {
+        let mut sums = vec![0u128; BUCKETS];
+        let mut add = |found: Found, sign: i64| {
+            let bits = found.entry.bits();
+            let sum = &mut sums[bucket(bits)];
+            *sum = if sign > 0 { sum.wrapping_add(bits) } else { sum.wrapping_sub(bits) };
+        };
+        self.both(rows, index, k, &mut add)?;
+        let differ = sums.iter().enumerate().filter(|(_, sum)| **sum != 0).map(|(i, _)| i);
+        let differ: Vec<usize> = differ.take(BUCKETS_READ).collect();
+        let mut left: HashMap<u128, (i64, Lonely)> = HashMap::new();
+        let mut collect = |found: Found, sign: i64| {
+            let bits = found.entry.bits();
+            if differ.contains(&bucket(bits)) {
+                let lonely = Lonely { rowid: found.rowid, page: found.page };
+                let (count, _) = left.entry(bits).or_insert((0, lonely));
+                *count += sign;
+                if *count == 0 {
+                    left.remove(&bits);
+                }
+            }
+        };
+        self.both(rows, index, k, &mut collect)?;
+        self.name(rows, index, left.into_values().collect());
+        Ok(())
+    }
+
+    /// Puts differences into words.
+    fn name(&mut self, rows: usize, index: usize, left: Vec<(i64, Lonely)>) {
+        let of = |sign: i64| {
+            let mut of: Vec<Lonely> =
+                left.iter().filter(|(count, _)| count.signum() == sign).map(|(_, lonely)| *lonely).collect();
+            of.sort_unstable();
+            of
+        };
+        let (missing, superfluous) = (of(1), of(-1));
+        let (table, index) = (self.report.trees[rows].name.clone(), self.report.trees[index].name.clone());
+        let differs = |lonely: &Lonely, others: &[Lonely]| {
+            lonely.rowid.is_some() && others.iter().any(|other| other.rowid == lonely.rowid)
+        };
+        let mut named = Vec::new();
+        for lonely in &missing {
+            let what = match lonely.rowid {
+                _ if differs(lonely, &superfluous) => continue,
+                Some(rowid) => format!("row {rowid} is missing from index {index}"),
+                None => format!("a row is missing from index {index}"),
+            };
+            named.push(Problem { page: Some(lonely.page), tree: Some(table.clone()), what });
+        }
+        for lonely in &superfluous {
+            let what = match lonely.rowid {
+                Some(rowid) if differs(lonely, &missing) => {
+                    format!("the entry of row {rowid} is not what the row in {table} says")
+                }
+                Some(rowid) => format!("there is an entry of row {rowid}, which {table} does not have"),
+                None => format!("there is an entry of a row that {table} does not have"),
+            };
+            named.push(Problem { page: Some(lonely.page), tree: Some(index.clone()), what });
+        }
+        named.truncate(NAMED_MAX);
+        named.into_iter().for_each(|problem| self.problem_of(problem));
+    }
+
+    /// Reads a table and one of its indexes once more: each entry that a row demands with a 1, each that there is with -1.
+    fn both(
+        &mut self,
+        rows: usize,
+        index: usize,
+        k: usize,
+        each: &mut dyn FnMut(Found, i64),
+    ) -> Result<(), P::Error> {
+        self.again(rows, &mut |found| {
+            if found.index == k {
+                each(found, 1);
+            }
+        })?;
+        self.again(index, &mut |found| each(found, -1))
+    }
+
+    /// Reads a tree in which nothing is wrong once more.
+    fn again(&mut self, tree: usize, listener: &mut dyn FnMut(Found)) -> Result<(), P::Error> {
+        let tree = self.report.trees[tree].clone();
+        let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::of(&tree, self.common));
+        walk.listener = Some(listener);
+        let place = Place::root(tree.root_page);
+        let mut checker = Checker::new(self.pages, self.common, Report::default());
+        checker.again = true;
+        checker.begin_tree(tree);
+        checker.subtree(&mut walk, place).map(|_| ())
+    }
+}
+
+fn bucket(bits: u128) -> usize {
+    (bits >> 64) as usize % BUCKETS
+}

@@ -1,0 +1,130 @@
+//! The state of a check: what all threads share, and what one of them has found.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use super::claims::Claims;
+use super::digest::Sum;
+use super::layout::Layout;
+use super::{Options, Problem, ReadPage, Report, Tree, spec};
+use crate::database::Header;
+use crate::page::Geometry;
+
+/// What all threads know of a database.
+#[derive(Debug)]
+pub(super) struct Common<'o> {
+    pub(super) header: Header,
+    pub(super) geometry: Geometry,
+    pub(super) page_count: u32,
+    pub(super) options: Options<'o>,
+    pub(super) claims: Claims,
+    /// Whether the parts of a check can't say in what order they found it.
+    pub(super) disputed: AtomicBool,
+    tables: HashMap<String, &'o spec::Table>,
+}
+
+/// What one thread has found so far.
+pub(super) struct Checker<'c, 'o, P> {
+    pub(super) pages: &'c mut P,
+    pub(super) common: &'c Common<'o>,
+    pub(super) report: Report,
+    /// What is known besides of each of the report's trees.
+    pub(super) details: Vec<Detail>,
+    /// Which of the report's trees is being read.
+    pub(super) current: Option<usize>,
+    /// Whether all pages have been claimed, and some are read once more.
+    pub(super) again: bool,
+    /// A pointer-map page and its number, 0 for none.
+    pub(super) map: (u32, Vec<u8>),
+    /// Pages whose turn is over, for their buffers.
+    pub(super) spare: Vec<Page>,
+    /// For payloads that overflow.
+    pub(super) kept: Vec<u8>,
+}
+
+/// A page and what lies where on it.
+#[derive(Default)]
+pub(super) struct Page {
+    pub(super) bytes: Vec<u8>,
+    pub(super) layout: Layout,
+}
+
+/// What is known of a tree besides its figures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Detail {
+    /// The entries that it has, or that a table's indexes must have, index by index.
+    pub(super) sums: Vec<Sum>,
+    pub(super) problem_count: u64,
+}
+
+impl<'o> Common<'o> {
+    pub(super) fn new(header: Header, page_count: u32, options: &Options<'o>) -> Common<'o> {
+        let tables = options.tables.iter().map(|table| (table.name.to_ascii_lowercase(), table));
+        Common {
+            header,
+            geometry: header.geometry,
+            page_count,
+            options: *options,
+            claims: Claims::new(page_count),
+            disputed: AtomicBool::new(false),
+            tables: tables.collect(),
+        }
+    }
+
+    /// What the schema says of a table.
+    pub(super) fn table(&self, name: &str) -> Option<&'o spec::Table> {
+        self.tables.get(&name.to_ascii_lowercase()).copied()
+    }
+}
+
+impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
+    pub(super) fn new(pages: &'c mut P, common: &'c Common<'o>, report: Report) -> Checker<'c, 'o, P> {
+        Checker {
+            pages,
+            common,
+            details: vec![Detail::default(); report.trees.len()],
+            report,
+            current: None,
+            again: false,
+            map: (0, Vec::new()),
+            spare: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Notes that a rule is broken.
+    pub(super) fn problem(&mut self, page: Option<u32>, what: String) {
+        let tree = self.current.map(|current| self.report.trees[current].name.clone());
+        self.problem_of(Problem { page, tree, what });
+    }
+
+    /// Notes a problem of whatever it names.
+    pub(super) fn problem_of(&mut self, problem: Problem) {
+        self.report.problem_count += 1;
+        if let Some(current) = self.current {
+            self.details[current].problem_count += 1;
+        }
+        if self.report.problems.len() < self.common.options.problems_max {
+            self.report.problems.push(problem);
+        }
+    }
+
+    /// From now on, what is found belongs to this tree.
+    pub(super) fn begin_tree(&mut self, tree: Tree) {
+        self.current = Some(self.report.trees.len());
+        self.report.trees.push(tree);
+        self.details.push(Detail::default());
+    }
+
+    /// The tree being read.
+    pub(super) fn tree(&mut self) -> &mut Tree {
+        let current = self.current.expect("a tree is being read");
+        &mut self.report.trees[current]
+    }
+
+    pub(super) fn read(&mut self, number: u32) -> Result<Vec<u8>, P::Error> {
+        let mut page = vec![0; self.common.geometry.page_bytes()];
+        self.pages.read_page(number, &mut page)?;
+        Ok(page)
+    }
+}

@@ -1,0 +1,364 @@
+//! What the payloads of a tree are: rows, entries of an index, or something that nobody told of; and whether they are what
+//! the schema says.
+
+use std::collections::HashMap;
+
+use super::checker::Checker;
+use super::digest::{self, Entry, Sum};
+use super::fields::Fields;
+use super::layout::Cell;
+use super::parts::Done;
+use super::sequence::{Keys, Misplaced, Rowids};
+use super::spec::{Index, Key, Source, Table};
+use super::{Common, ReadPage, Tree, TreeKind};
+use crate::record::RecordError;
+use crate::value::{Class, Value};
+
+/// What is remembered on the way through a tree, or through a part of one.
+pub(super) struct Walk<'w> {
+    /// Whether its pages are those of a table.
+    pub(super) table: bool,
+    pub(super) content: Content<'w>,
+    pub(super) rowids: Rowids,
+    pub(super) keys: Keys,
+    /// What its entries add up to; of a table, those that each of its indexes must have.
+    pub(super) sums: Vec<Sum>,
+    /// Parts of the tree that have been read already, by their first pages.
+    pub(super) parts: Option<&'w HashMap<u32, Done>>,
+    /// Is told of each entry.
+    pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
+    fields: Fields,
+    /// The hashes of a row's fields, as far as an index takes them.
+    values: Vec<u64>,
+}
+
+/// What payloads are.
+pub(super) enum Content<'w> {
+    /// Nobody told.
+    Unknown,
+    /// The schema table.
+    Schema(&'w mut Keep<'w>),
+    /// Rows of a table, the fields of which some index takes, and how many must be read.
+    Rows { table: &'w Table, indexed: Vec<usize>, fields_read: usize },
+    /// Entries of an index.
+    Entries(&'w Index),
+}
+
+/// Takes the first bytes of each payload, and the payload's size.
+pub(super) struct Keep<'k> {
+    pub(super) bytes_max: usize,
+    pub(super) take: &'k mut dyn FnMut(&[u8], u64),
+}
+
+/// An entry of an index, or one that a row demands.
+pub(super) struct Found {
+    /// Which of the table's indexes, for a row.
+    pub(super) index: usize,
+    pub(super) entry: Entry,
+    pub(super) page: u32,
+    /// The row's rowid, if it has one.
+    pub(super) rowid: Option<i64>,
+}
+
+impl<'w> Content<'w> {
+    /// What a tree's payloads are.
+    pub(super) fn of(tree: &Tree, common: &Common<'w>) -> Content<'w> {
+        let Some(table) = common.table(&tree.table) else { return Content::Unknown };
+        match tree.kind {
+            TreeKind::Index => {
+                let found = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&tree.name));
+                found.map_or(Content::Unknown, Content::Entries)
+            }
+            kind if (kind == TreeKind::WithoutRowid) == table.key.is_some() => Content::rows(table),
+            _ => Content::Unknown,
+        }
+    }
+
+    fn rows(table: &'w Table) -> Content<'w> {
+        let sources = table.indexes.iter().filter(|index| !index.partial).flat_map(|index| &index.fields);
+        let mut indexed: Vec<usize> = sources
+            .filter_map(|source| match source {
+                Source::Field(field) => Some(*field),
+                _ => None,
+            })
+            .collect();
+        indexed.sort_unstable();
+        indexed.dedup();
+        let numeric = table.fields.iter().rposition(|field| field.takes.text && !field.takes.numeric_text);
+        let fields_read = match &table.key {
+            Some(Key { order: Some(_), .. }) => usize::MAX,
+            _ => indexed.last().copied().max(numeric).map_or(0, |last| last + 1),
+        };
+        Content::Rows { table, indexed, fields_read }
+    }
+
+    /// The order of its records, if there is one.
+    pub(super) fn key(&self) -> Option<&'w Key> {
+        match self {
+            Content::Rows { table, .. } => table.key.as_ref(),
+            Content::Entries(index) => Some(&index.key),
+            _ => None,
+        }
+    }
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(table: bool, content: Content<'w>) -> Walk<'w> {
+        let (sums, values) = match &content {
+            Content::Rows { table, .. } => (table.indexes.len(), table.fields.len()),
+            Content::Entries(_) => (1, 0),
+            _ => (0, 0),
+        };
+        Walk {
+            table,
+            content,
+            rowids: Rowids::default(),
+            keys: Keys::default(),
+            sums: vec![Sum::default(); sums],
+            parts: None,
+            listener: None,
+            fields: Fields::default(),
+            values: vec![0; values],
+        }
+    }
+
+    fn add(&mut self, index: usize, entry: Entry, page: u32, rowid: Option<i64>) {
+        self.sums[index].add(entry);
+        if let Some(listener) = &mut self.listener {
+            listener(Found { index, entry, page, rowid });
+        }
+    }
+}
+
+impl<P: ReadPage> Checker<'_, '_, P> {
+    /// Takes a record of the tree, or as much of its beginning as was asked for.
+    #[inline]
+    pub(super) fn record(&mut self, walk: &mut Walk<'_>, number: u32, cell: &Cell, start: &[u8]) {
+        let payload = u64::from(cell.payload);
+        if let Err(error) = walk.fields.read(start, payload) {
+            let why = match error {
+                RecordError::Header => "its header does not end where it should",
+                RecordError::ReservedType => "it has a serial type of 10 or 11",
+                RecordError::Body => "its values do not take the bytes that there are",
+            };
+            return self
+                .problem(Some(number), format!("the cell at byte {} is no record: {why}", cell.start));
+        }
+        match &mut walk.content {
+            Content::Unknown => {}
+            Content::Schema(keep) => (keep.take)(&start[..start.len().min(keep.bytes_max)], payload),
+            Content::Rows { table, .. } => {
+                let table = *table;
+                self.fields_of_row(walk, table, number, cell, start);
+                self.entries_of_row(walk, table, number, cell, start);
+                if let Some(key) = &table.key {
+                    self.key(walk, key, number, cell, start);
+                }
+            }
+            Content::Entries(index) => {
+                let index = *index;
+                self.entry(walk, index, number, cell, start);
+            }
+        }
+    }
+
+    /// Each field holds what it may hold.
+    fn fields_of_row(&mut self, walk: &Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
+        for (i, field) in table.fields.iter().enumerate() {
+            let class = walk.fields.class(i).unwrap_or_else(|| field.default.class());
+            let numeric = || match walk.fields.value(i, start) {
+                Some(Value::Text(text)) => is_number(text, self.common.header.text_encoding),
+                _ => false,
+            };
+            let what = match class {
+                _ if Some(i) == table.rowid_field => continue,
+                Class::Text if field.takes.text && !field.takes.numeric_text && numeric() => {
+                    "text that is a number"
+                }
+                _ if field.takes.class(class) => continue,
+                Class::Null => "NULL",
+                Class::Int => "an integer",
+                Class::Real => "a float",
+                Class::Text => "text",
+                Class::Blob => "a blob",
+            };
+            let row = row_name(walk.table, cell);
+            self.problem(
+                Some(number),
+                format!("{row} has {what} in {}, which does not take that", field.name),
+            );
+        }
+    }
+
+    /// The entries that a row's indexes must have for it.
+    #[inline]
+    fn entries_of_row(&mut self, walk: &mut Walk<'_>, table: &Table, number: u32, cell: &Cell, start: &[u8]) {
+        let Content::Rows { indexed, .. } = &walk.content else { return };
+        if table.indexes.is_empty() {
+            return;
+        }
+        for &field in indexed {
+            let value = match walk.fields.value(field, start) {
+                Some(value) => value,
+                None => table.fields[field].default.value(),
+            };
+            walk.values[field] = digest::value(value);
+        }
+        let rowid = if walk.table { Some(cell.rowid) } else { None };
+        let rowid_value = digest::value(Value::Int(cell.rowid));
+        for (i, index) in table.indexes.iter().enumerate() {
+            if index.partial {
+                continue;
+            }
+            let mut entry = Entry::EMPTY;
+            for source in &index.fields {
+                match *source {
+                    Source::Field(field) => entry.push(walk.values[field]),
+                    Source::Rowid => entry.push(rowid_value),
+                    Source::Computed => {}
+                }
+            }
+            walk.add(i, entry, number, rowid);
+        }
+    }
+
+    /// An entry of an index.
+    #[inline]
+    fn entry(&mut self, walk: &mut Walk<'_>, index: &Index, number: u32, cell: &Cell, record: &[u8]) {
+        let (found, expected) = (walk.fields.len(), index.fields.len());
+        if found != expected {
+            let at = cell.start;
+            return self.problem(
+                Some(number),
+                format!("the entry in the cell at byte {at} has {found} fields, not {expected}"),
+            );
+        }
+        let mut entry = Entry::EMPTY;
+        let mut rowid = None;
+        for (i, source) in index.fields.iter().enumerate() {
+            if *source == Source::Computed {
+                continue;
+            }
+            let value = walk.fields.value(i, record).unwrap_or(Value::Null);
+            entry.push(digest::value(value));
+            if let (Source::Rowid, Value::Int(int)) = (source, value) {
+                rowid = Some(int);
+            }
+        }
+        walk.add(0, entry, number, rowid);
+        self.key(walk, &index.key, number, cell, record);
+    }
+
+    /// A key ascends, and is not there twice when it must not be.
+    #[inline]
+    fn key(&mut self, walk: &mut Walk<'_>, key: &Key, number: u32, cell: &Cell, record: &[u8]) {
+        let Some(order) = &key.order else { return };
+        if self.again {
+            return;
+        }
+        let at = cell.start;
+        let fields = order.columns().len();
+        if walk.fields.len() < fields {
+            let what = format!("the record in the cell at byte {at} ends within its key");
+            return self.problem(Some(number), what);
+        }
+        let is_nan = |field| {
+            walk.fields.class(field) == Some(Class::Real)
+                && matches!(walk.fields.value(field, record), Some(Value::Real(real)) if real.is_nan())
+        };
+        if (0..fields).any(is_nan) {
+            let what = format!("the key in the cell at byte {at} holds a float that is no number");
+            return self.problem(Some(number), what);
+        }
+        let what = match walk.keys.add(key, record) {
+            None => return,
+            Some(Misplaced::Order) => "does not ascend",
+            Some(Misplaced::Unique) => "is that of the one before it, which UNIQUE forbids",
+        };
+        self.problem(Some(number), format!("the key in the cell at byte {at} {what}"));
+    }
+}
+
+/// A row, for messages.
+fn row_name(rowids: bool, cell: &Cell) -> String {
+    if rowids { format!("row {}", cell.rowid) } else { format!("the row in the cell at byte {}", cell.start) }
+}
+
+/// Whether a text is a number as a whole, spaces around it aside: then numeric affinity makes it one.
+fn is_number(text: &[u8], encoding: u32) -> bool {
+    // What is no ASCII in UTF-16 is no part of a number either.
+    let narrowed: Vec<u8>;
+    let text = match encoding {
+        2 | 3 => {
+            let high = usize::from(encoding == 2);
+            let narrow = |pair: &[u8; 2]| if pair[high] == 0 { pair[1 - high] } else { b'?' };
+            narrowed = text.as_chunks::<2>().0.iter().map(narrow).collect();
+            &narrowed
+        }
+        _ => text,
+    };
+    let is_space = |byte: &u8| matches!(byte, b' ' | 0x09..=0x0d);
+    let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
+    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut rest: &[u8] = unsigned(&text[start..end]);
+    let mut count = digits(rest);
+    rest = &rest[count..];
+    if let [b'.', fraction @ ..] = rest {
+        let n = digits(fraction);
+        count += n;
+        rest = &fraction[n..];
+    }
+    match rest {
+        _ if count == 0 => false,
+        [b'e' | b'E', exponent @ ..] => {
+            let exponent = unsigned(exponent);
+            !exponent.is_empty() && digits(exponent) == exponent.len()
+        }
+        _ => rest.is_empty(),
+    }
+}
+
+fn unsigned(text: &[u8]) -> &[u8] {
+    match text {
+        [b'+' | b'-', rest @ ..] => rest,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_a_number_is_one_as_a_whole() {
+        for text in [
+            "0",
+            "-1",
+            "+1",
+            " 12 ",
+            "\t1.5\r\n",
+            "1.",
+            ".5",
+            "-.5e-7",
+            "1E+5",
+            "007",
+            "1e400",
+            "99999999999999999999",
+        ] {
+            assert!(is_number(text.as_bytes(), 1), "{text}");
+            let little: Vec<u8> =
+                text.encode_utf16().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect();
+            assert!(is_number(&little, 2), "{text}");
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            assert!(is_number(&big, 3) && !is_number(&big, 2), "{text}");
+        }
+        for text in [
+            "", " ", ".", "-", "+ 1", "1 2", "e5", "1e", "1e+", "0x10", "1\0", "\u{a0}1", "inf", "1.5.",
+            "--1", "1_0",
+        ] {
+            assert!(!is_number(text.as_bytes(), 1), "{text}");
+        }
+        assert!(!is_number("１".as_bytes(), 1) && !is_number(&[0x31, 0x31], 2));
+    }
+}

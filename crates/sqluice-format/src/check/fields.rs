@@ -1,0 +1,140 @@
+//! What a record's header says, field by field ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
+//!
+//! A record may be a gigabyte, its last field a blob that nobody asks for. So a header is read from the record's first bytes,
+//! and [`wanted_bytes`] tells how many of them must be there.
+
+use crate::record::{self, RecordError};
+use crate::value::{Class, SerialType, Value};
+use crate::varint;
+
+/// SQLite takes no longer header: 32,767 serial types of three bytes, and its own size.
+const HEADER_BYTES_MAX: u64 = 98_307;
+
+/// The fields of one record. Kept from record to record, so that nothing is allocated for each.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    fields: Vec<Field>,
+}
+
+/// A field of a record.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    serial: SerialType,
+    /// Where its value begins.
+    at: u64,
+}
+
+impl Fields {
+    /// Reads the header of a record of `payload` bytes, which begins with `start`.
+    pub(super) fn read(&mut self, start: &[u8], payload: u64) -> Result<(), RecordError> {
+        self.fields.clear();
+        let (header, mut at) = varint::read(start).ok_or(RecordError::Header)?;
+        // A row has a column.
+        if header <= at as u64 || header > payload.min(HEADER_BYTES_MAX) {
+            return Err(RecordError::Header);
+        }
+        let header = start.get(..header as usize).ok_or(RecordError::Header)?;
+        let mut end = header.len() as u64;
+        while at < header.len() {
+            let serial = match header[at] {
+                byte @ ..0x80 => {
+                    at += 1;
+                    SerialType(u64::from(byte))
+                }
+                _ => {
+                    let (serial, n) = varint::read(&header[at..]).ok_or(RecordError::Header)?;
+                    at += n;
+                    SerialType(serial)
+                }
+            };
+            let bytes = serial.content_bytes().ok_or(RecordError::ReservedType)?;
+            self.fields.push(Field { serial, at: end });
+            end = end.checked_add(bytes).ok_or(RecordError::Body)?;
+        }
+        if end == payload { Ok(()) } else { Err(RecordError::Body) }
+    }
+
+    /// How many fields there are.
+    pub(super) fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// The storage class of a field, if it is there.
+    pub(super) fn class(&self, field: usize) -> Option<Class> {
+        self.fields.get(field)?.serial.class()
+    }
+
+    /// The value of a field in the record of which `start` is the beginning, if it is there.
+    pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
+        let Field { serial, at } = *self.fields.get(field)?;
+        let at = usize::try_from(at).ok()?;
+        let bytes = usize::try_from(serial.content_bytes()?).ok()?;
+        let content = start.get(at..at.checked_add(bytes)?)?;
+        Some(match serial.class()? {
+            Class::Null => Value::Null,
+            Class::Int if serial.0 >= 8 => Value::Int(serial.0 as i64 - 8),
+            Class::Int => Value::Int(record::int(content)),
+            Class::Real => Value::Real(f64::from_bits(record::int(content) as u64)),
+            Class::Text => Value::Text(content),
+            Class::Blob => Value::Blob(content),
+        })
+    }
+}
+
+/// How many bytes of a record are needed for its header and its first `fields` fields, as far as `start` tells; never more
+/// than `payload`, of which the record consists.
+pub(super) fn wanted_bytes(start: &[u8], payload: u64, fields: usize) -> u64 {
+    let Some((header, mut at)) = varint::read(start) else {
+        return payload.min(varint::BYTES_MAX as u64);
+    };
+    let header = header.min(HEADER_BYTES_MAX).min(payload);
+    let Some(types) = start.get(..header as usize) else { return header };
+    let mut end = header;
+    for _ in 0..fields {
+        let Some((serial, n)) = types.get(at..).and_then(varint::read) else { break };
+        at += n;
+        end = end.saturating_add(SerialType(serial).content_bytes().unwrap_or(0));
+    }
+    end.min(payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_wanted_as_far_as_the_last_field_that_is_asked_for() {
+        let mut record = Vec::new();
+        let (text, blob) = ([b'x'; 300], [7; 1000]);
+        record::encode(&[Value::Int(300), Value::Text(&text), Value::Blob(&blob), Value::Null], &mut record);
+        let payload = record.len() as u64;
+        let header = u64::from(record[0]);
+        let wanted = [header, header + 2, header + 302, payload, payload, payload];
+        for (fields, wanted) in wanted.into_iter().enumerate() {
+            assert_eq!(wanted_bytes(&record, payload, fields), wanted, "{fields}");
+            // The header must be there first.
+            assert_eq!(wanted_bytes(&record[..2], payload, fields), header);
+        }
+        assert_eq!(wanted_bytes(&[], payload, 1), 9);
+        assert_eq!(wanted_bytes(&[], 3, 1), 3);
+        let mut fields = Fields::default();
+        fields.read(&record[..header as usize + 302], payload).unwrap();
+        assert_eq!(fields.value(1, &record[..header as usize + 302]), Some(Value::Text(&text)));
+        assert_eq!(fields.value(2, &record[..header as usize + 302]), None);
+        assert_eq!(fields.value(4, &record), None);
+        assert_eq!((fields.len(), fields.class(2), fields.class(4)), (4, Some(Class::Blob), None));
+    }
+
+    #[test]
+    fn a_header_has_as_many_bytes_as_sqlite_takes() {
+        let header = |bytes: usize| {
+            let mut record = vec![0; bytes];
+            let mut size = Vec::new();
+            varint::push(&mut size, bytes as u64);
+            record[..size.len()].copy_from_slice(&size);
+            Fields::default().read(&record, bytes as u64)
+        };
+        assert_eq!(header(98_307), Ok(()));
+        assert_eq!(header(98_308), Err(RecordError::Header));
+    }
+}

@@ -1,0 +1,257 @@
+//! A check in parts, which may be read at the same time.
+//!
+//! ```text
+//!                   root                  the top of a tree is read first, and again at the end
+//!          ┌─────────┼─────────┐
+//!        part      part      part         each by anyone, anywhere: figures, problems, sums, first and last key
+//!          └─────────┼─────────┘
+//!                  join                   the walk through the whole file, which finds parts that are done
+//! ```
+//!
+//! So parts change nothing but the time that it takes. Where they could not say what comes first, as when two of them come to
+//! one page, or where the keys of one do not go on where those of the last one ended, everything is read once more in order: what
+//! the report says does not depend on who was first.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use super::btree::Place;
+use super::checker::{Checker, Page};
+use super::claims::Use;
+use super::content::{Content, Walk};
+use super::digest::Sum;
+use super::sequence::{Keys, Rowids};
+use super::{Begun, Options, ReadPage, Report, Tree, TreeKind, begin, check, is_table};
+use crate::page::PageKind;
+
+/// A tree is divided until it has so many parts.
+const PARTS_WANTED: usize = 64;
+
+/// Leaves are parts of their own when they are so large: a root may have thousands of them.
+const LARGE_LEAF_BYTES: usize = 16 << 10;
+
+/// A check that is divided into parts.
+#[derive(Debug)]
+pub struct Parts<'o> {
+    file_bytes: u64,
+    options: Options<'o>,
+    begun: Begun<'o>,
+    parts: Vec<Part>,
+}
+
+/// A part of a tree.
+#[derive(Clone, Debug)]
+struct Part {
+    /// The tree, without figures.
+    tree: Tree,
+    /// Which row of the schema it is.
+    row: usize,
+    place: Place,
+}
+
+/// A part that has been read.
+#[derive(Debug)]
+pub struct Done {
+    place: Place,
+    depth: Option<u32>,
+    report: Report,
+    rowids: Rowids,
+    keys: Keys,
+    sums: Vec<Sum>,
+}
+
+impl<'o> Parts<'o> {
+    /// Reads the header, the freelist, the schema table and the top of each tree.
+    ///
+    /// # Errors
+    /// Only those of `pages`.
+    pub fn new<P: ReadPage>(
+        pages: &mut P,
+        file_bytes: u64,
+        options: &Options<'o>,
+    ) -> Result<Parts<'o>, P::Error> {
+        let begun = begin(pages, file_bytes, options)?;
+        let mut parts = Vec::new();
+        if let (Some(common), false) = (&begun.common, options.schema_only) {
+            let mut checker = Checker::new(pages, common, Report::default());
+            for (row, entry) in begun.rows.iter().enumerate() {
+                if let Some(tree) = checker.tree_of(entry) {
+                    checker.divide(row, tree, &mut parts)?;
+                }
+            }
+        }
+        Ok(Parts { file_bytes, options: *options, begun, parts })
+    }
+
+    /// How many parts there are.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// What is known of the database before its parts are read: the header and the number of pages.
+    pub fn report(&self) -> &Report {
+        &self.begun.report
+    }
+
+    /// Reads a part: on any thread, in any order, once.
+    ///
+    /// # Errors
+    /// Only those of `pages`.
+    ///
+    /// # Panics
+    /// When there is no such part.
+    pub fn run<P: ReadPage>(&self, part: usize, pages: &mut P) -> Result<Done, P::Error> {
+        let Part { tree, row, place } = self.parts[part].clone();
+        let common = self.begun.common.as_ref().expect("a database that has parts has a header");
+        let mut checker = Checker::new(pages, common, Report::default());
+        let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::Unknown);
+        let mut depth = None;
+        checker.begin_tree(tree);
+        // Everything will be read again.
+        if !common.disputed.load(Ordering::Relaxed) {
+            if place.parent != 0 {
+                walk = Walk::new(walk.table, Content::of(checker.tree(), common));
+                if checker.claim(place.page, Use::Child, place.parent)? {
+                    depth = checker.subtree(&mut walk, place)?;
+                }
+            } else if checker.claim(place.page, Use::Root, 0)? {
+                checker.walk(&self.begun.rows[row], None)?;
+                walk.sums = std::mem::take(&mut checker.details[0].sums);
+            }
+        }
+        Ok(Done {
+            place,
+            depth,
+            report: checker.report,
+            rowids: walk.rowids,
+            keys: walk.keys,
+            sums: walk.sums,
+        })
+    }
+
+    /// Joins all parts and looks at what is left.
+    ///
+    /// # Errors
+    /// Only those of `pages`.
+    pub fn finish<P: ReadPage>(self, done: Vec<Done>, pages: &mut P) -> Result<Report, P::Error> {
+        let Begun { common, report, rows } = self.begun;
+        let Some(common) = common else { return Ok(report) };
+        let done: HashMap<u32, Done> = done.into_iter().map(|done| (done.place.page, done)).collect();
+        let mut checker = Checker::new(pages, &common, report);
+        checker.everything(&rows, &done)?;
+        if common.disputed.load(Ordering::Relaxed) {
+            return check(pages, self.file_bytes, &self.options);
+        }
+        Ok(checker.report)
+    }
+}
+
+impl<P: ReadPage> Checker<'_, '_, P> {
+    /// Divides a tree, whatever is wrong with it: that will be found when its parts are joined.
+    fn divide(&mut self, row: usize, tree: Tree, parts: &mut Vec<Part>) -> Result<(), P::Error> {
+        let root = tree.root_page;
+        let place = Place::root(root);
+        let mut tree = tree;
+        let mut places = vec![place];
+        let mut page = Page::default();
+        let large_leaves = self.common.geometry.page_bytes() >= LARGE_LEAF_BYTES;
+        while places.len() < PARTS_WANTED {
+            let mut below = Vec::new();
+            for &place in &places {
+                if place.page == 0 || place.page > self.common.page_count || below.len() > 1 << 20 {
+                    return Ok(());
+                }
+                if self.take_apart(&mut page, place.page)?.is_some() || !page.layout.faults.is_empty() {
+                    return Ok(());
+                }
+                if place.page == root && !is_table(page.layout.kind) && tree.kind == TreeKind::Table {
+                    tree.kind = TreeKind::WithoutRowid;
+                }
+                below.extend(children(&page, place));
+            }
+            let Some(first) = below.first() else { break };
+            if first.page == 0 || first.page > self.common.page_count {
+                return Ok(());
+            }
+            let leaves = self.read(first.page)?;
+            let leaves = PageKind::from_byte(leaves[0]).is_none_or(PageKind::is_leaf);
+            if leaves && !large_leaves {
+                break;
+            }
+            places = below;
+            if leaves {
+                break;
+            }
+        }
+        parts.extend(places.into_iter().map(|place| Part { tree: tree.clone(), row, place }));
+        Ok(())
+    }
+
+    /// Takes what a part has found as if it had been read just now. Returns its depth.
+    pub(super) fn join(&mut self, walk: &mut Walk<'_>, place: Place, done: &Done) -> Option<u32> {
+        let key = walk.content.key();
+        let fits = place == done.place
+            && walk.rowids.join(done.rowids)
+            && key.is_none_or(|key| walk.keys.join(key, &done.keys));
+        if !fits {
+            self.common.disputed.store(true, Ordering::Relaxed);
+            return None;
+        }
+        for (sum, part) in walk.sums.iter_mut().zip(&done.sums) {
+            sum.add_all(*part);
+        }
+        self.take_report(&done.report);
+        done.depth
+    }
+
+    /// Takes a tree that has been read as a whole.
+    pub(super) fn join_whole(&mut self, done: &Done) {
+        self.take_report(&done.report);
+        let whole = &done.report.trees[0];
+        (self.tree().kind, self.tree().depth) = (whole.kind, whole.depth);
+        if let Some(current) = self.current {
+            self.details[current].sums.clone_from(&done.sums);
+        }
+    }
+
+    /// Adds the figures and problems of a part of the current tree.
+    fn take_report(&mut self, part: &Report) {
+        let found = &part.trees[0];
+        let tree = self.tree();
+        tree.rows += found.rows;
+        tree.leaf_pages += found.leaf_pages;
+        tree.interior_pages += found.interior_pages;
+        tree.overflow_pages += found.overflow_pages;
+        tree.payload_bytes += found.payload_bytes;
+        tree.used_bytes += found.used_bytes;
+        tree.unused_bytes += found.unused_bytes;
+        for problem in &part.problems {
+            self.problem_of(problem.clone());
+        }
+        let unlisted = part.problem_count - part.problems.len() as u64;
+        self.report.problem_count += unlisted;
+        if let Some(current) = self.current {
+            self.details[current].problem_count += unlisted;
+        }
+    }
+
+    /// The part that is a whole tree, if it has been read.
+    pub(super) fn whole<'d>(&self, root: u32, done: &'d HashMap<u32, Done>) -> Option<&'d Done> {
+        done.get(&root).filter(|done| done.place.parent == 0)
+    }
+}
+
+/// The children of a page.
+fn children(page: &Page, place: Place) -> Vec<Place> {
+    let Page { layout, .. } = page;
+    let Some(right_child) = layout.right_child else { return Vec::new() };
+    let table = is_table(layout.kind);
+    let below = |page: u32, upper| Place { page, parent: place.page, level: place.level + 1, upper };
+    let cells = layout.cells.iter().map(|cell| below(cell.child, table.then_some(cell.rowid)));
+    cells.chain([below(right_child, place.upper)]).collect()
+}

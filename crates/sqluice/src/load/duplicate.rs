@@ -1,0 +1,212 @@
+//! Where two rows with the same key are in the files: a table's files are read again up to the later one.
+//!
+//! ```text
+//!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
+//!  what is known when keys are sorted                                 ... (rows 5 and 900: lines 6 and 901)
+//! ```
+//!
+//! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so the
+//! two rows are refused, and no other.
+
+use super::Load;
+use super::tables::LoadTable;
+use crate::affinity::{Rowid, to_rowid};
+use crate::batch::Batch;
+use crate::error::{Duplicate, DuplicateRows, Error, Place, Result};
+use crate::progress::{Amount, Cancel, Progress};
+use crate::schema::index::Indexed;
+use crate::schema::{Schema, Table};
+use crate::source::csv::ColumnFrom;
+use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
+
+/// Adds to an error about two rows with the same key which they are, and where, as far as that can be found out.
+pub(super) fn located(
+    mut error: Error,
+    load: &Load,
+    tables: &mut [LoadTable],
+    schema: &Schema,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Error {
+    let Some(duplicate) = error.take_duplicate() else { return error };
+    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(&duplicate.table));
+    let found = table.map(|table| find(&duplicate, load, table, schema, progress, cancel));
+    let error = match found {
+        Some(Ok([Some(first), Some(second)])) => {
+            error.with_words(&words(&first, &second)).at(second.place.unwrap_or_default())
+        }
+        _ => error.with_words(&format!(" ({})", duplicate.rows)),
+    };
+    match error.hint_text() {
+        Some(_) => error,
+        None => {
+            error.hint("--on-conflict ignore keeps the row that comes first, --on-conflict replace the last")
+        }
+    }
+}
+
+/// A row that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    /// Its number, counted from 0 over all files.
+    record: u64,
+    place: Option<Place>,
+}
+
+fn words(first: &Found, second: &Found) -> String {
+    let rows = DuplicateRows::Records(first.record, second.record);
+    let line = |found: &Found| found.place.as_ref().and_then(|place| place.line);
+    match (&first.place, &second.place) {
+        (Some(one), Some(other)) if one.file == other.file => match (line(first), line(second)) {
+            (Some(one), Some(other)) => format!(" ({rows}: lines {one} and {other})"),
+            _ => format!(" ({rows})"),
+        },
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|place| Place { column: None, ..place.clone() });
+            format!(" ({rows}: {one} and {other})")
+        }
+        _ => format!(" ({rows})"),
+    }
+}
+
+/// Reads the files of a table up to the second of the rows.
+fn find(
+    duplicate: &Duplicate,
+    load: &Load,
+    table: &mut LoadTable,
+    schema: &Schema,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<[Option<Found>; 2]> {
+    if !table.files.iter().all(|file| file.can_reopen()) {
+        return Ok([None, None]);
+    }
+    let declared = &schema.tables[table.index_in(schema)];
+    let wanted = Wanted::new(duplicate.rows, gives_rowids(table, load, declared)?);
+    let mut finder =
+        Finder { wanted, column: blamed(duplicate, declared), next: 0, refused: None, found: Vec::new() };
+    progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
+    let mut source = table.source(load, schema)?;
+    // Where a part ends is known when the next one begins.
+    let mut before: Option<Box<dyn Part>> = None;
+    while finder.found.len() < 2 {
+        cancel.check()?;
+        let part = source.next_part()?;
+        let end = part.as_ref().map_or(u64::MAX, |part| part.first_row());
+        if let Some(mut before) = before {
+            finder.look_into(&mut *before, end)?;
+            progress.advance(Amount { rows: 0, bytes: before.input_bytes() });
+        }
+        if part.is_none() {
+            break;
+        }
+        before = part;
+    }
+    let mut found = finder.found.into_iter();
+    Ok([found.next(), found.next()])
+}
+
+/// Whether the files have the column that names the rowid.
+fn gives_rowids(table: &LoadTable, load: &Load, declared: &Table) -> Result<Option<usize>> {
+    let Some(alias) = declared.rowid_alias else { return Ok(None) };
+    for file in &table.files {
+        if matches!(file.map(declared, load)?[alias], ColumnFrom::Field(_)) {
+            return Ok(Some(alias));
+        }
+    }
+    Ok(None)
+}
+
+/// The column that a message points at: the first of the key.
+fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
+    let named = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&duplicate.index));
+    let first = named.or(table.clustered.as_ref()).and_then(|index| index.columns.first());
+    match first.map(|column| column.value) {
+        Some(Indexed::Column(column)) => column,
+        _ => table.rowid_alias.unwrap_or(0),
+    }
+}
+
+/// How the rows are known that are looked for.
+enum Wanted {
+    /// By their numbers, counted from 0.
+    Records([u64; 2]),
+    /// By the values, each once, of a column that names the rowid.
+    Rowids { alias: usize, left: Vec<i64> },
+}
+
+impl Wanted {
+    fn new(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
+        match (rows, alias) {
+            (DuplicateRows::Records(first, second), _) => Wanted::Records([first, second]),
+            (DuplicateRows::Rowids(first, second), Some(alias)) => {
+                Wanted::Rowids { alias, left: vec![first, second] }
+            }
+            // Rowids count the records.
+            (DuplicateRows::Rowids(first, second), None) => {
+                Wanted::Records([first, second].map(|rowid| rowid.wrapping_sub(1).cast_unsigned()))
+            }
+        }
+    }
+}
+
+/// Refuses the rows that are looked for.
+struct Finder {
+    wanted: Wanted,
+    column: usize,
+    /// The number of the next row.
+    next: u64,
+    /// The number of the row that was refused and comes back.
+    refused: Option<u64>,
+    found: Vec<Found>,
+}
+
+impl Finder {
+    /// Decodes a part whose rows end before `end`, if there may be something in it.
+    fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
+        self.next = part.first_row();
+        match &self.wanted {
+            Wanted::Records(records) if !records.iter().any(|record| (self.next..end).contains(record)) => {
+                Ok(())
+            }
+            _ => part.decode(self),
+        }
+    }
+
+    /// The first row of a batch that is looked for, and was not found yet.
+    fn first_in(&mut self, batch: &Batch<'_>) -> Option<usize> {
+        match &mut self.wanted {
+            Wanted::Records(records) => {
+                let rows = self.next..self.next + batch.rows as u64;
+                let first = records.iter().filter(|record| rows.contains(record)).min();
+                first.map(|record| (record - self.next) as usize)
+            }
+            Wanted::Rowids { alias, left } => (0..batch.rows).find(|&row| {
+                let Rowid::Given(rowid) = to_rowid(batch.columns[*alias].get(row)) else { return false };
+                let wanted = left.iter().position(|left| *left == rowid);
+                wanted.map(|wanted| left.swap_remove(wanted)).is_some()
+            }),
+        }
+    }
+}
+
+impl Sink for Finder {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        if let Some(row) = self.first_in(batch) {
+            self.refused = Some(self.next + row as u64);
+            let error = Error::input("has the same key as another row");
+            return Err(Refused::Rows(vec![RefusedRow { row, column: self.column, error }]));
+        }
+        self.next += batch.rows as u64;
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        if self.refused == Some(self.next) {
+            self.found.push(Found { record: self.next, place: bad.error.place().cloned() });
+            self.refused = None;
+        }
+        self.next += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Whether the rows of a table come in the order of the INTEGER PRIMARY KEY that they bring.
+//!
+//! ```text
+//!  the samples of all files      strictly ascending, and all that there is    pages
+//!                                strictly ascending                           pages; where that fails: again, sorted
+//!                                anything else                                sorted
+//! ```
+//!
+//! NULL stands for the next number. Among numbers, what is next depends on all rows before: such rows are sorted, too.
+
+use super::Load;
+use super::tables::LoadTable;
+use crate::affinity::{Rowid, to_rowid};
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::schema::Schema;
+use crate::source::csv::ColumnFrom;
+use crate::source::{BadRow, Refused, Sink};
+
+/// What is known of the order of a table's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// They come in it: they bring no rowids, or all have been seen.
+    Ascending,
+    /// Nothing speaks against it so far.
+    Hoped,
+    /// They do not.
+    Any,
+}
+
+/// What the samples say.
+pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) -> Order {
+    let declared = &schema.tables[table.index_in(schema)];
+    let Some(alias) = declared.rowid_alias else { return Order::Ascending };
+    let maps = table.files.iter().map(|file| file.map(declared, load));
+    // Whoever opens the files tells what is wrong with them.
+    let Ok(maps) = maps.collect::<Result<Vec<_>>>() else { return Order::Hoped };
+    let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
+    match maps.iter().filter(|map| given(map)).count() {
+        0 => return Order::Ascending,
+        files if files < maps.len() => return Order::Any,
+        _ => {}
+    }
+    let mut ascending = Ascending::default();
+    let mut seen = true;
+    for (file, mut map) in table.files.iter_mut().zip(maps) {
+        seen &= file.seen;
+        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)]) else { return Order::Hoped };
+        while let Ok(Some(mut part)) = source.next_part() {
+            if part.decode(&mut ascending).is_err() {
+                break;
+            }
+        }
+    }
+    match () {
+        () if ascending.broken => Order::Any,
+        () if seen => Order::Ascending,
+        () => Order::Hoped,
+    }
+}
+
+/// Sees whether the values of the only column ascend; those that are no rowids, and bad rows, say nothing.
+#[derive(Default)]
+struct Ascending {
+    last: Option<i64>,
+    nulls: bool,
+    broken: bool,
+}
+
+impl Sink for Ascending {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        for row in 0..batch.rows {
+            match to_rowid(batch.columns[0].get(row)) {
+                Rowid::Given(rowid) => {
+                    self.broken |= self.nulls || self.last.is_some_and(|last| last >= rowid);
+                    self.last = Some(rowid);
+                }
+                Rowid::Next => {
+                    self.broken |= self.last.is_some();
+                    self.nulls = true;
+                }
+                Rowid::Mismatch => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        Ok(())
+    }
+}
