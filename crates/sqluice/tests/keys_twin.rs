@@ -249,7 +249,7 @@ fn change(case: &KeyCase, ours: &Connection, twin: &Connection, rows: &[Vec<Row>
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(80))]
 
     #[test]
     fn any_keys_any_indexes_and_any_rows_give_what_sqlite_would_have_written(case in key_case(300)) {
@@ -261,7 +261,7 @@ proptest! {
 fn indexes_of_many_pages_give_what_sqlite_would_have_written() {
     let mut runner = TestRunner::deterministic();
     for page_bytes in [512, 1024, 4096] {
-        for _ in 0..3 {
+        for _ in 0..2 {
             let case = key_case(6000).new_tree(&mut runner).unwrap().current();
             compare(&KeyCase { page_bytes, ..case });
         }
