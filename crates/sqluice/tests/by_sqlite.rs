@@ -244,7 +244,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
 #[test]
 fn the_bytes_do_not_depend_on_threads_or_memory() {
     let schema = parse(
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b TEXT AS (a || a) STORED UNIQUE);
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, -- gen: row()\n b TEXT AS (a || a) STORED UNIQUE);
          CREATE TABLE u (id INTEGER PRIMARY KEY, c TEXT CHECK (c <> '')); CREATE INDEX i ON u (substr(c, 2))",
     );
     let mut files = Vec::new();
