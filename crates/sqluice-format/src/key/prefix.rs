@@ -92,11 +92,14 @@ impl KeyColumn {
             KIND_NULL => 1,
             KIND_TEXT | KIND_BLOB => {
                 let bytes = left.to_be_bytes();
-                let end = bytes.iter().skip(1).position(|&byte| byte == END).map(|at| at + 2);
-                let nul = [ESCAPE, ESCAPED_00];
-                let nul = bytes.windows(2).position(|pair| pair == nul).map(|at| at + 2 + 8);
-                let nul = nul.filter(|_| kind == KIND_TEXT && self.collation == Collation::NoCase);
-                end.into_iter().chain(nul).min().unwrap_or(17)
+                let lengths = kind == KIND_TEXT && self.collation == Collation::NoCase;
+                let end_at = |at: usize| match bytes[at..] {
+                    [END, ..] => Some(at + 1),
+                    // The length of a text follows.
+                    [ESCAPE, ESCAPED_00, ..] if lengths => Some(at + 2 + 8),
+                    _ => None,
+                };
+                (1..16).find_map(end_at).unwrap_or(17)
             }
             _ => NumberKey::bytes_of(left) as usize,
         }
