@@ -25,7 +25,7 @@
 //!  b0     blob: as text
 //! ```
 //!
-//! The text of six characters with a rowid below 2^39 takes 15 bytes, any integer with such a rowid 16 or less. So
+//! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
 //! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further.
 
 mod columns;
