@@ -1,4 +1,4 @@
-//! Cells of table B-trees, and what of a payload goes to overflow pages
+//! Cells of B-trees, and what of a payload goes to overflow pages
 //! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages),
 //! [§1.7](https://www.sqlite.org/fileformat2.html#ovflpgs)).
 //!
@@ -12,6 +12,16 @@
 //!                  | child page | rowid |
 //!                  +------------+-------+
 //!                   4 bytes      varint
+//!
+//!  index leaf      +--------------+---------------+- - - - - - - - -+- - - - -+
+//!                  | payload size | local payload | overflow page   | padding |   padding: to 4 bytes in all
+//!                  +--------------+---------------+- - - - - - - - -+- - - - -+
+//!                   varint         Split::local    4 bytes, only if it is not all local
+//!
+//!  index interior  +------------+--------------+---------------+- - - - - - - - -+   child: the page with the
+//!                  | child page | payload size | local payload | overflow page   |   entries before this one
+//!                  +------------+--------------+---------------+- - - - - - - - -+
+//!                   4 bytes      what follows is the divider: an entry that is in no leaf
 //!
 //!  overflow page   +-----------+------------------------+
 //!                  | next page | payload                |   next page: 0 on the last one
@@ -90,4 +100,24 @@ pub const fn table_leaf_bytes(payload: usize, rowid: i64) -> usize {
 #[inline]
 pub const fn table_interior_bytes(rowid: i64) -> usize {
     PAGE_NUMBER_BYTES + varint::len(rowid as u64)
+}
+
+/// Bytes of an entry of an index without child page and padding, given how its payload is divided: what a divider takes.
+#[inline]
+pub const fn divider_bytes(payload: usize, split: Split) -> usize {
+    let overflow = if split.overflow_pages > 0 { PAGE_NUMBER_BYTES } else { 0 };
+    varint::len(payload as u64) + split.local + overflow
+}
+
+/// Bytes of an index leaf cell, given how its payload is divided.
+#[inline]
+pub const fn index_leaf_bytes(payload: usize, split: Split) -> usize {
+    let bytes = divider_bytes(payload, split);
+    if bytes < CELL_BYTES_MIN { CELL_BYTES_MIN } else { bytes }
+}
+
+/// Bytes of an index interior cell, given those of its divider.
+#[inline]
+pub const fn index_interior_bytes(divider_bytes: usize) -> usize {
+    PAGE_NUMBER_BYTES + divider_bytes
 }

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod damage;
+pub(crate) mod index;
+pub(crate) mod slow_key;
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! Chunks: finished table leaves and their overflow pages, which do not know their numbers yet.
+//! Chunks: finished leaves and their overflow pages, which do not know their numbers yet.
 //!
-//! A table leaf names no other page, except where a payload overflows; so a run of leaves can be made on any
-//! core before anyone knows where in the file it will stand. What does name a page is on a short list:
+//! A leaf names no other page, except where a payload overflows; so a run of leaves can be made on any core before anyone
+//! knows where in the file it will stand. What does name a page is on a short list:
 //!
 //! ```text
 //!  page 0        page 1        page 2        page 3
@@ -11,23 +11,32 @@
 //!  +-------------+-------------+-------------+-------------+
 //! ```
 //!
-//! [`Chunk::relocate`] gives the pages their numbers. Rows come in rowid order, by [`Chunk::place`] (room for a cell
-//! whose bytes the caller writes, the fast way) or [`Chunk::push`] (a whole record, which may overflow).
+//! [`Chunk::relocate`] gives the pages their numbers. A chunk takes either kind of leaf, until it is cleared:
+//!
+//! * rows in rowid order, by [`Chunk::place`] (room for a cell whose bytes the caller writes, the fast way) or
+//!   [`Chunk::push`] (a whole record, which may overflow);
+//! * entries of an index in key order, by [`Chunk::push_entry`]. Between two leaves one entry is held out as divider,
+//!   for the level above.
 //!
 //! Invariant: what is in a chunk depends on the rows and the capacity alone, and every byte of its pages is
 //! written: a recycled chunk gives the same bytes as a new one.
 
+mod entries;
+mod rows;
+
 use crate::aligned::AlignedBuffer;
-use crate::cell::{self, PAGE_NUMBER_BYTES, Split};
+use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{self, CELL_POINTER_BYTES, Geometry, PageKind};
-use crate::varint;
+
+pub use entries::Divider;
+use entries::Dividers;
 
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// Which page of the chunk.
     pub page: u32,
-    /// The largest rowid on it.
+    /// The largest rowid on it; 0 for entries of an index.
     pub last_rowid: i64,
 }
 
@@ -52,6 +61,7 @@ pub struct Chunk {
     pages: u32,
     leaves: Vec<Leaf>,
     links: Vec<Link>,
+    dividers: Dividers,
     rows: u64,
     open: Option<OpenLeaf>,
 }
@@ -59,6 +69,7 @@ pub struct Chunk {
 /// The leaf that takes cells at present. Places count from the start of the chunk's pages.
 #[derive(Clone, Copy, Debug)]
 struct OpenLeaf {
+    kind: PageKind,
     page: u32,
     /// Where its page begins.
     base: usize,
@@ -83,6 +94,7 @@ impl Chunk {
             pages: 0,
             leaves: Vec::new(),
             links: Vec::new(),
+            dividers: Dividers::default(),
             rows: 0,
             open: None,
         };
@@ -95,6 +107,7 @@ impl Chunk {
         self.pages = 0;
         self.leaves.clear();
         self.links.clear();
+        self.dividers.clear();
         self.rows = 0;
         self.open = None;
         if self.buffer.bytes().len() > self.capacity as usize * self.geometry.page_bytes() {
@@ -103,8 +116,8 @@ impl Chunk {
         }
     }
 
-    /// Makes sure that the buffer holds `pages` pages. Only an empty chunk ever grows: what does not fit any other goes
-    /// to the next.
+    /// Makes sure that the buffer holds `pages` pages. Only a chunk that is all but empty ever grows: what does not fit any
+    /// other goes to the next.
     fn reserve_pages(&mut self, pages: u32) {
         let bytes = pages as usize * self.geometry.page_bytes();
         self.buffer.set_len(bytes.max(self.buffer.bytes().len()));
@@ -115,7 +128,7 @@ impl Chunk {
         self.geometry
     }
 
-    /// Whether there are no rows in it.
+    /// Whether there are no rows or entries in it.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
@@ -125,12 +138,12 @@ impl Chunk {
         self.pages
     }
 
-    /// Rows in it.
+    /// Rows in it, or entries, dividers among them.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The finished leaves in order, complete after [`Chunk::finish`].
+    /// The finished leaves in order, complete after [`Chunk::finish`] or [`Chunk::finish_entries`].
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
@@ -142,7 +155,12 @@ impl Chunk {
 
     /// The pages that no later row will touch: all but the open leaf and what belongs to it.
     pub fn finished_pages(&self) -> u32 {
-        self.open.map_or(self.pages, |leaf| leaf.page)
+        let Some(open) = self.open else { return self.pages };
+        match self.leaves.last() {
+            // A leaf that must give its only entry away takes one from that before.
+            Some(before) if open.kind == PageKind::LeafIndex && open.cells() == 1 => before.page,
+            _ => open.page,
+        }
     }
 
     /// The bytes of all pages.
@@ -155,162 +173,72 @@ impl Chunk {
         &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// Makes room for a cell of `cell_bytes` bytes and returns where in [`Chunk::bytes_mut`] it begins, or `None`
-    /// when the chunk is full: then pass it on and place the cell in the next.
-    ///
-    /// # Panics
-    /// When the cell is larger than an empty leaf, which a payload that is all local never is.
-    #[inline]
-    pub fn place(&mut self, cell_bytes: usize, rowid: i64) -> Option<u32> {
-        let leaf = match &mut self.open {
-            Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
-            _ => self.open_leaf(cell_bytes)?,
-        };
-        leaf.content -= cell_bytes;
-        let pointer = leaf.pointers;
-        leaf.pointers += CELL_POINTER_BYTES;
-        leaf.last_rowid = rowid;
-        let (base, content) = (leaf.base, leaf.content);
-        self.buffer.bytes_mut()[pointer..pointer + CELL_POINTER_BYTES]
-            .copy_from_slice(&((content - base) as u16).to_be_bytes());
-        self.rows += 1;
-        Some(content as u32)
-    }
-
-    /// Makes room for up to `places.len()` cells of the same size at once, fills in where each begins, and returns how
-    /// many that were: fewer than asked for when the chunk is full. Their rowids run up from `first_rowid` by one.
-    ///
-    /// # Panics
-    /// As [`Chunk::place`].
-    pub fn place_run(&mut self, cell_bytes: usize, first_rowid: i64, places: &mut [u32]) -> usize {
-        let mut placed = 0;
-        while placed < places.len() {
-            let leaf = match &mut self.open {
-                Some(leaf) if leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES => leaf,
-                _ => match self.open_leaf(cell_bytes) {
-                    Some(leaf) => leaf,
-                    None => break,
-                },
-            };
-            let room = (leaf.content - leaf.pointers) / (cell_bytes + CELL_POINTER_BYTES);
-            let n = room.min(places.len() - placed);
-            let (mut content, base, pointers) = (leaf.content, leaf.base, leaf.pointers);
-            leaf.content -= n * cell_bytes;
-            leaf.pointers += n * CELL_POINTER_BYTES;
-            // In this order, for the last rowid may be the largest integer.
-            leaf.last_rowid = first_rowid + ((placed + n) as i64 - 1);
-            let pointers = &mut self.buffer.bytes_mut()[pointers..pointers + n * CELL_POINTER_BYTES];
-            let pointers = pointers.chunks_exact_mut(CELL_POINTER_BYTES);
-            for (place, pointer) in places[placed..placed + n].iter_mut().zip(pointers) {
-                content -= cell_bytes;
-                *place = content as u32;
-                pointer.copy_from_slice(&((content - base) as u16).to_be_bytes());
-            }
-            placed += n;
-        }
-        self.rows += placed as u64;
-        placed
-    }
-
-    /// Adds a row given as a whole record, with overflow pages if it needs them. Returns whether it found room: if
-    /// not, pass the chunk on and push the row to the next. An empty chunk takes a row of any size.
-    pub fn push(&mut self, rowid: i64, record: &[u8]) -> bool {
-        let split = cell::table_leaf_split(record.len(), self.geometry);
-        let overflow_head = if split.overflow_pages > 0 { PAGE_NUMBER_BYTES } else { 0 };
-        let head_bytes = varint::len(record.len() as u64) + varint::len(rowid as u64);
-        let cell_bytes = head_bytes + split.local + overflow_head;
-        if !self.make_room(cell_bytes, split) {
-            return false;
-        }
-        let Some(at) = self.place(cell_bytes, rowid).map(|at| at as usize) else { return false };
-        let first_overflow = self.pages;
-        self.pages += split.overflow_pages as u32;
-        let bytes = self.bytes_mut();
-        let mut to = at;
-        to += varint::write(&mut bytes[to..], record.len() as u64);
-        to += varint::write(&mut bytes[to..], rowid as u64);
-        bytes[to..to + split.local].copy_from_slice(&record[..split.local]);
-        if split.overflow_pages > 0 {
-            self.links.push(Link { at: to + split.local, to: first_overflow });
-            self.write_overflow(first_overflow, &record[split.local..]);
-        }
-        true
-    }
-
-    /// Makes the buffer large enough for a cell and its overflow pages; false when they should go to another chunk.
-    fn make_room(&mut self, cell_bytes: usize, split: Split) -> bool {
-        let fits_leaf =
-            self.open.is_some_and(|leaf| leaf.content - leaf.pointers >= cell_bytes + CELL_POINTER_BYTES);
-        let more = u64::from(!fits_leaf) + split.overflow_pages as u64;
+    /// Makes the buffer large enough for `more` pages; false when they should go to another chunk. If `any`, there is room
+    /// for any number.
+    fn make_room(&mut self, more: u64, any: bool) -> bool {
         let pages = u64::from(self.pages) + more;
         // A row that needs no further page goes to the open leaf even when a huge row before it took the chunk beyond its
         // capacity: `place` sees it so, too.
-        if more > 0 && pages > u64::from(self.capacity) && !self.is_empty() {
+        if more > 0 && pages > u64::from(self.capacity) && !any {
             return false;
         }
         self.reserve_pages(u32::try_from(pages).expect("a record is at most 1 GB"));
         true
     }
 
-    fn write_overflow(&mut self, first: u32, mut rest: &[u8]) {
+    /// Writes what of a record does not stay in its cell to pages of its own, for which there is room.
+    fn write_overflow(&mut self, mut rest: &[u8]) {
         let (page_bytes, payload_max) =
             (self.geometry.page_bytes(), cell::overflow_page_payload(self.geometry));
-        let mut number = first;
         while !rest.is_empty() {
             let (content, after) = rest.split_at(rest.len().min(payload_max));
             rest = after;
-            let at = number as usize * page_bytes;
+            let at = self.pages as usize * page_bytes;
+            self.pages += 1;
             let page = &mut self.bytes_mut()[at..at + page_bytes];
             page[..PAGE_NUMBER_BYTES].fill(0);
             page[PAGE_NUMBER_BYTES..][..content.len()].copy_from_slice(content);
             page[PAGE_NUMBER_BYTES + content.len()..].fill(0);
-            number += 1;
             if !rest.is_empty() {
-                self.links.push(Link { at, to: number });
+                self.links.push(Link { at, to: self.pages });
             }
         }
     }
 
-    /// Finishes the open leaf and begins another, for a cell of `cell_bytes`; `None` when that would be one page
-    /// too many.
-    fn open_leaf(&mut self, cell_bytes: usize) -> Option<&mut OpenLeaf> {
-        let room = self.geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
-        assert!(cell_bytes + CELL_POINTER_BYTES <= room, "a cell of {cell_bytes} bytes fits no leaf");
-        if self.pages >= self.capacity {
-            return None;
-        }
+    /// Finishes the open leaf and begins another on the next page, for which there is room.
+    fn begin_leaf(&mut self, kind: PageKind) -> &mut OpenLeaf {
         self.close_leaf();
         let base = self.pages as usize * self.geometry.page_bytes();
         let leaf = OpenLeaf {
+            kind,
             page: self.pages,
             base,
-            pointers: base + PageKind::LeafTable.header_bytes(),
+            pointers: base + kind.header_bytes(),
             content: base + self.geometry.usable_bytes(),
             last_rowid: 0,
         };
         self.pages += 1;
-        Some(self.open.insert(leaf))
+        self.open.insert(leaf)
     }
 
     fn close_leaf(&mut self) {
         let Some(leaf) = self.open.take() else { return };
         let (page_bytes, usable) = (self.geometry.page_bytes(), self.geometry.usable_bytes());
         let page = &mut self.bytes_mut()[leaf.base..leaf.base + page_bytes];
-        let header = PageKind::LeafTable.header_bytes();
         let (pointers, content) = (leaf.pointers - leaf.base, leaf.content - leaf.base);
-        let cells = (pointers - header) / CELL_POINTER_BYTES;
-        page::write_header(page, PageKind::LeafTable, cells, content);
+        page::write_header(page, leaf.kind, leaf.cells(), content);
         page[pointers..content].fill(0);
         page[usable..].fill(0);
         self.leaves.push(Leaf { page: leaf.page, last_rowid: leaf.last_rowid });
     }
 
-    /// Finishes the last leaf. Nothing may be added after it.
+    /// Finishes the last leaf of rows. Nothing may be added after it.
     pub fn finish(&mut self) {
         self.close_leaf();
     }
 
-    /// Gives the pages their numbers: `first` and those that follow, the lock-byte page left out.
+    /// Gives the pages their numbers: `first` and those that follow, the lock-byte page left out. Links and dividers name
+    /// them from then on.
     pub fn relocate(&mut self, first: u32) {
         let (geometry, links) = (self.geometry, std::mem::take(&mut self.links));
         let bytes = self.bytes_mut();
@@ -319,6 +247,29 @@ impl Chunk {
             bytes[link.at..link.at + PAGE_NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
         }
         self.links = links;
+        self.dividers.relocate(first, geometry);
+    }
+}
+
+impl OpenLeaf {
+    #[inline]
+    fn has_room(&self, cell_bytes: usize) -> bool {
+        self.content - self.pointers >= cell_bytes + CELL_POINTER_BYTES
+    }
+
+    /// Cells on it.
+    fn cells(&self) -> usize {
+        (self.pointers - self.base - self.kind.header_bytes()) / CELL_POINTER_BYTES
+    }
+
+    /// Takes the room for a cell: writes its pointer, and returns where it begins.
+    #[inline]
+    fn take_room(&mut self, cell_bytes: usize, chunk: &mut [u8]) -> usize {
+        self.content -= cell_bytes;
+        let pointer = ((self.content - self.base) as u16).to_be_bytes();
+        chunk[self.pointers..self.pointers + CELL_POINTER_BYTES].copy_from_slice(&pointer);
+        self.pointers += CELL_POINTER_BYTES;
+        self.content
     }
 }
 

@@ -1,0 +1,242 @@
+//! The order of keys in an index ([§2.3](https://www.sqlite.org/fileformat2.html#representation_of_sql_indices),
+//! [datatypes §4.1](https://www.sqlite.org/datatype3.html#sort_order)).
+//!
+//! NULL < numbers, integers and floats by their exact value < text by its collation < blobs; a descending column the other
+//! way round; column after column.
+//!
+//! There are two ways to it: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte
+//! with others of the same order:
+//!
+//! ```text
+//!  +------+---------------+------+---------------+        each column ends where its own bytes say; so no key is the
+//!  | kind | value         | kind | value         | ...    beginning of another
+//!  +------+---------------+------+---------------+        a descending column: all of its bytes inverted
+//!
+//!  kind   value
+//!  01     NULL: nothing
+//!  76-7e  negative numbers: the bytes of the positive one inverted
+//!  80     0: nothing
+//!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i its whole part, f whether it has a fraction
+//!           then the fraction, if there is one: 52 - log2(i) bits, in as many bytes as that takes, bits at the left
+//!           if i = 0, the whole number as a big-endian IEEE 754 float instead
+//!  89     numbers from 2^63 on as a big-endian IEEE 754 float
+//!  a0     text: its bytes as far as its collation looks at them, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
+//!           NOCASE: letters folded; from the first NUL on there is 01 01 and the length of all in 8 bytes instead
+//!  b0     blob: as text
+//! ```
+//!
+//! The text of six characters with a rowid below 2^39 takes 15 bytes, any integer with such a rowid 16 or less. So
+//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further.
+
+mod columns;
+mod number;
+mod prefix;
+
+use std::cmp::Ordering;
+
+use crate::value::Value;
+use columns::Columns;
+use number::NumberKey;
+
+/// The kinds of values that a normalized column begins with, but for numbers.
+const KIND_NULL: u8 = 0x01;
+const KIND_TEXT: u8 = 0xa0;
+const KIND_BLOB: u8 = 0xb0;
+
+/// Ends a text or blob.
+const END: u8 = 0x00;
+
+/// Stands before the bytes 00 and 01, which become [`ESCAPED_00`] and [`ESCAPED_01`].
+const ESCAPE: u8 = 0x01;
+const ESCAPED_00: u8 = 0x01;
+const ESCAPED_01: u8 = 0x02;
+
+/// How text is compared ([datatypes §7](https://www.sqlite.org/datatype3.html#collation)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Collation {
+    /// Byte by byte.
+    #[default]
+    Binary,
+    /// As `Binary`, the ASCII letters A to Z folded to a to z.
+    NoCase,
+    /// As `Binary`, spaces at the end left out.
+    RTrim,
+}
+
+/// One column of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct KeyColumn {
+    /// How its text is compared.
+    pub collation: Collation,
+    /// Whether large values come first.
+    pub descending: bool,
+}
+
+/// The order of records by their first columns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyOrder {
+    columns: Box<[KeyColumn]>,
+}
+
+impl KeyOrder {
+    /// The order by so many columns.
+    pub fn new(columns: impl Into<Box<[KeyColumn]>>) -> KeyOrder {
+        KeyOrder { columns: columns.into() }
+    }
+
+    /// The columns of the key.
+    pub fn columns(&self) -> &[KeyColumn] {
+        &self.columns
+    }
+
+    /// Compares two records by the columns of the key.
+    ///
+    /// # Panics
+    /// When these are no records, or have fewer columns.
+    #[inline]
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.compare_columns(a, b, self.columns.len())
+    }
+
+    /// Compares two records by the first `columns` columns of the key.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    pub fn compare_columns(&self, a: &[u8], b: &[u8], columns: usize) -> Ordering {
+        let (mut a, mut b) = (Columns::of(a), Columns::of(b));
+        for column in self.columns.iter().take(columns) {
+            let order = column.compare(&a.next_value(), &b.next_value());
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// Whether one of the first `columns` columns of the key is NULL in this record: then UNIQUE takes it as different from
+    /// every other.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    pub fn has_null(&self, record: &[u8], columns: usize) -> bool {
+        let mut values = Columns::of(record);
+        (0..columns.min(self.columns.len())).any(|_| values.next_column().serial.0 == 0)
+    }
+
+    /// Appends the normalized key of a record to `key`: of two such keys the one whose bytes are smaller comes first, and equal
+    /// bytes are equal keys.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    pub fn normalize(&self, record: &[u8], key: &mut Vec<u8>) {
+        self.normalize_until(record, usize::MAX, key);
+    }
+
+    /// The same, but it may stop when `key` has `bytes_max` bytes.
+    fn normalize_until(&self, record: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
+        let mut values = Columns::of(record);
+        for column in &self.columns {
+            if key.len() >= bytes_max {
+                break;
+            }
+            column.normalize(&values.next_value(), bytes_max, key);
+        }
+    }
+}
+
+impl KeyColumn {
+    /// Compares two values.
+    #[inline]
+    pub fn compare(self, a: &Value<'_>, b: &Value<'_>) -> Ordering {
+        let class = |value: &Value<'_>| match value {
+            Value::Null => 0,
+            Value::Int(_) | Value::Real(_) => 1,
+            Value::Text(_) => 2,
+            Value::Blob(_) => 3,
+        };
+        let order = match (a, b) {
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Text(a), Value::Text(b)) => self.collation.compare(a, b),
+            (Value::Blob(a), Value::Blob(b)) => a.cmp(b),
+            (Value::Real(a), Value::Real(b)) => a.partial_cmp(b).expect("no NaN"),
+            (Value::Int(a), Value::Real(b)) => number::compare_int_real(*a, *b),
+            (Value::Real(a), Value::Int(b)) => number::compare_int_real(*b, *a).reverse(),
+            _ => class(a).cmp(&class(b)),
+        };
+        if self.descending { order.reverse() } else { order }
+    }
+
+    /// Appends the normalized form of a value to `key`, of long text and blobs perhaps no more than `bytes_max` bytes.
+    fn normalize(self, value: &Value<'_>, bytes_max: usize, key: &mut Vec<u8>) {
+        let start = key.len();
+        match *value {
+            Value::Null => key.push(KIND_NULL),
+            Value::Int(int) => NumberKey::of_int(int).push_to(key),
+            Value::Real(real) => NumberKey::of_real(real).push_to(key),
+            Value::Text(text) => {
+                key.push(KIND_TEXT);
+                self.collation.normalize(text, bytes_max, key);
+            }
+            Value::Blob(blob) => {
+                key.push(KIND_BLOB);
+                Collation::Binary.normalize(blob, bytes_max, key);
+            }
+        }
+        if self.descending {
+            key[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+}
+
+impl Collation {
+    /// Compares two texts.
+    #[inline]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Collation::Binary => a.cmp(b),
+            Collation::RTrim => trimmed(a).cmp(trimmed(b)),
+            // Letters as far as the first NUL, then the lengths: SQLite compares with a function for C strings.
+            Collation::NoCase => folded(a).cmp(folded(b)).then(a.len().cmp(&b.len())),
+        }
+    }
+
+    /// Appends what a normalized key holds of a text, its end included unless `bytes_max` bytes are reached before.
+    fn normalize(self, text: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
+        let seen = match self {
+            Collation::Binary => text,
+            Collation::RTrim => trimmed(text),
+            Collation::NoCase => until_nul(text),
+        };
+        // Each byte gives at least one.
+        let taken = &seen[..seen.len().min(bytes_max)];
+        key.reserve(taken.len() + 1);
+        for &byte in taken {
+            match byte {
+                0x00 => key.extend([ESCAPE, ESCAPED_00]),
+                0x01 => key.extend([ESCAPE, ESCAPED_01]),
+                _ if self == Collation::NoCase => key.push(byte.to_ascii_lowercase()),
+                _ => key.push(byte),
+            }
+        }
+        if self == Collation::NoCase && seen.len() < text.len() {
+            key.extend([ESCAPE, ESCAPED_00]);
+            key.extend((text.len() as u64).to_be_bytes());
+        } else {
+            key.push(END);
+        }
+    }
+}
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+fn folded(text: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    until_nul(text).iter().map(u8::to_ascii_lowercase)
+}
+
+fn until_nul(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    &text[..end]
+}

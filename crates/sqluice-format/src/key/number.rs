@@ -1,0 +1,115 @@
+//! Numbers in normalized keys, integers and floats in one order by their exact values.
+
+use std::cmp::Ordering;
+
+/// The kind of 0; one more for each byte that follows for a whole number.
+pub(super) const KIND_ZERO: u8 = 0x80;
+/// The kind of numbers that are larger than any integer but for [`i64::MIN`].
+pub(super) const KIND_HUGE: u8 = 0x89;
+
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+/// Bits of a float's significand that are stored.
+const STORED_BITS: u32 = 52;
+
+/// The normalized form of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NumberKey {
+    /// Its bytes, from the highest on; zeros after them.
+    pub(super) left: u128,
+    /// How many there are: 1 to 10.
+    pub(super) bytes: u32,
+}
+
+impl NumberKey {
+    #[inline]
+    pub(super) fn of_int(int: i64) -> NumberKey {
+        let magnitude = int.unsigned_abs();
+        if magnitude > i64::MAX as u64 {
+            return NumberKey::of_real(-TWO_63);
+        }
+        NumberKey::whole(magnitude << 1).with_sign(int < 0)
+    }
+
+    pub(super) fn of_real(real: f64) -> NumberKey {
+        NumberKey::of_positive(real.abs()).with_sign(real < 0.0)
+    }
+
+    fn of_positive(real: f64) -> NumberKey {
+        let bits = real.to_bits();
+        if real >= TWO_63 {
+            return NumberKey { left: u128::from(KIND_HUGE) << 120 | u128::from(bits) << 56, bytes: 9 };
+        }
+        if real < 1.0 {
+            return if real == 0.0 { NumberKey::whole(0) } else { NumberKey::whole(1).followed_by(bits, 8) };
+        }
+        let significand = bits & ((1 << STORED_BITS) - 1) | 1 << STORED_BITS;
+        let log2 = (bits >> STORED_BITS) as u32 - 1023;
+        let Some(fraction_bits) = STORED_BITS.checked_sub(log2).filter(|&bits| bits > 0) else {
+            return NumberKey::whole(significand << (log2 - STORED_BITS) << 1);
+        };
+        let (whole, fraction) = (significand >> fraction_bits, significand & ((1 << fraction_bits) - 1));
+        if fraction == 0 {
+            return NumberKey::whole(whole << 1);
+        }
+        let bytes = fraction_bits.div_ceil(8);
+        NumberKey::whole(whole << 1 | 1).followed_by(fraction << (8 * bytes - fraction_bits), bytes)
+    }
+
+    /// The kind and the bytes of twice the whole part, and one more for a fraction.
+    #[inline]
+    fn whole(twice: u64) -> NumberKey {
+        let n = (u64::BITS - twice.leading_zeros()).div_ceil(8);
+        let right = (u128::from(KIND_ZERO) + u128::from(n)) << (8 * n) | u128::from(twice);
+        NumberKey { left: right << (120 - 8 * n), bytes: n + 1 }
+    }
+
+    /// The same with `bytes` bytes after it.
+    fn followed_by(self, right: u64, bytes: u32) -> NumberKey {
+        let all = self.bytes + bytes;
+        NumberKey { left: self.left | u128::from(right) << (128 - 8 * all), bytes: all }
+    }
+
+    #[inline]
+    fn with_sign(self, negative: bool) -> NumberKey {
+        let inverted = if negative { u128::MAX << (128 - 8 * self.bytes) } else { 0 };
+        NumberKey { left: self.left ^ inverted, ..self }
+    }
+
+    pub(super) fn push_to(self, key: &mut Vec<u8>) {
+        key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
+    }
+
+    /// How many bytes a number takes that begins with the bytes in `left`; more than there are, if its end is not among
+    /// them.
+    pub(super) fn bytes_of(left: u128) -> u32 {
+        // Negative numbers are inverted.
+        let left = if left >> 127 == 0 { !left } else { left };
+        let kind = (left >> 120) as u8;
+        if kind == KIND_HUGE {
+            return 9;
+        }
+        let n = u32::from(kind - KIND_ZERO);
+        let twice = (left << 8 >> 64) as u64;
+        let twice = if n == 0 { 0 } else { twice >> (64 - 8 * n) };
+        let fraction_bytes = match twice {
+            _ if twice & 1 == 0 => 0,
+            1 => 8,
+            // With bytes missing this is anything, and the whole part alone is too long.
+            _ => STORED_BITS.saturating_sub((twice >> 1).ilog2()).div_ceil(8),
+        };
+        1 + n + fraction_bytes
+    }
+}
+
+/// Compares an integer with a float by their exact values.
+pub(super) fn compare_int_real(int: i64, real: f64) -> Ordering {
+    if real >= TWO_63 {
+        return Ordering::Less;
+    }
+    if real < -TWO_63 {
+        return Ordering::Greater;
+    }
+    // In range: what the cast cuts off decides only where the integers are equal.
+    let whole = real as i64;
+    int.cmp(&whole).then_with(|| (whole as f64).partial_cmp(&real).expect("no NaN"))
+}

@@ -1,0 +1,182 @@
+//! The first 16 bytes of normalized keys, as numbers and without the rest.
+
+use super::columns::{Column, Columns};
+use super::number::NumberKey;
+use super::{Collation, END, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
+
+/// The byte 01, sixteen times.
+const ONES: u128 = u128::MAX / 0xff;
+
+/// A column's part of the prefix.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Its bytes, from the highest on; zeros after them.
+    left: u128,
+    /// How many there are: some of the last are cut off when there are more than 16.
+    bytes: usize,
+}
+
+impl KeyOrder {
+    /// The first 16 bytes of the normalized key as a big-endian number, zeros after the end of a shorter key: of two
+    /// records with different prefixes, that with the smaller prefix comes first. Equal prefixes are equal keys if they are
+    /// [whole](KeyOrder::prefix_is_whole), and tell nothing otherwise.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    #[inline]
+    pub fn prefix(&self, record: &[u8]) -> u128 {
+        let mut columns = Columns::of(record);
+        let (mut prefix, mut bytes) = (0, 0);
+        for key_column in self.columns() {
+            let column = columns.next_column();
+            let part = key_column.part(&columns, column);
+            let inverted = if key_column.descending { first_bytes(part.bytes) } else { 0 };
+            prefix |= (part.left ^ inverted) >> (8 * bytes);
+            bytes += part.bytes;
+            if bytes >= 16 {
+                break;
+            }
+        }
+        prefix
+    }
+
+    /// The 16 bytes of the normalized key that begin at `skip_bytes`, as [`KeyOrder::prefix`]. For keys whose beginnings
+    /// are equal; it is slower.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    pub fn prefix_at(&self, record: &[u8], skip_bytes: usize) -> u128 {
+        if skip_bytes == 0 {
+            return self.prefix(record);
+        }
+        let mut key = Vec::new();
+        self.normalize_until(record, skip_bytes.saturating_add(16), &mut key);
+        left_of(key.get(skip_bytes..).unwrap_or_default())
+    }
+
+    /// Whether a prefix that [`KeyOrder::prefix`] gave is the whole key. Records with the same prefix have equal keys then.
+    pub fn prefix_is_whole(&self, prefix: u128) -> bool {
+        let mut at = 0;
+        for column in self.columns() {
+            if at >= 16 {
+                return false;
+            }
+            let left = prefix << (8 * at);
+            let bytes = column.bytes_of(if column.descending { !left } else { left });
+            at += bytes;
+        }
+        at <= 16
+    }
+}
+
+impl KeyColumn {
+    /// The normalized form of a value, not inverted: the first 16 bytes of it.
+    #[inline]
+    fn part(self, columns: &Columns<'_>, Column { serial, start, end }: Column) -> Part {
+        let number = match serial.0 {
+            0 => return Part { left: u128::from(KIND_NULL) << 120, bytes: 1 },
+            1..=6 => NumberKey::of_int(columns.int(start, end)),
+            7 => NumberKey::of_real(f64::from_bits((columns.window(start) >> 64) as u64)),
+            8 | 9 => NumberKey::of_int(serial.0 as i64 - 8),
+            blob if blob % 2 == 0 => return bytes_part(KIND_BLOB, columns.window(start), end - start),
+            _ => return self.collation.part(columns, start, end),
+        };
+        Part { left: number.left, bytes: number.bytes as usize }
+    }
+
+    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than there
+    /// are, if its end is not among them.
+    fn bytes_of(self, left: u128) -> usize {
+        let kind = (left >> 120) as u8;
+        match kind {
+            KIND_NULL => 1,
+            KIND_TEXT | KIND_BLOB => {
+                let bytes = left.to_be_bytes();
+                let lengths = kind == KIND_TEXT && self.collation == Collation::NoCase;
+                let end_at = |at: usize| match bytes[at..] {
+                    [END, ..] => Some(at + 1),
+                    // The length of a text follows.
+                    [ESCAPE, ESCAPED_00, ..] if lengths => Some(at + 2 + 8),
+                    _ => None,
+                };
+                (1..16).find_map(end_at).unwrap_or(17)
+            }
+            _ => NumberKey::bytes_of(left) as usize,
+        }
+    }
+}
+
+impl Collation {
+    #[inline]
+    fn part(self, columns: &Columns<'_>, start: usize, end: usize) -> Part {
+        match self {
+            Collation::Binary => bytes_part(KIND_TEXT, columns.window(start), end - start),
+            Collation::RTrim => {
+                let seen = super::trimmed(columns.content(start, end)).len();
+                bytes_part(KIND_TEXT, columns.window(start), seen)
+            }
+            Collation::NoCase => {
+                let window = columns.window(start);
+                if has_less_than_2(window, end - start) {
+                    let mut key = Vec::new();
+                    key.push(KIND_TEXT);
+                    self.normalize(columns.content(start, end), 16, &mut key);
+                    return Part { left: left_of(&key), bytes: key.len() };
+                }
+                bytes_part(KIND_TEXT, folded(window), end - start)
+            }
+        }
+    }
+}
+
+/// The part of a text or blob of `bytes` bytes, the first of which are in `window`.
+#[inline]
+fn bytes_part(kind: u8, window: u128, bytes: usize) -> Part {
+    let window = window & first_bytes(bytes);
+    let left = u128::from(kind) << 120 | window >> 8;
+    if has_less_than_2(window, bytes) {
+        escaped(kind, window, bytes)
+    } else {
+        Part { left, bytes: 1 + bytes + 1 }
+    }
+}
+
+/// The same when there are bytes to escape.
+#[cold]
+fn escaped(kind: u8, window: u128, bytes: usize) -> Part {
+    let mut key = vec![kind];
+    Collation::Binary.normalize(&window.to_be_bytes()[..bytes.min(16)], usize::MAX, &mut key);
+    Part { left: left_of(&key), bytes: key.len() }
+}
+
+/// Whether one of the first `bytes` bytes is 00 or 01.
+#[inline]
+fn has_less_than_2(window: u128, bytes: usize) -> bool {
+    let window = window | !first_bytes(bytes);
+    window.wrapping_sub(ONES * 2) & !window & (ONES * 0x80) != 0
+}
+
+/// The bytes, A to Z made a to z.
+#[inline]
+fn folded(bytes: u128) -> u128 {
+    // In each byte, the highest bit tells whether the other seven are at least `A`, and whether they are beyond `Z`.
+    let seven = bytes & (ONES * 0x7f);
+    let from_a = seven + ONES * u128::from(0x80 - b'A');
+    let beyond_z = seven + ONES * u128::from(0x7f - b'Z');
+    let letters = (from_a ^ beyond_z) & !bytes & (ONES * 0x80);
+    bytes | letters >> 2
+}
+
+/// The first 16 bytes, zeros after the end of fewer.
+fn left_of(bytes: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let n = bytes.len().min(16);
+    first[..n].copy_from_slice(&bytes[..n]);
+    u128::from_be_bytes(first)
+}
+
+/// All bits of the first bytes.
+#[inline]
+fn first_bytes(bytes: usize) -> u128 {
+    if bytes >= 16 { u128::MAX } else { !(u128::MAX >> (8 * bytes)) }
+}

@@ -1,0 +1,69 @@
+//! The interior levels of an index or a WITHOUT ROWID table: keys are dividers, entries that are in no leaf.
+
+use super::{AppendPage, Branch, Levels};
+use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::page::{Geometry, PageKind};
+
+/// A page and the entry that comes after all below it.
+#[derive(Debug)]
+struct Child {
+    page: u32,
+    /// Its cell without the child page; empty after the last page of a level.
+    divider: Box<[u8]>,
+}
+
+impl Branch for Child {
+    const KIND: PageKind = PageKind::InteriorIndex;
+
+    fn page(&self) -> u32 {
+        self.page
+    }
+
+    fn cell_bytes(&self) -> usize {
+        cell::index_interior_bytes(self.divider.len())
+    }
+
+    fn write_cell(&self, cell: &mut [u8]) {
+        assert!(!self.divider.is_empty(), "a leaf came after the last one");
+        cell[..PAGE_NUMBER_BYTES].copy_from_slice(&self.page.to_be_bytes());
+        cell[PAGE_NUMBER_BYTES..].copy_from_slice(&self.divider);
+    }
+
+    fn above(self, page: u32) -> Child {
+        Child { page, ..self }
+    }
+}
+
+/// Builds the interior pages above the leaves of an index.
+#[derive(Debug)]
+pub struct IndexTree {
+    levels: Levels<Child>,
+}
+
+impl IndexTree {
+    /// A tree without leaves.
+    pub fn new(geometry: Geometry) -> IndexTree {
+        IndexTree { levels: Levels::new(geometry) }
+    }
+
+    /// Adds the next leaf, and the divider that comes after it as [`Divider::cell`](crate::chunk::Divider::cell) gives
+    /// it, the overflow page's number in place; `None` after the last leaf only. Writes the interior pages that
+    /// these complete.
+    ///
+    /// # Panics
+    /// When a leaf comes after the last one. It may be noticed as late as in [`IndexTree::finish`].
+    pub fn add(&mut self, leaf_page: u32, divider: Option<&[u8]>, pages: &mut impl AppendPage) {
+        let child = Child { page: leaf_page, divider: divider.unwrap_or_default().into() };
+        self.levels.add(0, child, pages);
+    }
+
+    /// Writes what is left, the root last, and returns its page.
+    ///
+    /// # Panics
+    /// When no leaf was added, for an empty index is one empty leaf, or the last one was not the last: a divider is left over.
+    pub fn finish(self, pages: &mut impl AppendPage) -> u32 {
+        let last = self.levels.levels.first().and_then(|level| level.children.last());
+        assert!(last.is_none_or(|last| last.divider.is_empty()), "a divider is left over");
+        self.levels.finish(pages)
+    }
+}

@@ -1,0 +1,81 @@
+//! The interior levels of a table: keys are rowids.
+
+use super::{AppendPage, Branch, Levels, write_page};
+use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::page::{Geometry, PageKind};
+use crate::varint;
+
+/// A page and the largest rowid below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The page's number.
+    pub page: u32,
+    /// The largest rowid in its subtree.
+    pub last_rowid: i64,
+}
+
+impl Branch for Child {
+    const KIND: PageKind = PageKind::InteriorTable;
+
+    fn page(&self) -> u32 {
+        self.page
+    }
+
+    fn cell_bytes(&self) -> usize {
+        cell::table_interior_bytes(self.last_rowid)
+    }
+
+    fn write_cell(&self, cell: &mut [u8]) {
+        cell[..PAGE_NUMBER_BYTES].copy_from_slice(&self.page.to_be_bytes());
+        varint::write(&mut cell[PAGE_NUMBER_BYTES..], self.last_rowid as u64);
+    }
+
+    fn above(self, page: u32) -> Child {
+        Child { page, ..self }
+    }
+}
+
+/// Writes a table interior page with `children` to `page`, whose B-tree header begins at `header_at` (100 on page 1).
+///
+/// The root on page 1 may have a single child: a leaf that has room for everything needs 100 bytes more than page 1 has.
+///
+/// # Panics
+/// When there are fewer than two children (one on page 1), or they do not fit.
+pub fn write_interior(page: &mut [u8], header_at: usize, geometry: Geometry, children: &[Child]) {
+    write_page(page, header_at, geometry, children);
+}
+
+/// Builds the interior pages above the leaves of a table.
+#[derive(Debug)]
+pub struct TableTree {
+    levels: Levels<Child>,
+}
+
+impl TableTree {
+    /// A tree without leaves.
+    pub fn new(geometry: Geometry) -> TableTree {
+        TableTree { levels: Levels::new(geometry) }
+    }
+
+    /// Adds the next leaf; writes the interior pages that it completes.
+    pub fn add_leaf(&mut self, leaf: Child, pages: &mut impl AppendPage) {
+        self.levels.add(0, leaf, pages);
+    }
+
+    /// Writes what is left, the root last, and returns its page.
+    ///
+    /// # Panics
+    /// When no leaf was added: an empty table is one empty leaf.
+    pub fn finish(self, pages: &mut impl AppendPage) -> u32 {
+        self.levels.finish(pages)
+    }
+
+    /// Writes what is left except the root, and returns the children of the root: they fit behind the `header_at`
+    /// bytes that the caller has at the start of its page (100 on page 1). A single child is a leaf.
+    ///
+    /// # Panics
+    /// When no leaf was added.
+    pub fn finish_root(mut self, header_at: usize, pages: &mut impl AppendPage) -> Vec<Child> {
+        self.levels.reduce(header_at, pages)
+    }
+}

@@ -1,0 +1,278 @@
+//! The order of keys: the fast way, its slow twin and SQLite's own ORDER BY are one.
+
+mod support;
+
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, ToSql, types};
+use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
+use sqluice_format::record;
+use sqluice_format::value::Value;
+use support::slow_key;
+
+/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
+fn cases(by_default: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
+    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
+    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
+}
+
+/// A value that owns its bytes.
+#[derive(Clone, Debug)]
+enum Owned {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(Vec<u8>),
+    Blob(Vec<u8>),
+}
+
+impl Owned {
+    fn value(&self) -> Value<'_> {
+        match self {
+            Owned::Null => Value::Null,
+            Owned::Int(i) => Value::Int(*i),
+            Owned::Real(r) => Value::Real(*r),
+            Owned::Text(bytes) => Value::Text(bytes),
+            Owned::Blob(bytes) => Value::Blob(bytes),
+        }
+    }
+}
+
+impl ToSql for Owned {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Owned::Null => types::ValueRef::Null,
+            Owned::Int(i) => types::ValueRef::Integer(*i),
+            Owned::Real(r) => types::ValueRef::Real(*r),
+            Owned::Text(text) => types::ValueRef::Text(text),
+            Owned::Blob(blob) => types::ValueRef::Blob(blob),
+        }))
+    }
+}
+
+/// Numbers close to each other and to every limit, as integers and as floats.
+fn number() -> impl Strategy<Value = Owned> {
+    let edge = (0..65u32, -2..3i128, any::<bool>()).prop_map(|(bits, off, negative)| {
+        let int = (1i128 << bits) + off;
+        if negative { -int } else { int }
+    });
+    let int = prop_oneof![
+        edge,
+        (any::<i64>(), 0..64u32).prop_map(|(int, shift)| i128::from(int >> shift)),
+        -3..4i128
+    ];
+    let whole = (int, any::<bool>()).prop_map(|(int, real)| match i64::try_from(int) {
+        Ok(int) if !real => Owned::Int(int),
+        _ => Owned::Real(int as f64),
+    });
+    let next = (whole.clone(), -2..3i64).prop_map(|(near, steps)| match near {
+        Owned::Int(int) => Owned::Real(f64::from_bits((int as f64).to_bits().wrapping_add_signed(steps))),
+        Owned::Real(real) => Owned::Real(f64::from_bits(real.to_bits().wrapping_add_signed(steps))),
+        other => other,
+    });
+    let special =
+        [0.0, -0.0, 0.5, -0.5, 5e-324, -5e-324, f64::MIN_POSITIVE, 1e300, f64::INFINITY, f64::NEG_INFINITY];
+    let decimal = (-2000..2000i32).prop_map(|cents| Owned::Real(f64::from(cents) / 100.0));
+    let any = any::<f64>().prop_map(Owned::Real);
+    let special = prop::sample::select(special.to_vec()).prop_map(Owned::Real);
+    prop_oneof![3 => whole, 2 => next, 1 => special, 1 => any, 1 => decimal]
+        .prop_filter("SQLite has no NaN", |number| !matches!(number, Owned::Real(real) if real.is_nan()))
+}
+
+/// Bytes that the collations treat in different ways, short enough to be equal now and then, or with a long beginning.
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![
+        6 => prop::sample::select(b"aAbB zZ@[`{".to_vec()),
+        2 => 0..3u8,
+        1 => prop::sample::select(vec![0x7f, 0x80, 0xc3, 0xff]),
+    ];
+    let short = prop::collection::vec(byte.clone(), 0..5);
+    let any = prop::collection::vec(any::<u8>(), 0..40);
+    let long = (12..18usize, prop::collection::vec(byte, 0..4), 0..4usize).prop_map(|(n, rest, spaces)| {
+        let mut bytes = vec![b'x'; n];
+        bytes.extend(rest);
+        bytes.extend(vec![b' '; spaces]);
+        bytes
+    });
+    prop_oneof![3 => short, 1 => any, 2 => long]
+}
+
+fn value() -> impl Strategy<Value = Owned> {
+    prop_oneof![
+        1 => Just(Owned::Null),
+        4 => number(),
+        4 => bytes().prop_map(Owned::Text),
+        2 => bytes().prop_map(Owned::Blob),
+    ]
+}
+
+fn order(columns: usize) -> impl Strategy<Value = Vec<KeyColumn>> {
+    let collation = prop::sample::select(vec![Collation::Binary, Collation::NoCase, Collation::RTrim]);
+    let column =
+        (collation, any::<bool>()).prop_map(|(collation, descending)| KeyColumn { collation, descending });
+    prop::collection::vec(column, columns)
+}
+
+fn encoded(values: &[Owned]) -> Vec<u8> {
+    let mut record = Vec::new();
+    record::encode(&values.iter().map(Owned::value).collect::<Vec<_>>(), &mut record);
+    record
+}
+
+fn normalized(order: &KeyOrder, record: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    order.normalize(record, &mut key);
+    key
+}
+
+/// The 16 bytes from `skip` on.
+fn window(key: &[u8], skip: usize) -> u128 {
+    let bytes: Vec<u8> = key.iter().skip(skip).copied().chain([0; 16]).take(16).collect();
+    u128::from_be_bytes(bytes.try_into().unwrap())
+}
+
+/// All that must hold of two records.
+fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
+    let order = KeyOrder::new(columns);
+    let expected = slow_key::compare(columns, a, b);
+    assert_eq!(order.compare(a, b), expected);
+    for n in 0..=columns.len() {
+        assert_eq!(order.compare_columns(a, b, n), slow_key::compare(&columns[..n], a, b));
+    }
+    let (key_a, key_b) = (normalized(&order, a), normalized(&order, b));
+    assert_eq!(key_a.cmp(&key_b), expected, "{key_x:02x?} {key_y:02x?}", key_x = key_a, key_y = key_b);
+    assert!(expected.is_eq() || !key_a.starts_with(&key_b) && !key_b.starts_with(&key_a));
+    for (record, key) in [(a, &key_a), (b, &key_b)] {
+        let prefix = order.prefix(record);
+        assert_eq!(prefix, window(key, 0), "{key:02x?}");
+        assert_eq!(order.prefix_is_whole(prefix), key.len() <= 16, "{key:02x?}");
+        for skip in [0, 1, 7, 16, key.len(), key.len() + 5] {
+            assert_eq!(order.prefix_at(record, skip), window(key, skip));
+        }
+    }
+    if order.prefix(a) == order.prefix(b) && order.prefix_is_whole(order.prefix(a)) {
+        assert_eq!(expected, Ordering::Equal);
+    }
+}
+
+/// The rows in the order of SQLite, as numbers that are equal where it says so.
+fn ranks_by_sqlite(columns: &[KeyColumn], rows: &[Vec<Owned>]) -> Vec<i64> {
+    let db = Connection::open_in_memory().unwrap();
+    let names: Vec<String> = (0..columns.len()).map(|i| format!("c{i}")).collect();
+    db.execute_batch(&format!("CREATE TABLE t ({})", names.join(", "))).unwrap();
+    let marks = vec!["?"; columns.len()].join(", ");
+    let mut insert = db.prepare(&format!("INSERT INTO t VALUES ({marks})")).unwrap();
+    for row in rows {
+        insert.execute(rusqlite::params_from_iter(row)).unwrap();
+    }
+    let term = |(name, column): (&String, &KeyColumn)| {
+        let collation = match column.collation {
+            Collation::Binary => "BINARY",
+            Collation::NoCase => "NOCASE",
+            Collation::RTrim => "RTRIM",
+        };
+        format!("{name} COLLATE {collation} {}", if column.descending { "DESC" } else { "ASC" })
+    };
+    let terms: Vec<String> = names.iter().zip(columns).map(term).collect();
+    let sql = format!("SELECT rank() OVER (ORDER BY {}) FROM t ORDER BY rowid", terms.join(", "));
+    let mut select = db.prepare(&sql).unwrap();
+    select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn rows(columns: usize) -> impl Strategy<Value = Vec<Vec<Owned>>> {
+    prop::collection::vec(prop::collection::vec(value(), columns), 2..40)
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn records_are_in_the_order_of_sqlite(
+        (columns, rows) in (1..4usize).prop_flat_map(|n| (order(n), rows(n))),
+    ) {
+        let ranks = ranks_by_sqlite(&columns, &rows);
+        let records: Vec<_> = rows.iter().map(|row| encoded(row)).collect();
+        let key = KeyOrder::new(&columns[..]);
+        for i in 1..rows.len() {
+            prop_assert_eq!(
+                key.compare(&records[i - 1], &records[i]), ranks[i - 1].cmp(&ranks[i]),
+                "{:?} {:?}", &rows[i - 1], &rows[i]
+            );
+            assert_order(&columns, &records[i - 1], &records[i]);
+        }
+    }
+
+    #[test]
+    fn numbers_are_in_the_order_of_their_exact_values(mut numbers in prop::collection::vec(number(), 2..60), descending in any::<bool>()) {
+        let columns = [KeyColumn { collation: Collation::Binary, descending }];
+        let key = KeyOrder::new(columns);
+        let mut twins: Vec<_> = numbers.iter().map(|number| encoded(std::slice::from_ref(number))).collect();
+        twins.sort_by(|a, b| slow_key::compare(&columns, a, b));
+        numbers.sort_by_key(|number| normalized(&key, &encoded(std::slice::from_ref(number))));
+        for (number, twin) in numbers.iter().zip(&twins) {
+            let record = encoded(std::slice::from_ref(number));
+            prop_assert_eq!(slow_key::compare(&columns, &record, twin), Ordering::Equal);
+        }
+        for pair in twins.windows(2) {
+            assert_order(&columns, &pair[0], &pair[1]);
+        }
+    }
+
+    #[test]
+    fn keys_that_hold_a_null_are_known(row in prop::collection::vec(value(), 1..6)) {
+        let record = encoded(&row);
+        for columns in 0..=row.len() {
+            let order = KeyOrder::new(vec![KeyColumn::default(); columns]);
+            for n in 0..=row.len() {
+                let expected = row[..n.min(columns)].iter().any(|value| matches!(value, Owned::Null));
+                prop_assert_eq!(order.has_null(&record, n), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_behind_the_key_do_not_count() {
+    let order = KeyOrder::new([KeyColumn::default()]);
+    let [a, b] = [1, 2].map(|last| encoded(&[Owned::Text(b"same".to_vec()), Owned::Int(last)]));
+    assert_eq!(order.compare(&a, &b), Ordering::Equal);
+    assert_eq!(normalized(&order, &a), normalized(&order, &b));
+    assert_eq!(order.prefix(&a), order.prefix(&b));
+}
+
+#[test]
+fn records_with_long_headers_are_read() {
+    let row: Vec<Owned> = (0..200).map(Owned::Int).collect();
+    let mut other = row.clone();
+    other[199] = Owned::Int(-7);
+    let columns = vec![KeyColumn::default(); 200];
+    assert_order(&columns, &encoded(&row), &encoded(&other));
+    let long =
+        [b"b", b"a"].map(|last| encoded(&[Owned::Text([&[b'x'; 30_000][..], last].concat()), Owned::Int(1)]));
+    assert_order(&[KeyColumn::default(); 2], &long[0], &long[1]);
+}
+
+#[test]
+fn usual_keys_fit_a_prefix() {
+    let rowid = Owned::Int((1 << 39) - 1);
+    let whole = |columns: &[Owned]| {
+        let order = KeyOrder::new(vec![KeyColumn::default(); columns.len()]);
+        order.prefix_is_whole(order.prefix(&encoded(columns)))
+    };
+    assert!(whole(&[Owned::Text(b"123456".to_vec()), rowid.clone()]));
+    assert!(whole(&[Owned::Text(b"1234567".to_vec()), rowid.clone()]));
+    assert!(whole(&[Owned::Int(1 << 60), rowid.clone()]));
+    assert!(whole(&[Owned::Real(-129.99), rowid.clone()]));
+    assert!(whole(&[Owned::Int(1), Owned::Null, Owned::Int(-300), rowid.clone()]));
+    assert!(!whole(&[Owned::Text(b"a longer text".to_vec()), rowid]));
+}
+
+#[test]
+#[should_panic(expected = "a record")]
+fn a_record_with_fewer_columns_than_the_key_is_refused() {
+    KeyOrder::new([KeyColumn::default(); 2]).prefix(&encoded(&[Owned::Int(5)]));
+}
