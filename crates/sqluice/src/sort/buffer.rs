@@ -62,7 +62,7 @@ impl Seen<'_> {
 }
 
 impl Items for Seen<'_> {
-    fn prefix_at(&self, index: u32, depth: usize) -> Option<u128> {
+    fn prefix_at(&self, index: u32, depth: usize) -> u128 {
         self.layout.order.prefix_at(&self.item(index), depth)
     }
 

@@ -44,7 +44,7 @@ impl<'a> Merge<'a> {
         ahead: &'a Ahead,
     ) -> Merge<'a> {
         let parts = runs.map(|run| Part { layout, run, start, end });
-        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix <= part.run.prefixes().1));
+        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes().1));
         let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
         waiting.sort_by(|a, b| b.0.cmp(&a.0));
         let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());

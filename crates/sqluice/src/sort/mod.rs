@@ -11,7 +11,7 @@
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
 //! ```
 //!
-//! * `order`: how items are ordered, and what of them is kept. `normal`: keys as bytes, for the cut.
+//! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
 //! * `spill`: the temporary file. `run`: a sorted run, there or in memory. `reader`: a part of one, item by item.
 //! * `buffer`, `sorted`, `merge`: the doors.
@@ -24,7 +24,6 @@
 mod buffer;
 mod item;
 mod merge;
-mod normal;
 mod order;
 mod radix;
 mod reader;

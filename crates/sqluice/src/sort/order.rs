@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use sqluice_format::key::KeyOrder;
 
-use super::normal;
-
-/// Bytes of a normalized key that decide in which range an item lies.
-const CUT_BYTES: usize = 64;
+/// Bytes that a prefix has.
+const PREFIX_BYTES: usize = size_of::<u128>();
+/// So many times 16 bytes of a normalized key decide in which range an item lies.
+const CUT_PREFIXES: usize = 4;
 
 /// How items are ordered. What is equal by this goes on by rowid, then by the bytes of the records, so the order is total.
 #[derive(Clone, Debug)]
@@ -40,13 +40,16 @@ pub struct Layout {
     pub number: bool,
 }
 
-/// A place between items, by their keys alone: items with equal keys are on the same side of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cut {
-    /// The first bytes of the normalized key.
-    pub(super) key: Box<[u8]>,
-    /// No prefix of an item on this side of the place is smaller.
-    pub(super) prefix: u128,
+/// A place between items, by the first bytes of their normalized keys alone: items with equal keys are on the same side of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cut([u128; CUT_PREFIXES]);
+
+impl Cut {
+    /// No item after the place has a smaller prefix.
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        self.0[0]
+    }
 }
 
 impl Order {
@@ -54,14 +57,19 @@ impl Order {
     #[inline]
     pub(super) fn prefix(&self, item: &Item<'_>) -> u128 {
         match self {
-            Order::Record(key) => normal::prefix(key, item.record),
+            Order::Record(key) => key.prefix(item.record),
             Order::Rowid => (u128::from(ordered(item.rowid)) << 64) | u128::from(item.number),
         }
     }
 
-    /// The same of 16 bytes of the normalized key from `16 * depth` on.
-    pub(super) fn prefix_at(&self, _item: &Item<'_>, _depth: usize) -> Option<u128> {
-        None
+    /// The prefix of what follows `depth` prefixes in the normalized key.
+    pub(super) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
+        match (self, depth) {
+            (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
+            // The number is no part of the key.
+            (Order::Rowid, 0) => u128::from(ordered(item.rowid)) << 64,
+            (Order::Rowid, _) => 0,
+        }
     }
 
     /// The whole order.
@@ -75,23 +83,20 @@ impl Order {
 
     /// The place right before all items with the key of this one, or with one that begins as it does.
     pub(super) fn cut(&self, item: &Item<'_>) -> Cut {
-        match self {
-            Order::Record(key) => {
-                let mut normalized = Vec::with_capacity(2 * CUT_BYTES);
-                normal::normalize(key, item.record, CUT_BYTES, &mut normalized);
-                Cut { key: normalized.into(), prefix: self.prefix(item) }
-            }
-            Order::Rowid => {
-                let rowid = ordered(item.rowid);
-                Cut { key: rowid.to_be_bytes().into(), prefix: u128::from(rowid) << 64 }
-            }
-        }
+        Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
     }
 
     /// Whether an item, whose prefix this is, comes before the place.
     #[inline]
     pub(super) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
-        prefix < cut.prefix || (prefix == cut.prefix && self.cut(item).key < cut.key)
+        prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
+    }
+
+    #[cold]
+    fn is_before_deeper(&self, item: &Item<'_>, cut: &Cut) -> bool {
+        let deeper = cut.0.iter().enumerate().skip(1);
+        let mut orders = deeper.map(|(depth, prefix)| self.prefix_at(item, depth).cmp(prefix));
+        orders.find(|order| order.is_ne()).is_some_and(Ordering::is_lt)
     }
 }
 

@@ -25,8 +25,8 @@ const DEPTH_MAX: usize = 16;
 
 /// What is sorted, each under its index.
 pub(super) trait Items {
-    /// 16 bytes of the normalized key, from the byte `16 * depth` on, or `None` where these can't be had.
-    fn prefix_at(&self, index: u32, depth: usize) -> Option<u128>;
+    /// 16 bytes of the normalized key, from the byte `16 * depth` on.
+    fn prefix_at(&self, index: u32, depth: usize) -> u128;
     /// The whole order.
     fn compare(&self, a: u32, b: u32) -> Ordering;
 }
@@ -118,7 +118,7 @@ fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize)
     let mut any = false;
     for key in keys {
         let index = *key as u32;
-        let Some(prefix) = items.prefix_at(index, depth) else { return false };
+        let prefix = items.prefix_at(index, depth);
         prefixes[index as usize] = prefix;
         any |= prefix != 0;
     }

@@ -11,7 +11,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::item::{self, Found};
 use super::order::{Cut, Item, Layout};
-use super::run::{FileRun, MemoryRun, Run};
+use super::run::{FileRun, MemoryRun, Run, Stretch};
 use super::spill::{Ahead, BLOCK_BYTES};
 use crate::error::Result;
 
@@ -32,6 +32,8 @@ pub(super) struct Reader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
+    /// Items that come too late may be in this block.
+    is_last_block: bool,
     feed: Feed<'a>,
     block: AlignedBuffer,
     /// Where the next item begins.
@@ -60,8 +62,7 @@ struct FileFeed<'a> {
     at: u64,
     /// What was asked for, up to here.
     asked: u64,
-    /// Nothing is needed from here on.
-    end: u64,
+    stretch: Stretch<'a>,
     next: Option<Receiver<Result<AlignedBuffer>>>,
 }
 
@@ -70,28 +71,32 @@ impl<'a> Part<'a> {
     pub(super) fn prefix_min(&self) -> u128 {
         let first = match self.run {
             Run::Memory(run) => run.first_prefix,
-            Run::File(run) => run.between(self.start, self.end).0.prefix,
+            Run::File(run) => run.between(self.start, self.end).first.prefix,
         };
-        first.max(self.start.map_or(0, |cut| cut.prefix))
+        first.max(self.start.map_or(0, Cut::prefix))
     }
 
     /// Begins to read it.
     pub(super) fn reader(&self, block_bytes: usize, ahead: &'a Ahead) -> Reader<'a> {
-        let Part { layout, run, start, end } = *self;
+        let Part { layout, run, mut start, mut end } = *self;
         let mut at = 0;
         let feed = match run {
-            Run::Memory(run) => Feed::Memory { run, places: run.between(layout, start, end) },
+            Run::Memory(run) => {
+                let places = run.between(layout, start.take(), end.take());
+                Feed::Memory { run, places }
+            }
             Run::File(run) => {
-                let (first, end) = run.between(start, end);
-                at = (first.at % BLOCK_BYTES as u64) as usize;
-                let from = first.at - at as u64;
-                Feed::File(FileFeed { run, ahead, block_bytes, at: from, asked: from, end, next: None })
+                let stretch = run.between(start, end);
+                at = (stretch.first.at % BLOCK_BYTES as u64) as usize;
+                let from = stretch.first.at - at as u64;
+                Feed::File(FileFeed { run, ahead, block_bytes, stretch, at: from, asked: from, next: None })
             }
         };
         Reader {
             layout,
             start,
             end,
+            is_last_block: false,
             feed,
             block: AlignedBuffer::default(),
             at,
@@ -140,7 +145,8 @@ impl Reader<'_> {
                 self.start = None;
             }
             if let Some(end) = self.end
-                && prefix >= end.prefix
+                && prefix >= end.prefix()
+                && self.is_last_block
                 && !self.is_before(prefix, end)
             {
                 return Ok(false);
@@ -159,7 +165,9 @@ impl Reader<'_> {
     fn refill(&mut self) -> Result<bool> {
         // Where the first item begins in the first block was known before the block was there.
         self.at -= self.block.bytes().len();
-        self.feed.fill(&mut self.block, self.layout)
+        let is_filled = self.feed.fill(&mut self.block, self.layout)?;
+        self.is_last_block |= matches!(&self.feed, Feed::File(feed) if feed.at > feed.stretch.all_until);
+        Ok(is_filled)
     }
 
     /// Puts the item together that does not end in this block.
@@ -216,7 +224,7 @@ impl FileFeed<'_> {
         let used = std::mem::take(block);
         *block = next.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
         // The stream may end within the block.
-        block.set_len((self.asked.min(self.end) - self.at) as usize);
+        block.set_len((self.asked.min(self.stretch.end) - self.at) as usize);
         self.at = self.asked;
         self.ask(used);
         Ok(true)
@@ -224,9 +232,9 @@ impl FileFeed<'_> {
 
     /// Asks for the next block.
     fn ask(&mut self, mut buffer: AlignedBuffer) {
-        if self.asked < self.end {
+        if self.asked < self.stretch.end {
             let (offset, follow) = self.run.place(self.asked);
-            let left = (self.end - self.asked).next_multiple_of(BLOCK_BYTES as u64);
+            let left = (self.stretch.end - self.asked).next_multiple_of(BLOCK_BYTES as u64);
             let bytes = left.min(follow).min(self.block_bytes as u64);
             buffer.set_len(bytes as usize);
             self.asked += bytes;

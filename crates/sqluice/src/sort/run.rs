@@ -46,6 +46,17 @@ pub(super) struct FileRun {
     pub(super) last_prefix: u128,
 }
 
+/// A part of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch<'a> {
+    /// What is looked for begins here or in the next step.
+    pub(super) first: &'a Start,
+    /// What begins before this does not come too late.
+    pub(super) all_until: u64,
+    /// What begins here or further on does.
+    pub(super) end: u64,
+}
+
 /// A place in a stream where an item begins.
 #[derive(Debug)]
 pub(super) struct Start {
@@ -68,7 +79,7 @@ impl Run {
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
             Run::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
-            Run::File(run) => 8 * run.pieces.capacity() + 112 * run.starts.capacity(),
+            Run::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
         }
     }
 
@@ -127,12 +138,14 @@ impl FileRun {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
     }
 
-    /// Where the items from one cut to another can be: they begin at or after the first place, and before the second.
-    pub(super) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> (&Start, u64) {
-        let before = |cut: &Cut| self.starts.partition_point(|start| start.cut.key < cut.key);
+    /// Where the items from one cut to another can be.
+    pub(super) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
+        let before = |cut: &Cut| self.starts.partition_point(|start| start.cut < *cut);
         let first = start.map_or(0, |cut| before(cut).saturating_sub(1));
-        let end = end.map_or(self.starts.len(), before);
-        (&self.starts[first], self.starts.get(end).map_or(self.bytes, |start| start.at))
+        let last = end.map_or(self.starts.len(), before);
+        let at = |start: usize| self.starts.get(start).map_or(self.bytes, |start| start.at);
+        let all_until = if end.is_some() { at(last.saturating_sub(1)) } else { self.bytes };
+        Stretch { first: &self.starts[first], all_until, end: at(last) }
     }
 }
 

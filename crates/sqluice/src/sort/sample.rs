@@ -95,12 +95,11 @@ impl Samples {
     pub(super) fn cuts(mut self) -> Vec<Cut> {
         let step = self.ranges.sample_bytes << self.level;
         let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));
-        self.list.sort_unstable_by(|a, b| a.cut.cmp(&b.cut));
+        self.list.sort_unstable_by_key(|sample| sample.cut);
         let mut cuts = Vec::new();
         let (mut bytes, mut samples, mut before) = (0_u64, 0, None);
         for sample in self.list {
-            let is_new = before.is_some_and(|before| before != sample.cut.key);
-            before = Some(sample.cut.key.clone());
+            let is_new = before.replace(sample.cut).is_some_and(|before| before != sample.cut);
             if is_new && bytes >= range_bytes && samples >= 2 {
                 (bytes, samples) = (0, 0);
                 cuts.push(sample.cut);

@@ -161,7 +161,7 @@ fn any_items(columns: usize) -> impl Strategy<Value = Vec<Owned>> {
     let number = prop_oneof![(0..20_u64).boxed(), any::<u64>().boxed()];
     let item = (rowid, number, any_record(columns));
     let item = item.prop_map(|(rowid, number, record)| Owned { rowid, number, record });
-    let some = vec(item, 0..400);
+    let some = vec(item, 0..200);
     // Many of few, in ascending stretches or not.
     (some, 1..8_usize, any::<bool>()).prop_map(|(mut items, times, ascending): (Vec<Owned>, _, _)| {
         if ascending {
@@ -227,32 +227,14 @@ proptest! {
             prop_assert!(range.len() >= least);
         }
         let mut backwards = items;
-        for road in roads {
+        let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
+        for mut road in roads {
             backwards.reverse();
+            // Many runs are slow to write, each on its own, and tell no more than some do.
+            road.buffer_bytes = road.buffer_bytes.max(bytes / 30);
             let found = sort(&layout, ranges, road, &backwards, &spill).unwrap();
             prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", road,
                 found.iter().map(Vec::len).collect::<Vec<_>>(), expected.iter().map(Vec::len).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn normalized_keys_and_their_beginnings_are_in_the_order_of_the_keys(
-        columns in vec(any_column(), 1..3),
-        records in vec(any_record(2), 2..40),
-    ) {
-        let key = KeyOrder::new(columns);
-        let normalized = |record: &Vec<u8>, bytes_max| {
-            let mut out = Vec::new();
-            normal::normalize(&key, record, bytes_max, &mut out);
-            out
-        };
-        for (a, b) in records.iter().zip(&records[1..]) {
-            let order = key.compare(a, b);
-            prop_assert_eq!(normalized(a, usize::MAX).cmp(&normalized(b, usize::MAX)), order);
-            for bytes_max in [1, 16, 64] {
-                let beginnings = normalized(a, bytes_max).cmp(&normalized(b, bytes_max));
-                prop_assert!(beginnings.is_eq() || beginnings == order);
-            }
         }
     }
 }
