@@ -105,7 +105,7 @@ fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
     let folder = prepared();
     fs::create_dir(folder.path().join("temp")).unwrap();
     // Rows that are sorted are spilled before any page is written.
-    let schema = "CREATE TABLE w (k TEXT PRIMARY KEY) WITHOUT ROWID; -- gen: text(20, 30)\n";
+    let schema = "CREATE TABLE w (\n  k TEXT PRIMARY KEY  -- gen: text(20, 30)\n) WITHOUT ROWID;\n";
     fs::write(folder.path().join("schema.sql"), schema).unwrap();
     let ran = Command::new("sh")
         .args(["-c", "ulimit -f 8192; exec \"$0\" \"$@\"", support::SQLUICE])
