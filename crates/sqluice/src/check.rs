@@ -17,7 +17,7 @@ use serde::Serialize;
 use sqluice_format::check::{self, Options, ReadPage};
 use sqluice_format::page::Geometry;
 
-use crate::checksum::{Checksum, PageHash};
+use crate::checksum;
 use crate::error::{Error, Result};
 use crate::progress::{Amount, Cancel, Progress};
 
@@ -273,12 +273,7 @@ impl<'a> FilePages<'a> {
     }
 
     fn checksum(&mut self, geometry: Geometry, page_count: u32) -> Result<String> {
-        let mut page = vec![0; geometry.page_bytes()];
-        let mut sum = Checksum::default();
-        for number in (1..=page_count).filter(|&number| number != geometry.lock_page()) {
-            self.read_page(number, &mut page)?;
-            sum.add(number, PageHash::of(&page));
-        }
+        let sum = checksum::of_pages(geometry, page_count, |number, page| self.read_page(number, page))?;
         Ok(sum.to_hex())
     }
 }

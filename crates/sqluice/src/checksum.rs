@@ -3,6 +3,8 @@
 //! The sum over all pages of a 64-bit hash of (page number, bytes), so pages may be added in any order. The lock-byte page,
 //! which holds nothing, is left out. It tells accidents apart, not forgeries: it is no cryptographic hash.
 
+use sqluice_format::page::Geometry;
+
 /// The sum so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum(u64);
@@ -54,6 +56,24 @@ impl Checksum {
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)
     }
+}
+
+/// The sum over the pages 1 to `page_count`, which `read` puts where it is told: in their order, without the lock-byte page.
+///
+/// # Errors
+/// When `read` fails.
+pub(crate) fn of_pages<E>(
+    geometry: Geometry,
+    page_count: u32,
+    mut read: impl FnMut(u32, &mut [u8]) -> Result<(), E>,
+) -> Result<Checksum, E> {
+    let mut page = vec![0; geometry.page_bytes()];
+    let mut sum = Checksum::default();
+    for number in (1..=page_count).filter(|&number| number != geometry.lock_page()) {
+        read(number, &mut page)?;
+        sum.add(number, PageHash::of(&page));
+    }
+    Ok(sum)
 }
 
 #[cfg(test)]

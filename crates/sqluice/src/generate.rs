@@ -8,10 +8,10 @@ pub use crate::r#gen::preset;
 use crate::r#gen::{Spec, TableSpec};
 use crate::new_database;
 use crate::pipeline::Job;
-use crate::plan::{Plan, TablePlan, WriteOptions};
+use crate::plan::{Plan, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
-use crate::schema::{Schema, Table};
+use crate::schema::Schema;
 
 /// A database to make up.
 #[derive(Clone, Debug)]
@@ -57,9 +57,9 @@ impl Generate {
         let rows = schema.tables.iter().map(|table| self.rows_of(&table.name)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::new(schema, self.target.clone(), &self.write)?;
         let mut bytes = 0;
-        let filled = plan.tables.iter_mut().zip(&schema.tables).zip(&spec.tables).zip(&rows);
-        for (((plan, declared), table), &rows) in filled {
-            sort_unless_counted(plan, declared, table);
+        for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
+            self.sort_unless_counted(&mut plan, index, table)?;
+            let (plan, rows) = (&mut plan.tables[index], rows[index]);
             plan.rows = Some(rows);
             plan.sources = vec![format!("the generator, seed {}", self.seed)];
             let entries: u64 = declared.indexes.iter().map(|index| table.entry_bytes(declared, index)).sum();
@@ -67,6 +67,17 @@ impl Generate {
         }
         plan.estimated_bytes = Some(bytes);
         Ok(PreparedGenerate { plan, schema: schema.clone(), spec, rows, seed: self.seed })
+    }
+
+    /// Rowids must ascend, and of what can be asked for only the number of the row does that: other rows are sorted.
+    fn sort_unless_counted(&self, plan: &mut Plan, index: usize, table: &TableSpec) -> Result<()> {
+        match table.rowids() {
+            Some(column) if !table.counts_rows() => {
+                let why = format!("rows are not in the order of {}", column.name);
+                plan.sort_rows(index, column.is_nullable(), &why, &self.write)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn rows_of(&self, table: &str) -> Result<u64> {
@@ -105,15 +116,6 @@ impl PreparedGenerate {
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
         new_database::write(&self.plan, &self.schema, jobs, None, progress, &cancel.child())
             .map_err(with_rows)
-    }
-}
-
-/// Rowids must ascend, and of what can be asked for only the number of the row does that: other rows are sorted.
-fn sort_unless_counted(plan: &mut TablePlan, declared: &Table, table: &TableSpec) {
-    if let Some(alias) = declared.rowid_alias
-        && !table.counts_rows()
-    {
-        plan.sort_rows(&format!("rows are not in the order of {}", declared.columns[alias].name));
     }
 }
 

@@ -31,7 +31,6 @@ pub mod report;
 #[doc(hidden)]
 pub mod sort;
 pub mod source;
-#[allow(dead_code, reason = "nothing opens the new file yet")]
 mod sqlite;
 
 // Floor 3.

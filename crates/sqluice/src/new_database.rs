@@ -5,19 +5,22 @@ use std::time::Instant;
 
 use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
-use sqluice_format::page::{self, DATABASE_HEADER_BYTES, PageKind};
+use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 use sqluice_format::record;
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 use sqluice_format::value::Value;
 
+use crate::checksum::Checksum;
 use crate::error::{Error, Result};
-use crate::output::{Discard, NewFile, Output};
-use crate::pipeline::{self, Appender, Job, Settings, Written, WrittenTree};
-use crate::plan::{Plan, TablePlan};
+use crate::output::{self, Discard, NewFile, Output, ReadBack, Scratch};
+use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf};
+use crate::plan::{OnConflict, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
 use crate::reject::RejectFile;
 use crate::report::{IndexReport, Phases, Report, TableReport};
 use crate::schema::{Schema, Table};
+use crate::source::project::Project;
+use crate::sqlite::Work;
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if that is
 /// there.
@@ -30,38 +33,36 @@ pub(crate) fn write(
     cancel: &Cancel,
 ) -> Result<Report> {
     let started = Instant::now();
-    let geometry = plan.geometry();
+    let work = Work { schema, plan };
     let mut output: Box<dyn Output> = match plan.wanted() {
-        Some(wanted) => Box::new(NewFile::create(&wanted, geometry.page_bytes())?),
+        Some(wanted) => Box::new(NewFile::create(&wanted, plan.geometry().page_bytes())?),
+        None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
-    let settings = Settings {
-        geometry,
-        workers: plan.threads,
-        chunk_bytes: plan.chunk_bytes,
-        chunks_per_worker: plan.chunks_per_worker,
-        sort_bytes: plan.sort_bytes as usize,
-        temp_dir: temp_dir(plan),
-        on_conflict: plan.on_conflict,
-    };
     let mut phases = Phases::new(progress, "load");
-    let jobs = jobs.into_iter().zip(&plan.tables).collect();
-    let mut pages = pipeline::run(jobs, &settings, &mut *output, rejects.as_mut(), &mut phases, cancel)?;
-
-    let sequence = sequences(schema, &pages.tables, &mut pages.appender);
-    let entries = entries(schema, &pages.tables, sequence);
-    let mut page_1 = write_schema(&entries, geometry, &mut pages.appender);
-    let page_count = pages.appender.page_count();
-    let version = u32::try_from(rusqlite::version_number())
-        .map_err(|error| Error::target("SQLite tells no version").because(error))?;
-    let header = Header {
-        schema_cookie: entries.len().max(1) as u32,
-        user_version: schema.user_version.cast_unsigned(),
-        application_id: schema.application_id.cast_unsigned(),
-        ..Header::new(geometry, page_count, version)
-    };
-    page_1[..DATABASE_HEADER_BYTES].copy_from_slice(&header.to_bytes());
-    let checksum = pages.appender.finish(&page_1, &mut *output)?;
+    let mut run = Run { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let (direct, staged) = divide(schema, plan, jobs);
+    let staging = work.staging_schema()?;
+    let staging = staging.map(|schema| run.stage(&schema, staged)).transpose()?;
+    let mut file = run.pages(schema, &plan.tables, direct, work.is_needed(), &mut *output)?;
+    if let (true, Some(path)) = (work.is_needed(), output.path()) {
+        phases.time("sqlite");
+        let staged = staging.as_ref().map(|staging| staging.file.path());
+        work.finish(path, staged, progress, cancel)?;
+        ReadBack { page_count: file.page_count, checksum: file.checksum } =
+            output::read_back(path, plan.geometry(), progress, cancel)?;
+    }
+    let staged = staging.map_or_else(Vec::new, |staging| staging.tables);
+    for (table, staged) in plan
+        .tables
+        .iter()
+        .zip(&mut file.tables)
+        .filter(|(table, _)| table.road == Road::Sqlite)
+        .map(|(_, table)| table)
+        .zip(staged)
+    {
+        (table.tree.entries, table.rejected) = (staged.tree.entries, staged.rejected);
+    }
     cancel.check()?;
     phases.begin("sync", None);
     let described = output.describe();
@@ -70,21 +71,154 @@ pub(crate) fn write(
     output.commit()?;
     rejects.map_or(Ok(()), RejectFile::finish)?;
 
-    let tables = plan.tables.iter().zip(&pages.tables).map(|(plan, written)| report_of_table(plan, written));
+    let page_bytes = plan.geometry().page_bytes();
+    let tables = plan.tables.iter().zip(&file.tables).map(|(plan, written)| report_of_table(plan, written));
     Ok(Report {
         target: plan.target.clone(),
-        rows: pages.tables.iter().map(|table| table.tree.entries).sum(),
-        rejected: pages.tables.iter().map(|table| table.rejected).sum(),
-        pages: page_count,
-        page_bytes: geometry.page_bytes(),
-        bytes: u64::from(page_count) * geometry.page_bytes() as u64,
-        checksum: checksum.to_hex(),
+        rows: file.tables.iter().map(|table| table.tree.entries).sum(),
+        rejected: file.tables.iter().map(|table| table.rejected).sum(),
+        pages: file.page_count,
+        page_bytes,
+        bytes: u64::from(file.page_count) * page_bytes as u64,
+        checksum: file.checksum.to_hex(),
         output: described,
         threads: plan.threads,
         seconds: started.elapsed().as_secs_f64(),
         phases: phases.finish(),
         tables: tables.collect(),
     })
+}
+
+fn nowhere(plan: &Plan) -> Error {
+    let by_sqlite = plan.tables.iter().find(|table| table.road == Road::Sqlite);
+    let why = by_sqlite.map_or("a constraint or an index", |table| table.why.as_str());
+    Error::usage(format!("pages that are thrown away can't be given to SQLite: {why}"))
+        .hint("leave it out of the schema, or name a database")
+}
+
+/// The jobs whose rows become pages, and those whose rows SQLite stores.
+fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Vec<Job<'a>>) {
+    let (mut direct, mut staged) = (Vec::new(), Vec::new());
+    for ((job, table), plan) in jobs.into_iter().zip(&schema.tables).zip(&plan.tables) {
+        if plan.road != Road::Sqlite {
+            direct.push(job);
+            continue;
+        }
+        let given = (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none());
+        let source = Box::new(Project::new(job.source, given.collect()));
+        staged.push(Job { source, ..job });
+    }
+    (direct, staged)
+}
+
+/// A database in the making.
+struct Run<'r, 'p> {
+    plan: &'r Plan,
+    rejects: Option<&'r mut RejectFile>,
+    phases: &'r mut Phases<'p>,
+    cancel: &'r Cancel,
+}
+
+/// A file with all of its pages.
+struct File {
+    tables: Vec<Written>,
+    page_count: u32,
+    checksum: Checksum,
+}
+
+/// Rows that wait for SQLite.
+struct Staging {
+    file: Scratch,
+    tables: Vec<Written>,
+}
+
+impl Run<'_, '_> {
+    /// Writes rows where SQLite can read them.
+    fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
+        let target = self.plan.target.as_deref().map(output::place).transpose()?;
+        let target = target.expect("a database that is thrown away needs no SQLite");
+        let mut file = Scratch::create(&temp_dir(self.plan), &target)?;
+        let jobs = jobs.into_iter().zip(&schema.tables).map(|(job, table)| Job { table, ..job });
+        let plans: Vec<TablePlan> =
+            schema.tables.iter().map(|table| TablePlan::new(table, OnConflict::Abort)).collect();
+        let tables = self.pages(schema, &plans, jobs.collect(), false, &mut file)?.tables;
+        Ok(Staging { file, tables })
+    }
+
+    /// Writes all pages of a database. Of what SQLite makes, the tables and automatic indexes are there, empty; views and
+    /// triggers are not if it makes anything.
+    fn pages(
+        &mut self,
+        schema: &Schema,
+        plans: &[TablePlan],
+        jobs: Vec<Job<'_>>,
+        unfinished: bool,
+        output: &mut dyn Output,
+    ) -> Result<File> {
+        let plan = self.plan;
+        let settings = Settings {
+            geometry: plan.geometry(),
+            workers: plan.threads,
+            chunk_bytes: plan.chunk_bytes,
+            chunks_per_worker: plan.chunks_per_worker,
+            sort_bytes: plan.sort_bytes as usize,
+            temp_dir: temp_dir(plan),
+            on_conflict: plan.on_conflict,
+        };
+        let direct = plans.iter().filter(|plan| plan.road != Road::Sqlite);
+        let jobs = jobs.into_iter().zip(direct).collect();
+        let Pages { tables, mut appender } =
+            pipeline::run(jobs, &settings, output, self.rejects.as_deref_mut(), self.phases, self.cancel)?;
+        let mut direct = tables.into_iter();
+        let tables: Vec<Written> = schema
+            .tables
+            .iter()
+            .zip(plans)
+            .map(|(table, plan)| {
+                let written = if plan.road == Road::Sqlite { None } else { direct.next() };
+                with_empty_trees(table, written, &mut appender)
+            })
+            .collect();
+
+        let sequence = sequences(schema, &tables, &mut appender);
+        let mut entries = entries(schema, &tables, sequence);
+        if unfinished {
+            entries.retain(|entry| entry.root_page != 0);
+        }
+        let mut page_1 = write_schema(&entries, settings.geometry, &mut appender);
+        let page_count = appender.page_count();
+        let version = u32::try_from(rusqlite::version_number())
+            .map_err(|error| Error::target("SQLite tells no version").because(error))?;
+        let header = Header {
+            schema_cookie: entries.len().max(1) as u32,
+            user_version: schema.user_version.cast_unsigned(),
+            application_id: schema.application_id.cast_unsigned(),
+            ..Header::new(settings.geometry, page_count, version)
+        };
+        page_1[..DATABASE_HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        let checksum = appender.finish(&page_1, output)?;
+        Ok(File { tables, page_count, checksum })
+    }
+}
+
+/// Adds the roots of what SQLite fills: of a table that was not written, and of automatic indexes, which no statement makes.
+fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appender) -> Written {
+    let mut empty = |kind| WrittenTree {
+        root_page: append_empty_leaf(kind, appender),
+        leaf_pages: 1,
+        ..WrittenTree::default()
+    };
+    let mut written = written.unwrap_or_else(|| Written {
+        tree: empty(if table.without_rowid { PageKind::LeafIndex } else { PageKind::LeafTable }),
+        indexes: vec![None; table.indexes.len()],
+        ..Written::default()
+    });
+    for (index, written) in table.indexes.iter().zip(&mut written.indexes) {
+        if index.sql.is_none() && written.is_none() {
+            *written = Some(empty(PageKind::LeafIndex));
+        }
+    }
+    written
 }
 
 /// Where what does not fit the memory is kept: in the folder of the target, if the user names no other.
@@ -153,9 +287,7 @@ fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> O
         return None;
     }
     if rowid == 0 {
-        let mut empty = vec![0; geometry.page_bytes()];
-        page::write_header(&mut empty, PageKind::LeafTable, 0, geometry.usable_bytes());
-        return Some(appender.append_page(&empty));
+        return Some(append_empty_leaf(PageKind::LeafTable, appender));
     }
     add_leaf(&mut chunk, &mut leaves, appender);
     Some(leaves.finish(appender))
@@ -190,9 +322,10 @@ fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<S
     let sequence = sequence.map(|root_page| {
         entry("table", SEQUENCE, SEQUENCE, root_page, Some("CREATE TABLE sqlite_sequence(name,seq)"))
     });
-    let others = schema.others.iter().map(|object| {
-        entry(&object.kind, &object.name, &object.table, 0, object.sql.as_deref())
-    });
+    let others = schema
+        .others
+        .iter()
+        .map(|object| entry(&object.kind, &object.name, &object.table, 0, object.sql.as_deref()));
     let mut entries: Vec<SchemaEntry> = tables.chain(sequence).chain(others).collect();
     let place = |entry: &SchemaEntry| {
         schema.objects.iter().position(|(kind, name)| (kind, name) == (&entry.kind, &entry.name))

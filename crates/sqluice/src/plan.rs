@@ -215,6 +215,30 @@ impl Plan {
         })
     }
 
+    /// Sorts the rows of a table, because they may come in any order of their rowids; `in_sequence`: there may be NULL among these,
+    /// and rows are encoded one after another. `options` are those of the plan.
+    ///
+    /// # Errors
+    /// When the memory is too small to sort with.
+    pub(crate) fn sort_rows(
+        &mut self,
+        table: usize,
+        in_sequence: bool,
+        why: &str,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let table = &mut self.tables[table];
+        if table.road == Road::Pages {
+            (table.road, table.why) = (Road::Sorted, why.to_owned());
+        }
+        table.in_sequence = in_sequence && table.road == Road::Sorted;
+        let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
+        (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
+        self.sort_bytes = memory.sort_bytes;
+        self.buffer_bytes = memory.chunk_bytes(options) + memory.sort_bytes;
+        Ok(())
+    }
+
     /// The file that will be written: what lies there can be asked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
         let Plan { replaces, estimated_bytes, .. } = *self;
@@ -267,12 +291,12 @@ impl Memory {
 }
 
 impl TablePlan {
-    fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
+    /// What will be done with a new table.
+    pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
         let stored = |column: &Column| column.generated == Some(Generated::Stored);
-        let checked =
-            |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
+        let checked = |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
         let unique = table.rowid_alias.is_some()
             || table.clustered.is_some()
             || table.indexes.iter().any(|index| index.unique);
@@ -312,13 +336,6 @@ impl TablePlan {
     /// Whether anything of it is sorted.
     pub(crate) fn sorts(&self) -> bool {
         self.road == Road::Sorted || self.indexes.iter().any(|index| index.road == Road::Sorted)
-    }
-
-    /// Sorts the rows by their rowid, because they may come in any order.
-    pub(crate) fn sort_rows(&mut self, why: &str) {
-        if self.road == Road::Pages {
-            (self.road, self.why) = (Road::Sorted, why.to_owned());
-        }
     }
 }
 
@@ -401,6 +418,23 @@ impl fmt::Display for Plan {
         writeln!(f, "-- pages    of {page_bytes} bytes, {pages} at a time")?;
         let (threads, bytes) = (self.threads, self.buffer_bytes);
         writeln!(f, "-- threads  {threads} and a writer, {bytes} bytes of buffers")?;
+        if self.sort_bytes > 0 {
+            let folder = self.temp_dir.as_ref().map(|folder| in_line(&folder.display()));
+            let folder = folder.unwrap_or("the folder of the target".to_owned());
+            writeln!(
+                f,
+                "-- sorting  in {} bytes of them; what does not fit goes to {folder}",
+                self.sort_bytes
+            )?;
+        }
+        match self.on_conflict {
+            OnConflict::Abort => {}
+            OnConflict::Ignore => writeln!(f, "-- conflict a row whose key is there already is left out")?,
+            OnConflict::Replace => writeln!(f, "-- conflict a row whose key comes again is left out")?,
+        }
+        if self.analyze {
+            writeln!(f, "-- analyze  at the end")?;
+        }
         for note in &self.notes {
             writeln!(f, "-- note     {}", in_line(note))?;
         }

@@ -142,10 +142,14 @@ fn defaults_generated_columns_and_automatic_indexes_are_told() {
         defaults,
         [Some("-5"), Some("'x' || 'y'"), none, none, Some("CURRENT_TIMESTAMP"), none, none, none]
     );
-    let generated: Vec<&str> =
-        table.columns.iter().filter(|column| column.generated).map(|column| column.name.as_str()).collect();
+    let generated: Vec<&str> = table
+        .columns
+        .iter()
+        .filter(|column| column.generated.is_some())
+        .map(|column| column.name.as_str())
+        .collect();
     assert_eq!(generated, ["c", "d"]);
-    assert!(table.automatic_indexes && !table.checks && !table.autoincrement);
+    assert!(!table.indexes.is_empty() && !table.checks && !table.autoincrement);
     assert!(table.columns[5].not_null);
     assert_eq!(table.column("check"), Some(6));
 }

@@ -7,11 +7,10 @@ use crate::varint;
 /// Walks the header and the body of a record side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns<'a> {
-    record: &'a [u8],
-    /// Where the next serial type is.
-    header: usize,
-    header_end: usize,
-    /// Where its value begins.
+    pub(super) record: &'a [u8],
+    /// The serial types that are left.
+    types: &'a [u8],
+    /// Where the value of the next begins.
     body: usize,
 }
 
@@ -28,18 +27,17 @@ impl<'a> Columns<'a> {
     /// When it is no record.
     #[inline]
     pub(super) fn of(record: &'a [u8]) -> Columns<'a> {
-        let (header_end, header) = read_varint(record, 0);
-        let body = usize::try_from(header_end).expect("a record");
-        Columns { record, header, header_end: body, body }
+        let (header_bytes, rest) = read_varint(record);
+        let body = usize::try_from(header_bytes).expect("a record");
+        Columns { record, types: &record[record.len() - rest.len()..body], body }
     }
 
     /// # Panics
     /// When there is none, or it is no record.
     #[inline]
     pub(super) fn next_column(&mut self) -> Column {
-        assert!(self.header < self.header_end, "a record has the columns of its key");
-        let (serial, after) = read_varint(self.record, self.header);
-        self.header = after;
+        let (serial, rest) = read_varint(self.types);
+        self.types = rest;
         let bytes = match serial {
             0..10 => usize::from(FIXED_BYTES[serial as usize]),
             _ => ((serial - 12) / 2) as usize,
@@ -54,69 +52,79 @@ impl<'a> Columns<'a> {
     #[inline]
     pub(super) fn next_value(&mut self) -> Value<'a> {
         let Column { serial, start, end } = self.next_column();
-        let content = self.content(start, end);
+        let content = &self.record[start..end];
         match serial.0 {
             0 => Value::Null,
-            1..=6 => Value::Int(self.int(start, end)),
+            1..=6 => Value::Int(int(self.record, start, end)),
             7 => Value::Real(f64::from_bits(record::int(content) as u64)),
             8 | 9 => Value::Int(serial.0 as i64 - 8),
             type_ if type_ % 2 == 0 => Value::Blob(content),
             _ => Value::Text(content),
         }
     }
+}
 
-    /// The bytes of a value.
-    #[inline]
-    pub(super) fn content(&self, start: usize, end: usize) -> &'a [u8] {
-        &self.record[start..end]
-    }
-
-    /// The integer there, of 1 to 8 bytes.
-    #[inline]
-    pub(super) fn int(&self, start: usize, end: usize) -> i64 {
-        (self.window(start) >> 64) as i64 >> (64 - 8 * (end - start))
-    }
-
-    /// The 16 bytes that begin there, the first the highest, with zeros after the end of the record.
-    #[inline]
-    pub(super) fn window(&self, start: usize) -> u128 {
-        let record = self.record;
-        if let Some(bytes) = record.get(start..).and_then(|rest| rest.first_chunk()) {
-            return u128::from_be_bytes(*bytes);
-        }
-        // What is left is less, so load what ends where the record does.
-        match record.last_chunk() {
-            Some(last) => {
-                let missing = start + 16 - record.len();
-                u128::from_be_bytes(*last).checked_shl(8 * missing as u32).unwrap_or(0)
-            }
-            None => short(record).checked_shl(8 * start as u32).unwrap_or(0),
-        }
+/// The integer there, of 1 to 8 bytes.
+#[inline]
+pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
+    let unused = 64 - 8 * (end - start);
+    // Most records have eight bytes up to its end.
+    match record[..end].last_chunk() {
+        Some(bytes) => i64::from_be_bytes(*bytes) << unused >> unused,
+        None => record::int(&record[start..end]),
     }
 }
 
-/// Fewer than 16 bytes, the first the highest.
+/// The first 16 bytes of a value, the first the highest, zeros after the end of a shorter one.
 #[inline]
-fn short(bytes: &[u8]) -> u128 {
-    let missing = 16 - bytes.len() as u32;
-    match (bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(first), Some(last)) => {
-            let (first, last) = (u64::from_be_bytes(*first), u64::from_be_bytes(*last));
-            // The bytes in the middle are in both.
-            u128::from(first) << 64 | u128::from(last) << (8 * missing)
-        }
-        _ => bytes.iter().fold(0, |value, &byte| value << 8 | u128::from(byte)) << (8 * missing),
+pub(super) fn start_of(record: &[u8], start: usize, end: usize) -> u128 {
+    let bytes = end - start;
+    if bytes <= 8 {
+        let unused = (64 - 8 * bytes) as u32;
+        let word = word(record, start, end) & u64::MAX.checked_shl(unused).unwrap_or(0);
+        return u128::from(word) << 64;
+    }
+    let first = word(record, start, start + 8);
+    let rest = if bytes < 16 {
+        // What it shares with the first word goes.
+        word(record, end - 8, end) << (8 * (16 - bytes))
+    } else {
+        word(record, start + 8, start + 16)
+    };
+    u128::from(first) << 64 | u128::from(rest)
+}
+
+/// Up to 8 bytes, the first the highest. After them is anything.
+#[inline]
+pub(super) fn word(record: &[u8], start: usize, end: usize) -> u64 {
+    if let Some(bytes) = record.get(start..).and_then(|rest| rest.first_chunk()) {
+        return u64::from_be_bytes(*bytes);
+    }
+    // The record ends before: load what ends where the value does.
+    match record[..end].last_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes).checked_shl((64 - 8 * (end - start)) as u32).unwrap_or(0),
+        None => short_word(&record[start..end]),
     }
 }
 
-/// The varint there, and where it ends.
+/// Fewer than 8 bytes, the first the highest.
+#[inline(never)]
+fn short_word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, &byte| word >> 8 | u64::from(byte) << 56)
+}
+
+/// A varint, and what comes after it.
 #[inline]
-fn read_varint(bytes: &[u8], at: usize) -> (u64, usize) {
-    match bytes.get(at) {
-        Some(&byte) if byte < 0x80 => (byte.into(), at + 1),
-        _ => {
-            let (value, n) = bytes.get(at..).and_then(varint::read).expect("a record");
-            (value, at + n)
-        }
+fn read_varint(bytes: &[u8]) -> (u64, &[u8]) {
+    match bytes.split_first() {
+        Some((&byte, rest)) if byte < 0x80 => (byte.into(), rest),
+        _ => read_long_varint(bytes),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn read_long_varint(bytes: &[u8]) -> (u64, &[u8]) {
+    let (value, n) = varint::read(bytes).expect("a record has the columns of its key");
+    (value, &bytes[n..])
 }

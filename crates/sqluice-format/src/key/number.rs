@@ -21,13 +21,24 @@ pub(super) struct NumberKey {
 }
 
 impl NumberKey {
+    /// That of -2^63, which is huge.
+    const SMALLEST_INT: NumberKey =
+        NumberKey { left: !((KIND_HUGE as u128) << 64 | TWO_63.to_bits() as u128) << 56, bytes: 9 };
+
     #[inline]
     pub(super) fn of_int(int: i64) -> NumberKey {
-        let magnitude = int.unsigned_abs();
-        if magnitude > i64::MAX as u64 {
-            return NumberKey::of_real(-TWO_63);
+        if int == i64::MIN {
+            return NumberKey::SMALLEST_INT;
         }
-        NumberKey::whole(magnitude << 1).with_sign(int < 0)
+        // All ones if it is negative: what it has to be inverted with.
+        let sign = (int >> 63) as u64;
+        let twice = int.unsigned_abs() << 1;
+        // Bits that stand before the first byte that counts.
+        let unused = twice.leading_zeros() & !7;
+        let bytes = 9 - unused / 8;
+        let kind = u64::from(KIND_ZERO) + u64::from(bytes - 1) ^ (sign & 0xff);
+        let value = (twice ^ sign).checked_shl(unused).unwrap_or(0);
+        NumberKey { left: u128::from(kind) << 120 | u128::from(value) << 56, bytes }
     }
 
     pub(super) fn of_real(real: f64) -> NumberKey {

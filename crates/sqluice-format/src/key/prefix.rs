@@ -1,6 +1,6 @@
 //! The first 16 bytes of normalized keys, as numbers and without the rest.
 
-use super::columns::{Column, Columns};
+use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
 use super::{Collation, END, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
 
@@ -29,7 +29,7 @@ impl KeyOrder {
         let (mut prefix, mut bytes) = (0, 0);
         for key_column in self.columns() {
             let column = columns.next_column();
-            let part = key_column.part(&columns, column);
+            let part = key_column.part(record, column);
             let inverted = if key_column.descending { first_bytes(part.bytes) } else { 0 };
             prefix |= (part.left ^ inverted) >> (8 * bytes);
             bytes += part.bytes;
@@ -72,16 +72,28 @@ impl KeyOrder {
 impl KeyColumn {
     /// The normalized form of a value, not inverted: the first 16 bytes of it.
     #[inline]
-    fn part(self, columns: &Columns<'_>, Column { serial, start, end }: Column) -> Part {
-        let number = match serial.0 {
-            0 => return Part { left: u128::from(KIND_NULL) << 120, bytes: 1 },
-            1..=6 => NumberKey::of_int(columns.int(start, end)),
-            7 => NumberKey::of_real(f64::from_bits((columns.window(start) >> 64) as u64)),
-            8 | 9 => NumberKey::of_int(serial.0 as i64 - 8),
-            blob if blob % 2 == 0 => return bytes_part(KIND_BLOB, columns.window(start), end - start),
-            _ => return self.collation.part(columns, start, end),
-        };
-        Part { left: number.left, bytes: number.bytes as usize }
+    fn part(self, record: &[u8], column: Column) -> Part {
+        let Column { serial, start, end } = column;
+        match serial.0 {
+            1..=6 => number_part(NumberKey::of_int(columns::int(record, start, end))),
+            13.. if end - start <= 8 && serial.0 % 2 == 1 && self.collation == Collation::Binary => {
+                short_part(KIND_TEXT, record, start, end)
+            }
+            _ => self.other_part(record, serial.0, start, end),
+        }
+    }
+
+    /// The same for what is less frequent.
+    #[inline(never)]
+    fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
+        match serial {
+            0 => Part { left: u128::from(KIND_NULL) << 120, bytes: 1 },
+            1..=6 => number_part(NumberKey::of_int(columns::int(record, start, end))),
+            7 => number_part(NumberKey::of_real(f64::from_bits(columns::int(record, start, end) as u64))),
+            8 | 9 => number_part(NumberKey::of_int(serial as i64 - 8)),
+            blob if blob % 2 == 0 => bytes_part(KIND_BLOB, record, start, end),
+            _ => self.collation.part(record, start, end),
+        }
     }
 
     /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than there
@@ -92,11 +104,14 @@ impl KeyColumn {
             KIND_NULL => 1,
             KIND_TEXT | KIND_BLOB => {
                 let bytes = left.to_be_bytes();
-                let end = bytes.iter().skip(1).position(|&byte| byte == END).map(|at| at + 2);
-                let nul = [ESCAPE, ESCAPED_00];
-                let nul = bytes.windows(2).position(|pair| pair == nul).map(|at| at + 2 + 8);
-                let nul = nul.filter(|_| kind == KIND_TEXT && self.collation == Collation::NoCase);
-                end.into_iter().chain(nul).min().unwrap_or(17)
+                let lengths = kind == KIND_TEXT && self.collation == Collation::NoCase;
+                let end_at = |at: usize| match bytes[at..] {
+                    [END, ..] => Some(at + 1),
+                    // The length of a text follows.
+                    [ESCAPE, ESCAPED_00, ..] if lengths => Some(at + 2 + 8),
+                    _ => None,
+                };
+                (1..16).find_map(end_at).unwrap_or(17)
             }
             _ => NumberKey::bytes_of(left) as usize,
         }
@@ -105,52 +120,84 @@ impl KeyColumn {
 
 impl Collation {
     #[inline]
-    fn part(self, columns: &Columns<'_>, start: usize, end: usize) -> Part {
+    fn part(self, record: &[u8], start: usize, end: usize) -> Part {
         match self {
-            Collation::Binary => bytes_part(KIND_TEXT, columns.window(start), end - start),
+            Collation::Binary => bytes_part(KIND_TEXT, record, start, end),
             Collation::RTrim => {
-                let seen = super::trimmed(columns.content(start, end)).len();
-                bytes_part(KIND_TEXT, columns.window(start), seen)
+                let seen = super::trimmed(&record[start..end]).len();
+                bytes_part(KIND_TEXT, record, start, start + seen)
             }
             Collation::NoCase => {
-                let window = columns.window(start);
-                if has_less_than_2(window, end - start) {
+                let first = columns::start_of(record, start, end);
+                if has_less_than_2(first, end - start) {
                     let mut key = Vec::new();
                     key.push(KIND_TEXT);
-                    self.normalize(columns.content(start, end), 16, &mut key);
+                    self.normalize(&record[start..end], 16, &mut key);
                     return Part { left: left_of(&key), bytes: key.len() };
                 }
-                bytes_part(KIND_TEXT, folded(window), end - start)
+                first_part(KIND_TEXT, folded(first), end - start)
             }
         }
     }
 }
 
-/// The part of a text or blob of `bytes` bytes, the first of which are in `window`.
 #[inline]
-fn bytes_part(kind: u8, window: u128, bytes: usize) -> Part {
-    let window = window & first_bytes(bytes);
-    let left = u128::from(kind) << 120 | window >> 8;
-    if has_less_than_2(window, bytes) {
-        escaped(kind, window, bytes)
-    } else {
-        Part { left, bytes: 1 + bytes + 1 }
+fn number_part(number: NumberKey) -> Part {
+    Part { left: number.left, bytes: number.bytes as usize }
+}
+
+/// The part of a text or blob that is there.
+#[inline]
+fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
+    let bytes = end - start;
+    if bytes <= 8 {
+        return short_part(kind, record, start, end);
     }
+    first_part(kind, columns::start_of(record, start, end), bytes)
+}
+
+/// The same for up to 8 bytes, in half the bits.
+#[inline]
+fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
+    let bytes = end - start;
+    let unused = u64::MAX.checked_shr(8 * bytes as u32).unwrap_or(0);
+    let word = columns::word(record, start, end);
+    if less_than_2(word | unused) != 0 {
+        return escaped(kind, u128::from(word) << 64, bytes);
+    }
+    Part { left: u128::from(kind) << 120 | u128::from(word & !unused) << 56, bytes: 1 + bytes + 1 }
+}
+
+/// The part of a text or blob of `bytes` bytes, the first of which are in `first`.
+#[inline]
+fn first_part(kind: u8, first: u128, bytes: usize) -> Part {
+    if has_less_than_2(first, bytes) {
+        return escaped(kind, first, bytes);
+    }
+    Part { left: u128::from(kind) << 120 | first >> 8, bytes: 1 + bytes + 1 }
 }
 
 /// The same when there are bytes to escape.
 #[cold]
-fn escaped(kind: u8, window: u128, bytes: usize) -> Part {
+#[inline(never)]
+fn escaped(kind: u8, first: u128, bytes: usize) -> Part {
     let mut key = vec![kind];
-    Collation::Binary.normalize(&window.to_be_bytes()[..bytes.min(16)], usize::MAX, &mut key);
+    Collation::Binary.normalize(&first.to_be_bytes()[..bytes.min(16)], usize::MAX, &mut key);
     Part { left: left_of(&key), bytes: key.len() }
 }
 
 /// Whether one of the first `bytes` bytes is 00 or 01.
 #[inline]
-fn has_less_than_2(window: u128, bytes: usize) -> bool {
-    let window = window | !first_bytes(bytes);
-    window.wrapping_sub(ONES * 2) & !window & (ONES * 0x80) != 0
+fn has_less_than_2(first: u128, bytes: usize) -> bool {
+    let first = first | !first_bytes(bytes);
+    less_than_2((first >> 64) as u64) | less_than_2(first as u64) != 0
+}
+
+/// Not 0 if one of the bytes is 00 or 01.
+#[inline]
+fn less_than_2(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    word.wrapping_sub(ONES * 2) & !word & (ONES * 0x80)
 }
 
 /// The bytes, A to Z made a to z.

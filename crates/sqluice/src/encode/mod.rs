@@ -193,7 +193,12 @@ impl Encoder {
         let number = (next_rowid - 1) as u64;
         let on_page: Vec<Stored<'_>> = match self.columns.iter().any(|column| column.computed) {
             false => Vec::new(),
-            true => stored.iter().zip(&self.columns).filter(|(_, rules)| !rules.computed).map(|(s, _)| *s).collect(),
+            true => stored
+                .iter()
+                .zip(&self.columns)
+                .filter(|(_, rules)| !rules.computed)
+                .map(|(s, _)| *s)
+                .collect(),
         };
         let on_page = if on_page.is_empty() { &stored } else { &on_page };
         self.sizes.measure(on_page, batch.rows)?;

@@ -115,6 +115,11 @@ impl TableSpec {
         Ok(GeneratedTable::new(self, seed, rows))
     }
 
+    /// The column that names the rowid.
+    pub(crate) fn rowids(&self) -> Option<&ColumnSpec> {
+        self.rowid_alias.map(|index| &self.columns[index])
+    }
+
     /// Whether the rows' rowids are 1, 2, 3 and so on: the column that names the rowid, if there is one, counts rows.
     pub fn counts_rows(&self) -> bool {
         let alias = self.rowid_alias.and_then(|index| self.columns[index].generator.as_ref());
@@ -157,6 +162,11 @@ impl TableSpec {
 }
 
 impl ColumnSpec {
+    /// Whether some of its values may be NULL.
+    pub(crate) fn is_nullable(&self) -> bool {
+        self.generator.as_deref().is_some_and(Generate::nullable)
+    }
+
     fn build(table: &Table, index: usize, comment: Option<&Comment<'_>>) -> Result<ColumnSpec, Fault> {
         let column = &table.columns[index];
         let name = column.name.clone();

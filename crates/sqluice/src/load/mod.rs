@@ -187,7 +187,7 @@ impl Load {
         let tables = tables::assign(&self, files)?;
         let (schema, plan) = self.plan(&tables)?;
         let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), stop, tables, schema, plan };
-        prepared.complete_plan();
+        prepared.complete_plan()?;
         prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
         Ok(prepared)
     }
@@ -231,7 +231,7 @@ impl PreparedLoad {
             }
         }
         (self.schema, self.plan) = self.load.plan(&self.tables)?;
-        self.complete_plan();
+        self.complete_plan()?;
         read
     }
 
@@ -252,7 +252,7 @@ impl PreparedLoad {
     /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
     /// makes all be loaded again.
     fn keep_streams(&mut self, progress: &dyn Progress) -> Result<()> {
-        if self.tables.iter().all(|table| table.is_settled() && table.order != Order::Hoped) {
+        if self.tables.iter().all(|table| table.is_settled() && !table.order.is_guess()) {
             return Ok(());
         }
         let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
@@ -293,19 +293,21 @@ impl PreparedLoad {
                     read = self.settle_types(progress);
                     self.cancel.check()?;
                 }
-                Attempt::OutOfOrder => self.sort_hoped()?,
+                Attempt::OutOfOrder => self.sort_more()?,
             }
         }
     }
 
-    /// Lets all tables be sorted of which nobody knows better.
-    fn sort_hoped(&mut self) -> Result<()> {
-        for table in self.tables.iter_mut().filter(|table| table.order == Order::Hoped) {
-            table.order = Order::Any;
+    /// Takes less for granted of the order of rows.
+    fn sort_more(&mut self) -> Result<()> {
+        let hoped = self.tables.iter().any(|table| table.order == Order::Hoped);
+        for table in &mut self.tables {
+            if table.order == Order::Hoped || !hoped {
+                table.order = table.order.next();
+            }
         }
         (self.schema, self.plan) = self.load.plan(&self.tables)?;
-        self.complete_plan();
-        Ok(())
+        self.complete_plan()
     }
 
     /// Loads everything, unless the types turn out to be others, or the order of the rows.
@@ -315,7 +317,7 @@ impl PreparedLoad {
         let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
-        let hoped = tables.iter().any(|table| table.order == Order::Hoped);
+        let guessed = tables.iter().any(|table| table.order.is_guess());
         for table in &mut *tables {
             let watched: Vec<Watched> = table.watched(schema);
             let index = table.index_in(schema);
@@ -335,14 +337,16 @@ impl PreparedLoad {
             Ok(report) => Ok(Attempt::Done(report)),
             Err(error) if cancel.check().is_err() => Err(error),
             Err(_) if watches.iter().any(Watch::broken) => Ok(Attempt::OtherTypes),
-            Err(error) if hoped && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
+            Err(error) if guessed && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
             Err(error) => Err(duplicate::located(error, load, tables, schema, progress, stop)),
         }
     }
 
     /// What the plan says of files, types and the order of rows, and how large the file will be.
-    fn complete_plan(&mut self) {
-        self.plan_order();
+    fn complete_plan(&mut self) -> Result<()> {
+        for index in 0..self.tables.len() {
+            self.plan_order(index)?;
+        }
         self.plan.estimated_bytes = self.estimate();
         for table in &self.tables {
             let plan = &mut self.plan.tables[table.index_in(&self.schema)];
@@ -352,35 +356,43 @@ impl PreparedLoad {
             }
             self.plan.notes.extend(table.files.iter().flat_map(LoadFile::notes));
         }
+        Ok(())
     }
 
-    /// Which tables are sorted, as far as anybody knows.
-    fn plan_order(&mut self) {
+    /// Whether the rows of a table are sorted, as far as anybody knows.
+    fn plan_order(&mut self, table: usize) -> Result<()> {
         let PreparedLoad { load, tables, schema, plan, .. } = self;
-        for table in tables {
-            let index = table.index_in(schema);
-            let (declared, plan) = (&schema.tables[index], &mut plan.tables[index]);
-            if plan.road != Road::Pages {
+        let table = &mut tables[table];
+        let index = table.index_in(schema);
+        if !matches!(table.order, Order::Any | Order::AnyWithNulls) {
+            table.order = order::of_samples(table, load, schema);
+        }
+        match plan.tables[index].road {
+            Road::Pages => {}
+            Road::Sorted if table.order == Order::Hoped => table.order = Order::Any,
+            Road::Sorted => {}
+            // To SQLite rows come as they like.
+            Road::Sqlite => {
                 table.order = Order::Ascending;
-                continue;
+                return Ok(());
             }
-            if table.order != Order::Any {
-                table.order = order::of_samples(table, load, schema);
+        }
+        // A second attempt would reject the same rows again.
+        if table.order.is_guess() && load.reject.is_some() {
+            table.order = Order::AnyWithNulls;
+        }
+        let Some(alias) = schema.tables[index].rowid_alias else { return Ok(()) };
+        let name = &schema.tables[index].columns[alias].name;
+        match table.order {
+            Order::Ascending => Ok(()),
+            Order::Hoped => {
+                let why = &mut plan.tables[index].why;
+                *why += &format!("; rows are taken to be in the order of {name}, and sorted if they are not");
+                Ok(())
             }
-            let Some(alias) = declared.rowid_alias else { continue };
-            let name = &declared.columns[alias].name;
-            match table.order {
-                Order::Ascending => {}
-                Order::Any => plan.sort_rows(&format!("rows are not in the order of {name}")),
-                // A second attempt would reject the same rows again.
-                Order::Hoped if load.reject.is_some() => {
-                    table.order = Order::Any;
-                    plan.sort_rows(&format!("rows may not be in the order of {name}"));
-                }
-                Order::Hoped => {
-                    plan.why +=
-                        &format!("; rows are taken to be in the order of {name}, and sorted if they are not");
-                }
+            Order::Any | Order::AnyWithNulls => {
+                let nulls = table.order == Order::AnyWithNulls;
+                plan.sort_rows(index, nulls, &format!("rows may come in any order of {name}"), &load.write)
             }
         }
     }

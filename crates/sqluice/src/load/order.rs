@@ -3,10 +3,11 @@
 //! ```text
 //!  the samples of all files      strictly ascending, and all that there is    pages
 //!                                strictly ascending                           pages; where that fails: again, sorted
-//!                                anything else                                sorted
+//!                                NULL among numbers                           sorted, one row after another
+//!                                anything else                                sorted; where there is NULL: one after another
 //! ```
 //!
-//! NULL stands for the next number. Among numbers, what is next depends on all rows before: such rows are sorted, too.
+//! NULL stands for the next number. Among numbers, what is next depends on all rows before.
 
 use super::Load;
 use super::tables::LoadTable;
@@ -26,6 +27,24 @@ pub(super) enum Order {
     Hoped,
     /// They do not.
     Any,
+    /// They do not, and some have NULL for a number.
+    AnyWithNulls,
+}
+
+impl Order {
+    /// Whether rows that nobody has seen yet may show that it is another.
+    pub(super) fn is_guess(self) -> bool {
+        matches!(self, Order::Hoped | Order::Any)
+    }
+
+    /// What is to be taken for granted next, when it is another.
+    pub(super) fn next(self) -> Order {
+        match self {
+            Order::Hoped => Order::Any,
+            Order::Any => Order::AnyWithNulls,
+            known => known,
+        }
+    }
 }
 
 /// What the samples say.
@@ -38,7 +57,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) ->
     let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {
         0 => return Order::Ascending,
-        files if files < maps.len() => return Order::Any,
+        files if files < maps.len() => return Order::AnyWithNulls,
         _ => {}
     }
     let mut ascending = Ascending::default();
@@ -53,6 +72,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) ->
         }
     }
     match () {
+        () if ascending.nulls && ascending.last.is_some() => Order::AnyWithNulls,
         () if ascending.broken => Order::Any,
         () if seen => Order::Ascending,
         () => Order::Hoped,
@@ -72,13 +92,10 @@ impl Sink for Ascending {
         for row in 0..batch.rows {
             match to_rowid(batch.columns[0].get(row)) {
                 Rowid::Given(rowid) => {
-                    self.broken |= self.nulls || self.last.is_some_and(|last| last >= rowid);
+                    self.broken |= self.last.is_some_and(|last| last >= rowid);
                     self.last = Some(rowid);
                 }
-                Rowid::Next => {
-                    self.broken |= self.last.is_some();
-                    self.nulls = true;
-                }
+                Rowid::Next => self.nulls = true,
                 Rowid::Mismatch => {}
             }
         }

@@ -3,16 +3,21 @@
 mod free_space;
 mod leftover;
 mod new_file;
+mod read_back;
 mod replace;
+mod scratch;
 mod users;
 mod wanted;
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;
+pub(crate) use read_back::{ReadBack, read_back};
+pub(crate) use scratch::Scratch;
 pub use wanted::Wanted;
 pub(crate) use wanted::{Place, place};
 
@@ -31,6 +36,12 @@ pub trait Output: Send {
     /// # Errors
     /// When it can't be: things are as they were, then.
     fn commit(self: Box<Self>) -> Result<()>;
+
+    /// Where the file is until it has its name, if there is one. When page 1 is written, SQLite may open it there and change
+    /// it, and must close it before the commit; nothing is written by [`Output::write`] after that.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 
     /// How pages get to the disk, for the report.
     fn describe(&self) -> &'static str;

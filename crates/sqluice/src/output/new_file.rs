@@ -106,6 +106,10 @@ impl Output for NewFile {
         self.write_all(offset, &mut slices).map_err(|error| self.failed("write", error))
     }
 
+    fn path(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit comes once");
@@ -131,6 +135,8 @@ impl Output for NewFile {
         })
     }
 
+    // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others
+    // wrote: so SQLite may use the page cache although this descriptor does not.
     fn describe(&self) -> &'static str {
         if self.direct { "direct" } else { "buffered" }
     }

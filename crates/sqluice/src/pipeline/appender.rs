@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use sqluice_format::aligned::AlignedBuffer;
-use sqluice_format::page::{Geometry, PAGE_NUMBER_MAX};
+use sqluice_format::page::{self, Geometry, PAGE_NUMBER_MAX, PageKind};
 use sqluice_format::tree::AppendPage;
 
 use super::pass::Sealed;
@@ -181,6 +181,13 @@ impl Appender {
         // The lock-byte page is only there when something follows it.
         if last == self.geometry.lock_page() { last - 1 } else { last }
     }
+}
+
+/// Appends the root of a tree without entries, a leaf of that kind; returns its number.
+pub(crate) fn append_empty_leaf(kind: PageKind, pages: &mut Appender) -> u32 {
+    let mut empty = vec![0; pages.geometry.page_bytes()];
+    page::write_header(&mut empty, kind, 0, pages.geometry.usable_bytes());
+    pages.append_page(&empty)
 }
 
 /// Slices that follow each other, cut in two after `at` bytes. None is empty.

@@ -109,9 +109,9 @@ mod tests {
     use super::*;
 
     fn dropped(groups: &[&[u64]], on_conflict: OnConflict) -> Vec<u64> {
-        let members = (0..).zip(groups).flat_map(|(group, numbers)| {
-            numbers.iter().map(move |&number| Member { number, group })
-        });
+        let members = (0..)
+            .zip(groups)
+            .flat_map(|(group, numbers)| numbers.iter().map(move |&number| Member { number, group }));
         let mut members: Vec<Member> = members.collect();
         members.sort_unstable();
         play(&members, on_conflict)

@@ -69,14 +69,22 @@ impl MergeTree<'_> {
 }
 
 /// Merges one part of a tree onto pages.
-pub(super) fn merge(tree: &MergeTree<'_>, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+pub(super) fn merge(
+    tree: &MergeTree<'_>,
+    filling: &mut Filling<'_, '_>,
+    task: Task,
+) -> (Result<Done>, Edges) {
     let Task::Merge(part) = task else { unreachable!("what is sorted is merged") };
     let mut ends = Ends { edge: None, largest_rowid: None };
     let ranges = if tree.dropped.is_empty() { part..part + 1 } else { 0..tree.sorted.ranges() };
     let last = ranges.end == tree.sorted.ranges();
     let merged = ranges.into_iter().try_for_each(|range| {
         let merge = tree.sorted.range(range)?;
-        if tree.rowids { merge_rows(tree, merge, filling, &mut ends) } else { merge_entries(tree, merge, filling, &mut ends) }
+        if tree.rowids {
+            merge_rows(tree, merge, filling, &mut ends)
+        } else {
+            merge_entries(tree, merge, filling, &mut ends)
+        }
     });
     let merged = merged.map(|()| {
         if tree.rowids {
@@ -193,7 +201,12 @@ impl Unique<'_> {
     }
 
     /// Calls `group` with the numbers of each group of records that share a key, in ascending order.
-    pub(super) fn groups(&self, sorted: &Sorted, cancel: &Cancel, group: &mut dyn FnMut(&[u64])) -> Result<()> {
+    pub(super) fn groups(
+        &self,
+        sorted: &Sorted,
+        cancel: &Cancel,
+        group: &mut dyn FnMut(&[u64]),
+    ) -> Result<()> {
         let mut before: Option<OwnedItem> = None;
         let mut numbers = Vec::new();
         let mut items = 0;

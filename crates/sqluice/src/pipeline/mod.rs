@@ -40,7 +40,7 @@ use std::sync::Arc;
 use sqluice_format::key::KeyOrder;
 use sqluice_format::page::Geometry;
 
-pub(crate) use appender::Appender;
+pub(crate) use appender::{Appender, append_empty_leaf};
 use conflicts::Dropped;
 use merge::{MergeTree, Unique};
 use pass::{Made, Surroundings, Trees};
@@ -193,13 +193,20 @@ impl Run<'_, '_> {
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };
-        let made = pass::run(&Trees::Rows(vec![tree]), vec![job.source], settings, &mut self.appender, &mut self.around)?;
+        let made = pass::run(
+            &Trees::Rows(vec![tree]),
+            vec![job.source],
+            settings,
+            &mut self.appender,
+            &mut self.around,
+        )?;
         let rows = made.into_iter().next().unwrap_or_default();
 
         self.phases.begin(&format!("sort {}", table.name), None);
         let (rows_sorted, indexes) = sorters.sorted(self.settings)?;
         let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
-        let trees = merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings.on_conflict);
+        let trees =
+            merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings.on_conflict);
         let items = trees.iter().map(|tree| tree.sorted.items()).sum();
         self.phases.begin(&format!("merge {}", table.name), Some(Amount { rows: items, bytes: 0 }));
         let mut merged = self.pass(&Trees::Merge(trees), Vec::new())?.into_iter();
@@ -291,12 +298,21 @@ impl<'a> Unique<'a> {
     }
 
     fn of_index(table: &'a Table, index: &'a Index, plan: &TablePlan, on_conflict: OnConflict) -> Unique<'a> {
-        Unique { table, index: Some(index), order: Some(key_order(index)), numbered: numbered(plan, on_conflict) }
+        Unique {
+            table,
+            index: Some(index),
+            order: Some(key_order(index)),
+            numbered: numbered(plan, on_conflict),
+        }
     }
 }
 
 impl<'a> RowsTree<'a> {
-    fn new(table: &'a Table, conversions: Conversions, sorted: Option<(Road, &'a TableSorters)>) -> RowsTree<'a> {
+    fn new(
+        table: &'a Table,
+        conversions: Conversions,
+        sorted: Option<(Road, &'a TableSorters)>,
+    ) -> RowsTree<'a> {
         RowsTree {
             table,
             conversions,
@@ -338,9 +354,10 @@ impl TableSorters {
             Some(clustered) => Entries::of_index(clustered, table, sorter.buffer()),
             None => Entries::of_rows(table, sorter.buffer()),
         });
-        let indexes = self.indexes.iter().map(|(index, sorter)| {
-            Entries::of_index(&table.indexes[*index], table, sorter.buffer())
-        });
+        let indexes = self
+            .indexes
+            .iter()
+            .map(|(index, sorter)| Entries::of_index(&table.indexes[*index], table, sorter.buffer()));
         rows.into_iter().chain(indexes).collect()
     }
 

@@ -67,8 +67,10 @@ pub(super) fn run(
         Trees::Rows(_) => Parts::Sources(sources),
         Trees::Merge(trees) => Parts::Ranges(trees.iter().map(MergeTree::parts).collect()),
     };
-    let dispenser =
-        Dispenser { parts: Mutex::new(Dispensed { parts, tree: 0, of_tree: 0, part: 0 }), stop: AtomicBool::new(false) };
+    let dispenser = Dispenser {
+        parts: Mutex::new(Dispensed { parts, tree: 0, of_tree: 0, part: 0 }),
+        stop: AtomicBool::new(false),
+    };
     let (to_writer, from_workers) = crossbeam_channel::unbounded();
     let cancel = around.cancel;
     std::thread::scope(|scope| {
@@ -155,8 +157,12 @@ impl Dispenser<'_> {
         let Dispensed { parts, tree, of_tree, part } = &mut *dispensed;
         while !self.stop.load(Ordering::Relaxed) {
             let next = match parts {
-                Parts::Sources(sources) => sources.get_mut(*tree)?.next_part().map(|part| part.map(Task::Decode)),
-                Parts::Ranges(ranges) => Ok((*of_tree < *ranges.get(*tree)?).then_some(Task::Merge(*of_tree))),
+                Parts::Sources(sources) => {
+                    sources.get_mut(*tree)?.next_part().map(|part| part.map(Task::Decode))
+                }
+                Parts::Ranges(ranges) => {
+                    Ok((*of_tree < *ranges.get(*tree)?).then_some(Task::Merge(*of_tree)))
+                }
             };
             let id = PartId { part: *part, tree: *tree };
             match next {

@@ -5,7 +5,9 @@ use sqluice_format::chunk::Chunk;
 
 use super::Settings;
 use super::merge;
-use super::pass::{BAD_ROWS_AHEAD_MAX, Dispenser, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task, Trees};
+use super::pass::{
+    BAD_ROWS_AHEAD_MAX, Dispenser, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task, Trees,
+};
 use super::rows::RowsEncoder;
 use crate::checksum::PageHash;
 use crate::encode::Chunks;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crossbeam_channel::Receiver;
 use sqluice_format::cell::PAGE_NUMBER_BYTES;
 use sqluice_format::chunk::Chunk;
-use sqluice_format::page::{self, Geometry, PageKind};
-use sqluice_format::tree::{AppendPage, Child, IndexTree, TableTree};
+use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::tree::{Child, IndexTree, TableTree};
 
-use super::appender::Appender;
+use super::appender::{Appender, append_empty_leaf};
 use super::merge::{Ends, MergeTree};
 use super::pass::{Edges, Made, Message, PartId, Returns, Sealed, Surroundings, Trees};
 use crate::encode::{LastRowid, RowidRange, null_among_numbers, out_of_order};
@@ -193,11 +193,10 @@ impl<'a, 'o> Writer<'a, 'o> {
         match tree {
             Growing::None => {}
             tree if empty => {
-                let kind = if matches!(tree, Growing::Table(_)) { PageKind::LeafTable } else { PageKind::LeafIndex };
-                let mut empty = vec![0; geometry.page_bytes()];
-                page::write_header(&mut empty, kind, 0, geometry.usable_bytes());
+                let kind =
+                    if matches!(tree, Growing::Table(_)) { PageKind::LeafTable } else { PageKind::LeafIndex };
                 written.leaf_pages = 1;
-                written.root_page = self.appender.append_page(&empty);
+                written.root_page = append_empty_leaf(kind, self.appender);
             }
             Growing::Table(tree) => written.root_page = tree.finish(self.appender),
             Growing::Index(tree) => written.root_page = tree.finish(self.appender),

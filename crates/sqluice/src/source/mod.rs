@@ -10,6 +10,7 @@
 pub mod chain;
 #[cfg(feature = "csv")]
 pub mod csv;
+pub(crate) mod project;
 
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};

@@ -145,7 +145,7 @@ fn find_twice(
     let sql = format!(
         "SELECT * FROM (
            SELECT {}, row_number() OVER same AS \"sqluice number\" FROM (
-             SELECT {} FROM {} WHERE {}\n) WHERE {}
+             SELECT {} FROM {} NOT INDEXED WHERE {}\n) WHERE {}
            WINDOW same AS (PARTITION BY {} ORDER BY {order}))
          WHERE \"sqluice number\" > 1 ORDER BY {order} LIMIT 1",
         columns.join(", "),
@@ -155,6 +155,7 @@ fn find_twice(
         known.join(" AND "),
         collated.collect::<Vec<_>>().join(", "),
     );
+    // An automatic index may be without entries still, and would show no rows: hence NOT INDEXED.
     let names: Vec<String> = terms.key.iter().map(|term| in_line(term)).collect();
     connection.query_row(&sql, [], |row| {
         let (first, this) = (rows.tell(row, 0)?, rows.tell(row, count)?);
