@@ -50,11 +50,8 @@ fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
 fn assert_full(page_bytes: u32, rows: u64) {
     let home = Home::new();
     let path = home.path("x.db");
-    let write = WriteOptions {
-        page_size: PageSize::new(page_bytes).unwrap(),
-        chunk_bytes: 1 << 20,
-        ..WriteOptions::default()
-    };
+    let write = WriteOptions { page_size: PageSize::new(page_bytes).unwrap(), ..WriteOptions::default() };
+    let chunk_pages = (write.chunk_bytes / page_bytes as usize) as i64;
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
     let generate = Generate { target: Some(path.clone()), schema, rows: vec![(None, rows)], seed: 1, write };
     let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
@@ -73,9 +70,9 @@ fn assert_full(page_bytes: u32, rows: u64) {
         assert_eq!(name, same);
         let [ours_in_all, theirs_in_all] = [ours, theirs].map(|pages| pages.iter().sum::<i64>());
         let what = format!("{name}, {rows} rows, pages of {page_bytes}: {ours:?}, SQLite {theirs:?}");
-        assert!(ours_in_all <= theirs_in_all, "{what}");
-        // A divider that has its overflow pages elsewhere may spare a leaf, never cost one.
-        assert!(ours[0] <= theirs[0], "{what}");
+        // Where a chunk ends before its tree does, its last leaf may have room for an entry that brings overflow pages.
+        let cuts = ours_in_all / chunk_pages;
+        assert!(ours_in_all <= theirs_in_all + cuts && ours[0] <= theirs[0] + cuts, "{what}");
     }
 }
 

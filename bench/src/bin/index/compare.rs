@@ -1,0 +1,224 @@
+//! The rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use sqluice_bench::lap::{Lap, save};
+use sqluice_bench::machine::{self, Machine};
+use sqluice_bench::options::{say, this};
+use sqluice_bench::process::{Runner, Took};
+use sqluice_bench::scratch::{Scratch, remove};
+use sqluice_bench::sqluice::Sqluice;
+use sqluice_bench::{grouped, sync};
+
+use crate::Settings;
+use crate::data::{Keys, csv, warm};
+use crate::record::{MEMORY_BYTES, Record, Round, Way};
+use crate::verify::Found;
+
+const PLAIN: &str = include_str!("plain.sql");
+const AREA: &str = include_str!("area.sql");
+const TWO: &str = include_str!("two.sql");
+
+/// Bytes that a row takes at most, in all files that a part has at a time: tables, indexes, input and what is sorted.
+const ROW_BYTES_MAX: f64 = 160.0;
+
+/// Databases of so many rows at most are checked by SQLite's integrity_check, once for each way.
+const CHECKED_ROWS_MAX: u64 = 1_000_000;
+
+/// Measures, tells and records.
+pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
+    let options = &settings.options;
+    let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
+    let ways: Vec<Way> = Way::ALL.into_iter().filter(wanted).collect();
+    let rows_max = ways.iter().map(|way| way.rows()).fold(0.0, f64::max) * settings.rows_scale;
+    let sqluice = Sqluice::new(runner, options.sqluice()?);
+    let scratch = Scratch::new(&options.dir(), (rows_max * ROW_BYTES_MAX) as u64)?;
+    let machine = Machine::here(scratch.folder());
+    let (taken, version) = (machine::now(), sqluice.version()?);
+    say(&format!("machine: {machine}\nprogram: {version}\n"))?;
+
+    let (found, checked) = (BTreeMap::new(), BTreeSet::new());
+    let mut track = Track { settings, runner, this: this()?, sqluice, scratch: &scratch, found, checked };
+    track.prepare(&ways)?;
+    let mut rounds = Vec::new();
+    for number in 1..=options.rounds {
+        say(&format!("\nround {number} of {}\n", options.rounds))?;
+        rounds.push(track.round(&ways, number % 2 == 0)?);
+    }
+    let record = Record::new(taken, version, machine, settings.rows_scale, rounds);
+    let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
+    say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
+}
+
+/// What stays the same from lap to lap.
+struct Track<'a> {
+    settings: &'a Settings,
+    runner: &'a Runner,
+    /// This program, which runs SQLite's laps and verifies.
+    this: PathBuf,
+    sqluice: Sqluice<'a>,
+    scratch: &'a Scratch,
+    /// What the first way with the same rows made of them: by table and number of rows.
+    found: BTreeMap<(Rows, u64), Found>,
+    /// Ways of which SQLite has checked a database.
+    checked: BTreeSet<Way>,
+}
+
+/// Which rows a way has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rows {
+    User,
+    Uuid,
+    Shuffled,
+}
+
+fn rows_of(way: Way) -> Rows {
+    match way {
+        Way::Uuid | Way::UuidSql => Rows::Uuid,
+        Way::Shuffled | Way::ShuffledSql => Rows::Shuffled,
+        _ => Rows::User,
+    }
+}
+
+/// The indexes that a way leaves.
+fn indexes(way: Way) -> &'static [&'static str] {
+    match way {
+        Way::Indexed | Way::Create | Way::Threads => &["by_area"],
+        Way::Two | Way::TwoTen => &["by_age", "by_area"],
+        _ => &[],
+    }
+}
+
+impl Track<'_> {
+    /// Writes the schemas and the input.
+    fn prepare(&self, ways: &[Way]) -> anyhow::Result<()> {
+        for (name, sql) in [("plain.sql", PLAIN), ("area.sql", AREA), ("two.sql", TWO)] {
+            std::fs::write(self.scratch.file(name), sql).context("cannot write a schema")?;
+        }
+        for (way, keys) in [(Way::Uuid, Keys::Uuid), (Way::Shuffled, Keys::Shuffled)] {
+            if ways.contains(&way) {
+                csv(keys, self.rows(way), &self.csv(keys))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, way: Way) -> u64 {
+        (way.rows() * self.settings.rows_scale).max(1.0) as u64
+    }
+
+    fn csv(&self, keys: Keys) -> PathBuf {
+        self.scratch.file(&format!("{}.csv", keys.name()))
+    }
+
+    /// One round, in one direction or the other, so that nobody always follows the same.
+    fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
+        let mut ways = ways.to_vec();
+        if backwards {
+            ways.reverse();
+        }
+        let round = ways.into_iter().map(|way| Ok((way, self.lap(way)?))).collect();
+        remove(&self.scratch.file("table.db"))?;
+        round
+    }
+
+    fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
+        let (target, rows) = (self.scratch.file("index.db"), self.rows(way));
+        let (took, output) = match way {
+            Way::Plain => self.generate(&target, "plain.sql", rows, &[])?,
+            Way::Indexed => self.generate(&target, "area.sql", rows, &[])?,
+            Way::Two | Way::TwoTen => {
+                let memory = MEMORY_BYTES.to_string();
+                self.generate(&target, "two.sql", rows, &["--memory", &memory])?
+            }
+            Way::Create => (self.create_index(&target, rows, "0")?, None),
+            Way::Threads => (self.create_index(&target, rows, "2")?, None),
+            Way::Uuid => self.load(Keys::Uuid, &target, rows, &["--without-rowid"])?,
+            Way::Shuffled => self.load(Keys::Shuffled, &target, rows, &[])?,
+            Way::UuidSql => (self.insert(Keys::Uuid, &target, rows)?, None),
+            Way::ShuffledSql => (self.insert(Keys::Shuffled, &target, rows)?, None),
+        };
+        let bytes = target.metadata().context("there is a file")?.len();
+        Lap::new(&took, rows, bytes, output).verified(way.name(), || {
+            self.verify(way, &target, rows).with_context(|| format!("the database of {:?}", way.name()))?;
+            remove(&target)
+        })
+    }
+
+    fn generate(
+        &self,
+        target: &Path,
+        schema: &str,
+        rows: u64,
+        flags: &[&str],
+    ) -> anyhow::Result<(Took, Option<String>)> {
+        let (schema, number) = (self.scratch.file(schema), rows.to_string());
+        let files = ["generate".as_ref(), target.as_os_str(), schema.as_os_str()];
+        let flags: Vec<&OsStr> = ["--rows", &number].iter().chain(flags).map(OsStr::new).collect();
+        let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
+        Ok((took, Some(report.output)))
+    }
+
+    /// On a copy of the table without indexes, which is in the page cache and on the disk: nobody else's pages are written
+    /// meanwhile.
+    fn create_index(&self, target: &Path, rows: u64, threads: &str) -> anyhow::Result<Took> {
+        let table = self.scratch.file("table.db");
+        if !table.exists() {
+            self.generate(&table, "plain.sql", rows, &[])?;
+        }
+        std::fs::copy(&table, target).context("cannot copy the table")?;
+        sync(target)?;
+        warm(target)?;
+        self.own_lap(&["create-index".as_ref(), target.as_os_str(), "--threads".as_ref(), threads.as_ref()])
+    }
+
+    fn load(
+        &self,
+        keys: Keys,
+        target: &Path,
+        rows: u64,
+        flags: &[&str],
+    ) -> anyhow::Result<(Took, Option<String>)> {
+        let file = self.csv(keys);
+        warm(&file)?;
+        let files = ["load".as_ref(), target.as_os_str(), file.as_os_str()];
+        let table = ["--table", "item", "--primary-key", keys.column()];
+        let flags: Vec<&OsStr> = table.iter().chain(flags).map(OsStr::new).collect();
+        let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
+        Ok((took, Some(report.output)))
+    }
+
+    fn insert(&self, keys: Keys, target: &Path, rows: u64) -> anyhow::Result<Took> {
+        let number = rows.to_string();
+        self.own_lap(&["insert".as_ref(), keys.name().as_ref(), target.as_os_str(), number.as_ref()])
+    }
+
+    /// A lap that this program runs; what SQLite sorts in files lies beside the others.
+    fn own_lap(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.this);
+        let lap = self.runner.run(command.args(arguments).env("SQLITE_TMPDIR", self.scratch.folder()));
+        lap.with_context(|| format!("the lap {}", arguments[0].display()))
+    }
+
+    /// Sees that a database has the rows that the others have, and an entry of each index for each.
+    fn verify(&mut self, way: Way, target: &Path, rows: u64) -> anyhow::Result<()> {
+        let mut arguments = vec!["verify".as_ref(), target.as_os_str()];
+        if rows <= CHECKED_ROWS_MAX && self.checked.insert(way) {
+            arguments.push("--integrity-check".as_ref());
+        }
+        let took = self.own_lap(&arguments)?;
+        let found: Found = serde_json::from_str(&took.stdout).context("what was found is JSON")?;
+        ensure!(found.rows == i64::try_from(rows)?, "{} rows instead of {}", found.rows, grouped(rows));
+        let wanted: BTreeMap<String, i64> =
+            indexes(way).iter().map(|name| ((*name).to_owned(), found.rows)).collect();
+        ensure!(found.indexes == wanted, "entries {:?} instead of {wanted:?}", found.indexes);
+        let mine = found.without_indexes();
+        let first = self.found.entry((rows_of(way), rows)).or_insert_with(|| mine.clone());
+        ensure!(mine == *first, "{mine:?}, where another way has {first:?}");
+        Ok(())
+    }
+}

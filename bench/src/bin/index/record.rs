@@ -1,0 +1,277 @@
+//! What was measured: kept as JSON, told as tables in Markdown, which a README takes as they are.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use sqluice_bench::grouped;
+use sqluice_bench::lap::{Lap, mib};
+use sqluice_bench::machine::Machine;
+use sqluice_bench::stats::Spread;
+
+use crate::Part;
+
+/// A way to a table with keys or indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Way {
+    Plain,
+    Indexed,
+    Create,
+    Threads,
+    Two,
+    TwoTen,
+    Uuid,
+    UuidSql,
+    Shuffled,
+    ShuffledSql,
+}
+
+impl Way {
+    /// In the order of a round.
+    pub(crate) const ALL: [Way; 10] = [
+        Way::Plain,
+        Way::Indexed,
+        Way::Create,
+        Way::Threads,
+        Way::Two,
+        Way::TwoTen,
+        Way::Uuid,
+        Way::UuidSql,
+        Way::Shuffled,
+        Way::ShuffledSql,
+    ];
+
+    pub(crate) fn part(self) -> Part {
+        match self {
+            Way::Plain | Way::Indexed | Way::Create | Way::Threads => Part::Area,
+            Way::Two | Way::TwoTen => Part::Memory,
+            Way::Uuid | Way::UuidSql | Way::Shuffled | Way::ShuffledSql => Part::Keys,
+        }
+    }
+
+    /// How many rows it has at scale 1.
+    pub(crate) fn rows(self) -> f64 {
+        match self {
+            Way::TwoTen => 100e6,
+            _ if self.part() == Part::Area => 20e6,
+            _ => 10e6,
+        }
+    }
+
+    /// While it runs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Plain => "plain",
+            Way::Indexed => "indexed",
+            Way::Create => "create",
+            Way::Threads => "threads",
+            Way::Two => "two",
+            Way::TwoTen => "two_ten",
+            Way::Uuid => "uuid",
+            Way::UuidSql => "uuid_sql",
+            Way::Shuffled => "shuffled",
+            Way::ShuffledSql => "shuf_sql",
+        }
+    }
+
+    /// In the table.
+    fn title(self) -> &'static str {
+        match self {
+            Way::Plain => "`sqluice generate`, no index",
+            Way::Indexed => "`sqluice generate`, index on `area`",
+            Way::Create => "SQLite's `CREATE INDEX` alone",
+            Way::Threads => "the same with `PRAGMA threads = 2`",
+            Way::Two => "`sqluice generate`, two indexes, 512 MiB",
+            Way::TwoTen => "the same, ten times the rows",
+            Way::Uuid => "`sqluice load`, UUIDs, WITHOUT ROWID",
+            Way::UuidSql => "SQLite's `INSERT` of the same",
+            Way::Shuffled => "`sqluice load`, shuffled INTEGER PRIMARY KEY",
+            Way::ShuffledSql => "SQLite's `INSERT` of the same",
+        }
+    }
+}
+
+/// One round.
+pub(crate) type Round = BTreeMap<Way, Lap>;
+
+/// Bytes that the runs with two indexes may take.
+pub(crate) const MEMORY_BYTES: u64 = 512 << 20;
+
+/// Less than this is not measured: what an index adds to few rows.
+const SECONDS_MIN: f64 = 0.001;
+
+/// A ratio that matters.
+struct Compared {
+    what: &'static str,
+    /// Of a round that has all that it needs.
+    ratio: fn(&Round) -> Option<f64>,
+    /// What is claimed of the median.
+    claim: (&'static str, RangeInclusive<f64>),
+}
+
+fn seconds(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.seconds)
+}
+
+fn seconds_a_row(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.seconds / lap.rows as f64)
+}
+
+const COMPARED: [Compared; 5] = [
+    Compared {
+        what: "time of `CREATE INDEX`, the faster, to what the index adds",
+        ratio: |round| {
+            let added = seconds(round, Way::Indexed)? - seconds(round, Way::Plain)?;
+            let create = seconds(round, Way::Create)?.min(seconds(round, Way::Threads)?);
+            Some(create / added.max(SECONDS_MIN))
+        },
+        claim: ("at least 5, aim 10", 5.0..=f64::INFINITY),
+    },
+    Compared {
+        what: "time per row, two indexes, of ten times the rows to once",
+        ratio: |round| Some(seconds_a_row(round, Way::TwoTen)? / seconds_a_row(round, Way::Two)?),
+        claim: ("at most 1.50", 0.0..=1.5),
+    },
+    Compared {
+        what: "peak memory of ten times the rows to 512 MiB",
+        ratio: |round| Some(round.get(&Way::TwoTen)?.memory_bytes as f64 / MEMORY_BYTES as f64),
+        claim: ("at most 1.10", 0.0..=1.1),
+    },
+    Compared {
+        what: "time of `INSERT` to `load`, UUIDs",
+        ratio: |round| Some(seconds(round, Way::UuidSql)? / seconds(round, Way::Uuid)?),
+        claim: ("at least 20", 20.0..=f64::INFINITY),
+    },
+    Compared {
+        what: "time of `INSERT` to `load`, shuffled INTEGER PRIMARY KEY",
+        ratio: |round| Some(seconds(round, Way::ShuffledSql)? / seconds(round, Way::Shuffled)?),
+        claim: ("at least 10", 10.0..=f64::INFINITY),
+    },
+];
+
+/// A ratio as it came out, taken within each round.
+#[derive(Debug, Serialize)]
+struct Ratio {
+    what: &'static str,
+    spread: Spread,
+    claim: &'static str,
+    met: bool,
+}
+
+impl Ratio {
+    /// Of rounds that have what it needs; `None` when they don't.
+    fn new(compared: &Compared, rounds: &[Round]) -> Option<Ratio> {
+        let spread = Spread::of(rounds.iter().map(compared.ratio).collect::<Option<Vec<f64>>>()?);
+        let (claim, range) = &compared.claim;
+        Some(Ratio { what: compared.what, spread, claim, met: range.contains(&spread.median) })
+    }
+
+    fn line(&self) -> String {
+        let verdict = if self.met { "met" } else { "short" };
+        format!("| {} | {:.2} | {} | {verdict} |", self.what, self.spread, self.claim)
+    }
+}
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Record {
+    pub(crate) benchmark: &'static str,
+    pub(crate) taken: String,
+    sqluice: String,
+    machine: Machine,
+    rows_scale: f64,
+    rounds: Vec<Round>,
+    ratios: Vec<Ratio>,
+    /// What the index on `area` adds to the time of a run, in seconds.
+    index_adds: Option<Spread>,
+}
+
+impl Record {
+    /// Sums up the rounds, of which there is at least one.
+    pub(crate) fn new(
+        taken: String,
+        sqluice: String,
+        machine: Machine,
+        rows_scale: f64,
+        rounds: Vec<Round>,
+    ) -> Record {
+        let ratios = COMPARED.iter().filter_map(|compared| Ratio::new(compared, &rounds)).collect();
+        let adds = |round: &Round| Some(seconds(round, Way::Indexed)? - seconds(round, Way::Plain)?);
+        let adds: Option<Vec<f64>> = rounds.iter().map(adds).collect();
+        let index_adds = adds.map(Spread::of);
+        Record { benchmark: "index", taken, sqluice, machine, rows_scale, rounds, ratios, index_adds }
+    }
+
+    /// The tables: medians, and the least and the most of all rounds.
+    pub(crate) fn table(&self) -> String {
+        let mut text =
+            "| | rows | seconds: median (min..max) | M rows/s | peak memory |\n|---|---|---|---|---|\n"
+                .to_owned();
+        for way in Way::ALL {
+            let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
+            if let Some(laps) = laps {
+                let _ = writeln!(text, "{}", line(way, &laps));
+            }
+            if let (Way::Indexed, Some(adds)) = (way, self.index_adds) {
+                let _ = writeln!(text, "| ... what the index adds | | {adds:.2} | | |");
+            }
+        }
+        text += "\n| ratio, within a round | median (min..max) | claim | |\n|---|---|---|---|\n";
+        for ratio in &self.ratios {
+            let _ = writeln!(text, "{}", ratio.line());
+        }
+        let _ = writeln!(text, "\nmachine: {}\nprogram: {}", self.machine, self.sqluice);
+        text
+    }
+}
+
+fn line(way: Way, laps: &[&Lap]) -> String {
+    let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
+    format!(
+        "| {} | {} | {:.2} | {:.2} | {:.0} MiB |",
+        way.title(),
+        grouped(laps[0].rows),
+        spread(&|lap| lap.seconds),
+        spread(&|lap| lap.rate() / 1e6),
+        mib(spread(&|lap| lap.memory_bytes as f64).max)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lap(seconds: f64, rows: u64) -> Lap {
+        Lap { rows, bytes: 1000, seconds, cpu_seconds: seconds, memory_bytes: MEMORY_BYTES, output: None }
+    }
+
+    fn lines(rounds: &[Round]) -> Vec<String> {
+        COMPARED.iter().filter_map(|compared| Some(Ratio::new(compared, rounds)?.line())).collect()
+    }
+
+    #[test]
+    fn what_an_index_adds_is_compared_with_the_faster_way_of_sqlite() {
+        let ways = [(Way::Plain, 1.0), (Way::Indexed, 2.0), (Way::Create, 9.0), (Way::Threads, 6.0)];
+        let round: Round = ways.map(|(way, seconds)| (way, lap(seconds, 100))).into();
+        let lines = lines(&[round]);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].ends_with("| 6.00 (6.00..6.00) | at least 5, aim 10 | met |"), "{lines:?}");
+    }
+
+    #[test]
+    fn an_index_that_adds_nothing_does_not_divide_by_it() {
+        let ways = [(Way::Plain, 1.0), (Way::Indexed, 0.9), (Way::Create, 0.1), (Way::Threads, 0.2)];
+        let round: Round = ways.map(|(way, seconds)| (way, lap(seconds, 100))).into();
+        assert!(lines(&[round])[0].contains("| 100.00 (100.00..100.00) |"));
+    }
+
+    #[test]
+    fn time_per_row_counts_and_claims_are_met_or_short() {
+        let ways = [(Way::Two, lap(1.0, 100)), (Way::TwoTen, lap(16.0, 1000))];
+        let lines = lines(&[ways.into()]);
+        assert!(lines[0].ends_with("| 1.60 (1.60..1.60) | at most 1.50 | short |"), "{lines:?}");
+        assert!(lines[1].ends_with("| 1.00 (1.00..1.00) | at most 1.10 | met |"), "{lines:?}");
+    }
+}

@@ -1,0 +1,8 @@
+CREATE TABLE user (
+  id     INTEGER NOT NULL PRIMARY KEY,
+  area   CHAR(6),            -- gen: digits(6)
+  age    INTEGER NOT NULL,   -- gen: choice(5, 10, 15)
+  active INTEGER NOT NULL    -- gen: choice(0, 1)
+);
+CREATE INDEX by_area ON user (area);
+CREATE INDEX by_age ON user (age, area);

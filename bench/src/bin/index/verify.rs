@@ -1,0 +1,141 @@
+//! A wrong result can't be fast: what a lap left is counted and summed up by SQLite, by way of each of its indexes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+
+/// What a database holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) rows: i64,
+    /// The sum of a column of integers.
+    sum: i64,
+    /// The ends of the key.
+    first: String,
+    last: String,
+    /// Entries of each index.
+    pub(crate) indexes: BTreeMap<String, i64>,
+}
+
+impl Found {
+    /// Its rows, without a word about indexes.
+    pub(crate) fn without_indexes(&self) -> Found {
+        Found { indexes: BTreeMap::new(), ..self.clone() }
+    }
+}
+
+/// Looks at a database, which is sound as far as SQLite's integrity_check tells, if that is asked for.
+pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .with_context(|| format!("cannot open {}", file.display()))?;
+    if integrity_check {
+        let found: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+        ensure!(found == "ok", "integrity_check says: {found}");
+    }
+    let table: String =
+        db.query_row("SELECT name FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
+    let (key, value): (String, String) = db.query_row(
+        "SELECT (SELECT name FROM pragma_table_info(?1) WHERE pk = 1),
+                (SELECT name FROM pragma_table_info(?1) WHERE type = 'INTEGER' AND pk = 0 LIMIT 1)",
+        [&table],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let sql = format!(
+        "SELECT count(*), coalesce(sum({value}), 0), coalesce(min({key}), '') || '', coalesce(max({key}), '') || ''
+         FROM {table} NOT INDEXED"
+    );
+    let mut found = db.query_row(&sql, [], |row| {
+        let (rows, sum, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        Ok(Found { rows, sum, first, last, indexes: BTreeMap::new() })
+    })?;
+    let mut indexes = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL")?;
+    let names = indexes.query_map([], |row| row.get::<_, String>(0))?;
+    for name in names.collect::<Result<Vec<_>, _>>()? {
+        let sql = format!("SELECT count(*) FROM {table} INDEXED BY {name}");
+        let entries = db.query_row(&sql, [], |row| row.get(0))?;
+        in_order(&db, &table, &name).with_context(|| format!("index {name}"))?;
+        found.indexes.insert(name, entries);
+    }
+    Ok(found)
+}
+
+/// Looks at the first entries of an index: they are in order, and lead to their rows.
+fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
+    let first: String =
+        db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT {first} AS it, lag({first}) OVER () AS before, rowid AS number FROM
+            (SELECT {first}, rowid FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000)) AS entry
+         WHERE before > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = number)"
+    );
+    let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
+    ensure!(wrong == 0, "{wrong} entries are not in order, or are not those of their rows");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Keys;
+    use crate::laps::{create_index, insert};
+
+    const USER: &str = include_str!("plain.sql");
+
+    fn user(folder: &Path, damage: &str) -> anyhow::Result<Found> {
+        let file = folder.join("user.db");
+        let _ = std::fs::remove_file(&file);
+        let db = Connection::open(&file)?;
+        db.execute_batch(USER)?;
+        db.execute_batch(
+            "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+             INSERT INTO user SELECT i, printf('%06d', i * 7919 % 1000000), 5, i % 2 FROM n",
+        )?;
+        drop(db);
+        create_index(&file, 2)?;
+        Connection::open(&file)?.execute_batch(damage)?;
+        verify(&file, true)
+    }
+
+    #[test]
+    fn an_index_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = user(folder.path(), "").unwrap();
+        assert_eq!((found.rows, found.sum, &*found.first, &*found.last), (500, 2500, "1", "500"));
+        assert_eq!(found.indexes, [("by_area".to_owned(), 500)].into());
+    }
+
+    #[test]
+    fn an_index_that_lacks_an_entry_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        // SQLite takes it for an index with a WHERE as long as it changes the row.
+        let damage = "PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = sql || ' WHERE age < 99' WHERE name = 'by_area';
+            PRAGMA writable_schema = RESET;
+            UPDATE user SET age = 99 WHERE id = 7;
+            PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = replace(sql, ' WHERE age < 99', '') WHERE name = 'by_area';
+            PRAGMA writable_schema = RESET;";
+        let error = user(folder.path(), damage).unwrap_err();
+        assert!(error.to_string().contains("integrity_check says"), "{error}");
+        let found = verify(&folder.path().join("user.db"), false).unwrap();
+        assert_eq!((found.rows, &found.indexes), (500, &[("by_area".to_owned(), 499)].into()));
+    }
+
+    #[test]
+    fn inserted_rows_are_those_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for keys in [Keys::Uuid, Keys::Shuffled] {
+            let (file, csv) = (folder.path().join(keys.name()), folder.path().join("x.csv"));
+            insert(keys, &file, 1000).unwrap();
+            let found = verify(&file, true).unwrap();
+            crate::data::csv(keys, 1000, &csv).unwrap();
+            let text = std::fs::read_to_string(&csv).unwrap();
+            let values = text.lines().skip(1).map(|line| line.split_once(',').unwrap().1);
+            let sum: i64 = values.map(|value| value.parse::<i64>().unwrap()).sum();
+            assert_eq!((found.rows, found.sum), (1000, sum));
+        }
+    }
+}
