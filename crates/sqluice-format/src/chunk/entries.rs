@@ -79,7 +79,12 @@ impl Chunk {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);
         let new_leaf = self.open.is_none() || self.dividers.pending;
-        // Two entries are a leaf and a divider: what every chunk can be finished with.
+        // Two entries are a leaf and a divider: what every chunk can be finished with. Where entries overflow, the last
+        // pages are for what overflows of the last leaf, so that it gets full.
+        let late = !self.links.is_empty() && self.pages > self.capacity - self.capacity / 8;
+        if new_leaf && late && self.rows > 1 {
+            return false;
+        }
         if !self.make_room(u64::from(new_leaf) + split.overflow_pages as u64, self.rows < 2) {
             return false;
         }
