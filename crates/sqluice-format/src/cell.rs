@@ -59,7 +59,8 @@ pub const fn overflow_page_payload(geometry: Geometry) -> usize {
     geometry.usable_bytes() - PAGE_NUMBER_BYTES
 }
 
-/// The largest payload that a page of an index keeps whole: `(usable - 12) * 64 / 255 - 23`, so that four cells fit.
+/// The largest payload that a page of an index keeps whole: `(usable - 12) * 64 / 255 - 23`, a little over a quarter of
+/// it. Three cells always fit; four do but on the largest pages.
 #[inline]
 pub const fn index_local_max(geometry: Geometry) -> usize {
     (geometry.usable_bytes() - 12) * 64 / 255 - 23
