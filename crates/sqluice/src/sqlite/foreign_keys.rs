@@ -114,7 +114,7 @@ fn tell(
 fn no_parent(schema: &Schema, key: &Key, own: &[String]) -> String {
     let known: Vec<String> = own.iter().map(|column| format!("{column} IS NOT NULL")).collect();
     let primary = || {
-        let names = schema.table(&key.parent).map(|parent| RowNames::key(parent));
+        let names = schema.table(&key.parent).map(RowNames::key);
         names.unwrap_or_default()
     };
     let to = key.to.clone().unwrap_or_else(primary);

@@ -101,7 +101,7 @@ fn split(sql: &str, tokens: &[Token]) -> Vec<String> {
     });
     let term = |mut tokens: &[Token]| {
         while let [rest @ .., last] = tokens
-            && rest.len() > 0
+            && !rest.is_empty()
             && ["ASC", "DESC", "NULLS", "FIRST", "LAST"].iter().any(|word| last.is_word(sql, word))
         {
             tokens = rest;

@@ -1,6 +1,7 @@
 //! Partial and expression indexes, and those of generated columns.
 
 use super::*;
+use crate::sqlite::indexes::terms;
 
 #[test]
 fn automatic_indexes_that_are_there_without_entries_get_them() {
@@ -79,7 +80,7 @@ fn the_terms_of_an_index_are_found_in_its_statement() {
         ("CREATE INDEX i ON t(a || 'WHERE', c)WHERE(c)", &["a || 'WHERE'", "\"c\""], Some("(c)")),
     ] {
         let schema = Schema::parse(format!("{table} {sql}"), Path::new("x.sql")).unwrap();
-        let terms = indexes::terms(&schema.tables[0].indexes[0], &schema.tables[0]).unwrap();
+        let terms = terms(&schema.tables[0].indexes[0], &schema.tables[0]).unwrap();
         assert_eq!(terms.key, key, "{sql}");
         assert_eq!(terms.filter.as_deref().map(str::trim), filter, "{sql}");
     }
