@@ -50,14 +50,14 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     #[inline]
-    fn bytes_and_item(&self, index: u32) -> (&[u8], Item<'_>) {
-        let place = self.places[index as usize] as usize;
+    fn bytes_and_item(&self, place: u32) -> (&[u8], Item<'_>) {
+        let place = place as usize;
         let found = item::find(self.layout, self.arena, place).expect("a place of an item");
         (&self.arena[place..found.end], found.item(self.arena))
     }
 
     fn item(&self, index: u32) -> Item<'_> {
-        self.bytes_and_item(index).1
+        self.bytes_and_item(self.places[index as usize]).1
     }
 }
 
@@ -110,21 +110,27 @@ impl<'a> Buffer<'a> {
         let Held { arena, places, prefixes } = &mut self.held;
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena, places };
-        let mut order = radix::sort(prefixes, &items, &mut self.scratch).peekable();
-        if order.peek().is_none() {
-            return Ok(());
-        }
+        let mut order =
+            radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
+        let Some(last) = order.clone().next_back() else { return Ok(()) };
         let buffer = std::mem::take(&mut self.write_buffer);
         let mut writer = RunWriter::new(&self.sorter.spill, buffer, self.write_bytes);
-        let (mut count, mut last) = (0, 0);
-        for index in order {
-            let (bytes, item) = items.bytes_and_item(index);
-            writer.push(layout, bytes, || item)?;
-            (count, last) = (count + 1, index);
+        let mut next = Vec::with_capacity(item::FETCHED);
+        loop {
+            next.clear();
+            next.extend(order.by_ref().take(item::FETCHED));
+            if next.is_empty() {
+                break;
+            }
+            item::fetch(arena, &next);
+            for place in &next {
+                let (bytes, item) = items.bytes_and_item(*place);
+                writer.push(layout, bytes, || item)?;
+            }
         }
-        let (run, buffer) = writer.finish(layout.order.prefix(&items.item(last)))?;
+        let (run, buffer) = writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
         self.write_buffer = buffer;
-        self.sorter.take(Run::File(run), count, &mut self.samples);
+        self.sorter.take(Run::File(run), places.len() as u64, &mut self.samples);
         self.held.clear(self.items_bytes);
         Ok(())
     }
