@@ -21,6 +21,9 @@ use crate::error::Result;
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
+/// After so many items it is known about how large they are.
+const MEASURED: usize = 1000;
+
 /// Takes the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
@@ -98,6 +101,9 @@ impl<'a> Buffer<'a> {
             self.spill()?;
         }
         self.samples.see(layout, &item);
+        if self.held.places.len() == MEASURED {
+            self.held.reserve(self.items_bytes);
+        }
         self.held.prefixes.push(layout.order.prefix(&item));
         self.held.places.push(self.held.arena.len() as u32);
         item::encode(layout, &item, &mut self.held.arena);
@@ -144,10 +150,11 @@ impl<'a> Buffer<'a> {
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
+        // What is not needed any more goes before the rest takes more.
+        drop(prefixes);
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
-        // What sorting took goes before the arena may move.
         (self.scratch, self.write_buffer) = (Scratch::default(), AlignedBuffer::default());
-        drop((places, prefixes));
+        drop(places);
         arena.shrink_to_fit();
         let count = sorted.len() as u64;
         if let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) {
@@ -161,11 +168,19 @@ impl<'a> Buffer<'a> {
 }
 
 impl Held {
+    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room.
+    fn reserve(&mut self, items_bytes: usize) {
+        let each = self.arena.len() / self.places.len() + 1;
+        let more = (items_bytes / (each + ITEM_BYTES)).saturating_sub(self.places.len());
+        self.arena.reserve_exact(each * more);
+        self.places.reserve_exact(more);
+        self.prefixes.reserve_exact(more);
+    }
+
     /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown
     /// to would be too much in all.
     fn clear(&mut self, items_bytes: usize) {
-        let each = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
-        if self.arena.capacity() + each * self.places.capacity() > 2 * items_bytes {
+        if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
             *self = Held::default();
         }
         self.arena.clear();

@@ -52,10 +52,13 @@ pub(super) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64)
 /// The indexes of the items in order. The prefixes are used up.
 pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a mut Scratch) -> Indexes<'a> {
     let Scratch { keys, other } = scratch;
+    let count = prefixes.len();
     keys.clear();
-    keys.extend(0..prefixes.len() as u64);
+    keys.reserve_exact(count);
+    keys.extend(0..count as u64);
     if !is_sorted(prefixes, items) {
-        other.resize(prefixes.len().max(other.len()), 0);
+        other.reserve_exact(count.saturating_sub(other.len()));
+        other.resize(count.max(other.len()), 0);
         sort_group(keys, other, prefixes, items, 0);
     }
     keys.iter().map(|key| *key as u32)
