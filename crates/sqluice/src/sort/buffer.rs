@@ -21,6 +21,9 @@ use crate::error::Result;
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
+/// After so many items it is known about how large they are.
+const MEASURED: usize = 1000;
+
 /// Takes the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
@@ -50,14 +53,14 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     #[inline]
-    fn bytes_and_item(&self, index: u32) -> (&[u8], Item<'_>) {
-        let place = self.places[index as usize] as usize;
+    fn bytes_and_item(&self, place: u32) -> (&[u8], Item<'_>) {
+        let place = place as usize;
         let found = item::find(self.layout, self.arena, place).expect("a place of an item");
         (&self.arena[place..found.end], found.item(self.arena))
     }
 
     fn item(&self, index: u32) -> Item<'_> {
-        self.bytes_and_item(index).1
+        self.bytes_and_item(self.places[index as usize]).1
     }
 }
 
@@ -98,6 +101,9 @@ impl<'a> Buffer<'a> {
             self.spill()?;
         }
         self.samples.see(layout, &item);
+        if self.held.places.len() == MEASURED {
+            self.held.reserve(self.items_bytes);
+        }
         self.held.prefixes.push(layout.order.prefix(&item));
         self.held.places.push(self.held.arena.len() as u32);
         item::encode(layout, &item, &mut self.held.arena);
@@ -110,21 +116,27 @@ impl<'a> Buffer<'a> {
         let Held { arena, places, prefixes } = &mut self.held;
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena, places };
-        let mut order = radix::sort(prefixes, &items, &mut self.scratch).peekable();
-        if order.peek().is_none() {
-            return Ok(());
-        }
+        let mut order =
+            radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
+        let Some(last) = order.clone().next_back() else { return Ok(()) };
         let buffer = std::mem::take(&mut self.write_buffer);
         let mut writer = RunWriter::new(&self.sorter.spill, buffer, self.write_bytes);
-        let (mut count, mut last) = (0, 0);
-        for index in order {
-            let (bytes, item) = items.bytes_and_item(index);
-            writer.push(layout, bytes, || item)?;
-            (count, last) = (count + 1, index);
+        let mut next = Vec::with_capacity(item::FETCHED);
+        loop {
+            next.clear();
+            next.extend(order.by_ref().take(item::FETCHED));
+            if next.is_empty() {
+                break;
+            }
+            item::fetch(arena, &next);
+            for place in &next {
+                let (bytes, item) = items.bytes_and_item(*place);
+                writer.push(layout, bytes, || item)?;
+            }
         }
-        let (run, buffer) = writer.finish(layout.order.prefix(&items.item(last)))?;
+        let (run, buffer) = writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
         self.write_buffer = buffer;
-        self.sorter.take(Run::File(run), count, &mut self.samples);
+        self.sorter.take(Run::File(run), places.len() as u64, &mut self.samples);
         self.held.clear(self.items_bytes);
         Ok(())
     }
@@ -138,10 +150,11 @@ impl<'a> Buffer<'a> {
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
+        // What is not needed any more goes before the rest takes more.
+        drop(prefixes);
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
-        // What sorting took goes before the arena may move.
         (self.scratch, self.write_buffer) = (Scratch::default(), AlignedBuffer::default());
-        drop((places, prefixes));
+        drop(places);
         arena.shrink_to_fit();
         let count = sorted.len() as u64;
         if let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) {
@@ -155,11 +168,19 @@ impl<'a> Buffer<'a> {
 }
 
 impl Held {
+    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room.
+    fn reserve(&mut self, items_bytes: usize) {
+        let each = self.arena.len() / self.places.len() + 1;
+        let more = (items_bytes / (each + ITEM_BYTES)).saturating_sub(self.places.len());
+        self.arena.reserve_exact(each * more);
+        self.places.reserve_exact(more);
+        self.prefixes.reserve_exact(more);
+    }
+
     /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown
     /// to would be too much in all.
     fn clear(&mut self, items_bytes: usize) {
-        let each = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
-        if self.arena.capacity() + each * self.places.capacity() > 2 * items_bytes {
+        if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
             *self = Held::default();
         }
         self.arena.clear();

@@ -51,6 +51,16 @@ pub(super) fn encode(layout: &Layout, item: &Item<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(item.record);
 }
 
+/// Of so many items the first bytes are fetched at a time.
+pub(super) const FETCHED: usize = 64;
+
+/// Fetches the first bytes of items into the cache, all at once: reading one item after the other from places all over the
+/// memory would wait for each.
+#[inline]
+pub(super) fn fetch(bytes: &[u8], places: &[u32]) {
+    std::hint::black_box(places.iter().fold(0, |all, place| all ^ bytes[*place as usize]));
+}
+
 /// Finds the item that begins at `start`. `None` when the bytes end before its record begins; where it ends may lie beyond
 /// them.
 #[inline]

@@ -4,7 +4,8 @@
 //!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere tell anything
 //!             t 1 9 0 4 3 2 . . 4
 //!                 ----- -------        of these the first 32, pressed together, above the index of the item:
-//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix)
+//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix);
+//!                                      many are sorted by a first digit before
 //! ```
 //!
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
@@ -16,6 +17,10 @@ use std::cmp::Ordering;
 const COMPARED_MAX: usize = 48;
 /// Fewer keys than this are not worth the counting.
 const COUNTED_MIN: usize = 2048;
+/// More keys than this leave no room in a core's own cache.
+const CACHED_MAX: usize = 64 << 10;
+/// Bits of the digit that such keys are sorted by first.
+const FIRST_DIGIT_BITS: u32 = 8;
 /// Bits of a key that are above the index.
 const KEY_BITS: u32 = 32;
 /// Bits of a digit.
@@ -41,17 +46,19 @@ pub(super) struct Scratch {
 /// Bytes that sorting takes an item.
 pub(super) const SCRATCH_BYTES: usize = 16;
 
+/// Indexes of items.
+pub(super) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
+
 /// The indexes of the items in order. The prefixes are used up.
-pub(super) fn sort<'a, I: Items>(
-    prefixes: &mut [u128],
-    items: &I,
-    scratch: &'a mut Scratch,
-) -> impl ExactSizeIterator<Item = u32> + use<'a, I> {
+pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a mut Scratch) -> Indexes<'a> {
     let Scratch { keys, other } = scratch;
+    let count = prefixes.len();
     keys.clear();
-    keys.extend(0..prefixes.len() as u64);
+    keys.reserve_exact(count);
+    keys.extend(0..count as u64);
     if !is_sorted(prefixes, items) {
-        other.resize(prefixes.len().max(other.len()), 0);
+        other.reserve_exact(count.saturating_sub(other.len()));
+        other.resize(count.max(other.len()), 0);
         sort_group(keys, other, prefixes, items, 0);
     }
     keys.iter().map(|key| *key as u32)
@@ -168,6 +175,25 @@ impl Press {
 
 /// Sorts keys by their `bits` bits above the index.
 fn sort_keys(keys: &mut [u64], other: &mut [u64], bits: u32) {
+    if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
+        return sort_cached(keys, other, bits);
+    }
+    // Once through memory by the first digit; what is equal in it is then sorted in the cache.
+    let below = KEY_BITS + bits - FIRST_DIGIT_BITS;
+    scatter(keys, other, below, FIRST_DIGIT_BITS);
+    let mut start = 0;
+    while start < keys.len() {
+        let digit = other[start] >> below;
+        let end = start + other[start..].partition_point(|key| *key >> below == digit);
+        let (from, to) = (&mut other[start..end], &mut keys[start..end]);
+        sort_cached(from, to, below - KEY_BITS);
+        to.copy_from_slice(from);
+        start = end;
+    }
+}
+
+/// The same, last digit first.
+fn sort_cached(keys: &mut [u64], other: &mut [u64], bits: u32) {
     if keys.len() < COUNTED_MIN {
         return keys.sort_unstable();
     }

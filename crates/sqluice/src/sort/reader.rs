@@ -204,6 +204,10 @@ impl Feed<'_> {
                 block.set_len(0);
                 let mut taken = 0;
                 while block.bytes().len() < GATHER_BYTES && taken < places.len() {
+                    if taken % item::FETCHED == 0 {
+                        let next = &places[taken..];
+                        item::fetch(&run.arena, &next[..next.len().min(item::FETCHED)]);
+                    }
                     block.extend_from_slice(run.bytes(layout, places[taken]));
                     taken += 1;
                 }

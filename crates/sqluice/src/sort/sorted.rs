@@ -39,7 +39,7 @@ impl Sorted {
         spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
         let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
         let ahead = Ahead::new(if is_spilled { mergers } else { 0 });
-        let fan_in = loop {
+        let readers = loop {
             let overlap = overlap(&runs);
             let fan_in = blocks(&runs, memory_bytes) / mergers / BLOCKS;
             if !is_spilled || overlap <= fan_in.max(2) {
@@ -51,7 +51,7 @@ impl Sorted {
             let merged = merge_smallest(&mut runs, &layout, spill, &ahead, count, memory_bytes)?;
             runs.push(Run::File(merged));
         };
-        let block_bytes = block_bytes(&runs, memory_bytes, mergers * fan_in);
+        let block_bytes = block_bytes(&runs, memory_bytes, mergers * readers);
         Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, ahead })
     }
 

@@ -63,6 +63,12 @@ impl Spill {
         })
     }
 
+    /// Where the file ends.
+    #[cfg(test)]
+    pub(super) fn end(&self) -> u64 {
+        self.places().end
+    }
+
     /// Pieces that nobody needs any more.
     pub(super) fn give_back(&self, pieces: &mut Vec<u64>) {
         self.places().free.append(pieces);

@@ -210,7 +210,7 @@ fn any_ranges() -> impl Strategy<Value = Ranges> {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn items_come_in_order_and_are_cut_in_the_same_way_on_every_road(
@@ -237,4 +237,127 @@ proptest! {
                 found.iter().map(Vec::len).collect::<Vec<_>>(), expected.iter().map(Vec::len).collect::<Vec<_>>());
         }
     }
+}
+
+fn by_number() -> Layout {
+    Layout { order: Order::Record(KeyOrder::new([KeyColumn::default()])), rowid: true, number: true }
+}
+
+/// Items with the key that `key` gives each.
+fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
+    (0..count)
+        .map(|number| Owned {
+            rowid: -(number as i64),
+            number,
+            record: encoded(&[Value::Text(&key(number))]),
+        })
+        .collect()
+}
+
+/// Numbers that look random.
+fn scrambled(number: u64) -> u64 {
+    let product = u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    (product >> 50) as u64
+}
+
+#[test]
+fn many_items_are_sorted_whatever_their_keys_have_in_common() {
+    let (_folder, spill) = spill();
+    let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2 };
+    let keys: [&dyn Fn(u64) -> Vec<u8>; 5] = [
+        &|number| format!("{:06}", scrambled(number) % 1_000_000).into_bytes(),
+        &|number| format!("https://www.example.com/{:x}", scrambled(number)).into_bytes(),
+        &|number| scrambled(number % 50).to_be_bytes().to_vec(),
+        &|number| number.to_be_bytes().to_vec(),
+        &|_| b"always the same, and too long for one prefix".to_vec(),
+    ];
+    for key in keys {
+        let items = items_with(150_000, key);
+        let sorted = plainly_sorted(&by_number(), &items);
+        for road in [PLAIN, small] {
+            let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+            assert!(found == sorted);
+        }
+    }
+}
+
+#[test]
+fn ranges_are_about_as_large_as_asked_for() {
+    let (_folder, spill) = spill();
+    let ranges = Ranges { range_bytes: 32 << 10, sample_bytes: 1 << 10, samples_max: 1000 };
+    let items = items_with(40_000, |number| format!("{:08x}", scrambled(number)).into_bytes());
+    let bytes: u64 = items.iter().map(|item| by_number().item_bytes(&item.item())).sum();
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    let asked = (bytes / ranges.range_bytes) as usize;
+    assert!((asked / 2..2 * asked).contains(&found.len()), "{} instead of {asked}", found.len());
+    // With so few samples there can't be as many ranges.
+    let ranges = Ranges { samples_max: 64, ..ranges };
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    assert!((2..5).contains(&found.len()), "{}", found.len());
+}
+
+#[test]
+fn equal_keys_are_not_cut_apart() {
+    let (_folder, spill) = spill();
+    let ranges = Ranges { range_bytes: 1 << 10, sample_bytes: 16, samples_max: 10_000 };
+    let items = items_with(5_000, |number| (scrambled(number) % 40).to_string().into_bytes());
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    assert!(found.len() > 20);
+    for neighbours in found.windows(2) {
+        assert_ne!(neighbours[0].last().unwrap().record, neighbours[1][0].record);
+    }
+}
+
+#[test]
+fn nothing_is_written_when_everything_fits() {
+    let spill = Arc::new(Spill::new("/nonexistent".into()));
+    let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
+    let road = Road { threads: 3, ..PLAIN };
+    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    assert_eq!(found, plainly_sorted(&by_number(), &items));
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
+    let missing = folder.path().join("missing");
+    for wrong in [&missing, &file, &file.join("below")] {
+        let spill = Arc::new(Spill::new(wrong.clone()));
+        for (buffer_bytes, memory_bytes) in [(10_000, 1 << 20), (1 << 20, 10_000)] {
+            let road = Road { buffer_bytes, memory_bytes, ..PLAIN };
+            let error = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap_err();
+            assert_eq!(error.kind(), crate::error::ErrorKind::Target);
+            let expected = format!("cannot create a temporary file for sorting in {}", wrong.display());
+            assert_eq!(error.message(), expected);
+            assert!(error.hint_text().unwrap().contains("--temp-dir"), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
+    let (folder, spill) = spill();
+    let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
+    let road = Road { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2 };
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        ends.push(spill.end());
+    }
+    assert!(ends[0] > 0);
+    // Two threads need not come to the same pieces in the same order.
+    assert!(ends[2] < 2 * ends[0], "{ends:?}");
+}
+
+#[test]
+fn what_is_spilled_can_be_a_record_larger_than_everything() {
+    let (_folder, spill) = spill();
+    let road = Road { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2 };
+    let items = items_with(20, |number| vec![b'a' + (scrambled(number) % 26) as u8; 300_000]);
+    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    assert!(found == plainly_sorted(&by_number(), &items));
 }
