@@ -229,7 +229,7 @@ fn the_plan_says_whether_rows_are_sorted_and_why() {
 
 #[test]
 fn two_rows_with_the_same_key_are_told_with_both_places() {
-    let hint = "[--on-conflict ignore keeps the row that comes first, --on-conflict replace the last]";
+    let hint = "[--on-conflict ignore keeps the first such row, --on-conflict replace the last]";
     let csv = "id,a\n1,x\n2,y\n3,y\n2,z\n";
     let expected = "t.csv:5:1: UNIQUE constraint failed: t.id = 2 (rows 2 and 4: lines 3 and 5)";
     refused(&[("t.csv", csv)], key(&["id"]), ErrorKind::Input, &format!("{expected} {hint}"));

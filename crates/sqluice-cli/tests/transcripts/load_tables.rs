@@ -182,11 +182,6 @@ fn a_type_that_is_none_is_refused() {
         ("TEXT) --", "near \")\": syntax error"),
         ("x y )", "near \")\": syntax error"),
         ("TEXT NOT", "near \",\": syntax error"),
-        (
-            "TEXT UNIQUE",
-            "table t has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be filled yet",
-        ),
-        ("INT CHECK (a)", "table t has a CHECK, which can't be filled yet"),
     ] {
         refused(&format!("--type 'a={given}'"), &format!("--type a={given}: {why}\n\n{hint}"));
     }

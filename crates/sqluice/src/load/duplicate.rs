@@ -39,9 +39,7 @@ pub(super) fn located(
     };
     match error.hint_text() {
         Some(_) => error,
-        None => {
-            error.hint("--on-conflict ignore keeps the row that comes first, --on-conflict replace the last")
-        }
+        None => error.hint("--on-conflict ignore keeps the first such row, --on-conflict replace the last"),
     }
 }
 
