@@ -15,7 +15,7 @@
 //! | [`chunk`] | rows or index entries in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
 //! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
-//! | [`check`] | a slow, obvious reader that asserts every rule once more | all |
+//! | [`check`] | a reader that asserts every rule once more | all |
 #![forbid(unsafe_code)]
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]

@@ -250,7 +250,8 @@ impl Fault {
             }
             Fault::Swap { cells } => {
                 if let Some([a, b]) = file.pair(cells) {
-                    let [in_a, in_b] = [&a, &b].map(|cell| file.page(cell.page)[cell.record.clone()].to_vec());
+                    let [in_a, in_b] =
+                        [&a, &b].map(|cell| file.page(cell.page)[cell.record.clone()].to_vec());
                     file.page(a.page)[a.record].copy_from_slice(&in_b);
                     file.page(b.page)[b.record].copy_from_slice(&in_a);
                 }
@@ -311,7 +312,9 @@ impl File {
         let one = cells[0].get(&all).clone();
         let same: Vec<&Cell> = all
             .iter()
-            .filter(|cell| cell.record.len() == one.record.len() && (cell.page, cell.start) != (one.page, one.start))
+            .filter(|cell| {
+                cell.record.len() == one.record.len() && (cell.page, cell.start) != (one.page, one.start)
+            })
             .collect();
         let other = (!same.is_empty()).then(|| (*cells[1].get(&same)).clone())?;
         Some([one, other])
@@ -382,7 +385,8 @@ fn what_is_wrong_with_an_index_is_named() {
         said("CREATE INDEX i ON w (v)", &after("UPDATE w SET v = 'six' WHERE k = 'x'")),
         "w: page 3: a row is missing from index i\ni: page 4: there is an entry of a row that w does not have\n"
     );
-    let unique = "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t (substr(a, 1, 1))' WHERE name = 'i'";
+    let unique =
+        "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t (substr(a, 1, 1))' WHERE name = 'i'";
     let found = said("CREATE INDEX i ON t (substr(a, 1, 1))", unique);
     assert!(found.starts_with("i: page 4: the key in the cell at byte "), "{found}");
     assert!(found.ends_with(" is that of the one before it, which UNIQUE forbids\n"), "{found}");

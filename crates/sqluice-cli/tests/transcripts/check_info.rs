@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use rusqlite::Connection;
+use serde_json::Value;
+
 use crate::support::{folder, generate, run};
 use crate::transcript::matches;
 
@@ -9,19 +12,45 @@ use crate::transcript::matches;
 fn check_finds_a_sound_database_sound() {
     let folder = folder();
     run(folder.path(), generate("x.db", "10k")).ok();
-    for (args, by) in
-        [(&["check", "x.db"][..], "quick_check"), (&["check", "x.db", "--full"], "integrity_check")]
-    {
+    let theirs = " and by SQLite's integrity_check";
+    for (args, by) in [
+        (&["check", "x.db"][..], ""),
+        (&["check", "x.db", "-j", "1"], ""),
+        (&["check", "x.db", "--threads", "3", "--full"], theirs),
+    ] {
         let ran = run(folder.path(), args).ok();
-        let expected = format!(
-            "sound: 10,000 rows, [..] pages, [..] kB, checksum [..]; read by sqluice and by SQLite's {by} in [..] s"
-        );
+        let expected =
+            format!("sound: 10,000 rows, [..] pages, [..] kB, checksum [..]; read by sqluice{by} in [..] s");
         assert!(matches(&ran.stdout, &expected), "{ran:?}");
         assert_eq!(ran.stderr, "");
     }
     fs::write(folder.path().join("empty.db"), "").unwrap();
     let ran = run(folder.path(), ["check", "empty.db"]).ok();
     assert!(ran.stdout.starts_with("sound: 0 rows, 0 pages, 0 bytes; "), "{ran:?}");
+}
+
+#[test]
+fn check_compares_indexes_with_their_table() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'six');
+         CREATE INDEX i ON t (a)",
+    )
+    .unwrap();
+    drop(db);
+    assert_eq!(run(folder.path(), ["check", "x.db", "--json"]).ok().json()["sqlite_check"], Value::Null);
+    // The row says something else than its entry.
+    let mut content = fs::read(&path).unwrap();
+    let at = content.windows(3).position(|bytes| bytes == b"two").unwrap();
+    content[at..at + 3].copy_from_slice(b"ten");
+    fs::write(&path, content).unwrap();
+    let ran = run(folder.path(), ["check", "x.db"]);
+    let expected =
+        "i: page 3: the entry of row 2 is not what the row in t says\nNOT sound: 3 rows, 3 pages, [..]";
+    assert_eq!(ran.code(), Some(1));
+    assert!(matches(ran.stdout.trim_end(), expected), "{ran:?}");
 }
 
 #[test]

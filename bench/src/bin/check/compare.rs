@@ -1,0 +1,114 @@
+//! The rounds.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use sqluice_bench::lap::{Lap, save};
+use sqluice_bench::machine::{self, Machine};
+use sqluice_bench::options::{say, this};
+use sqluice_bench::process::{Runner, Took};
+use sqluice_bench::scratch::Scratch;
+use sqluice_bench::sqluice::Sqluice;
+use sqluice_bench::{grouped, sync};
+
+use crate::Settings;
+use crate::record::{Input, Record, Round, Way};
+
+/// Bytes of a row in the table and in all indexes, at most.
+const ROW_BYTES_MAX: u64 = 150;
+
+/// The part of the report of a check that is needed here.
+#[derive(Debug, Deserialize)]
+struct Checked {
+    sound: bool,
+    rows: u64,
+}
+
+/// Measures, tells and records.
+pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
+    let options = &settings.options;
+    let dir = options.dir();
+    let program = options.sqluice()?;
+    let sqluice = Sqluice::new(runner, program.clone());
+    let version = sqluice.version()?;
+    let scratch = Scratch::new(&dir, settings.rows * ROW_BYTES_MAX)?;
+    let machine = Machine::here(&dir);
+    let taken = machine::now();
+    say(&format!("machine: {machine}\nprogram: {version}\n"))?;
+
+    let database = scratch.file("check.db");
+    let rows = settings.rows.to_string();
+    let flags = ["--preset", "user", "--rows", &rows].map(AsRef::as_ref);
+    sqluice.write(&[&["generate".as_ref(), database.as_os_str()], &flags[..]].concat(), settings.rows)?;
+    let track = Track { runner, this: this()?, program, database, rows: settings.rows };
+    let took = runner.run(Command::new(&track.this).arg("index").arg(&track.database))?;
+    sync(&track.database)?;
+    let bytes = track.database.metadata().context("there is a file")?.len();
+    say(&format!(
+        "input: {} rows with 4 indexes, {:.0} MB; CREATE INDEX took {:.1} s\n",
+        grouped(track.rows),
+        bytes as f64 / 1e6,
+        took.seconds
+    ))?;
+
+    let mut rounds = Vec::new();
+    for number in 1..=options.rounds {
+        say(&format!("\nround {number} of {}\n", options.rounds))?;
+        let mut ways = vec![Way::Check];
+        if number <= settings.theirs {
+            ways.insert(usize::from(number % 2 == 0), Way::Integrity);
+        }
+        let laps = ways.into_iter().map(|way| Ok((way, track.lap(way, bytes)?)));
+        rounds.push(laps.collect::<anyhow::Result<Round>>()?);
+    }
+    let input = Input { rows: track.rows, bytes };
+    let record = Record::new(taken, version, machine, input, rounds);
+    let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
+    say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
+}
+
+/// What stays the same from lap to lap.
+struct Track<'a> {
+    runner: &'a Runner,
+    /// This program, which has SQLite check.
+    this: PathBuf,
+    program: PathBuf,
+    database: PathBuf,
+    rows: u64,
+}
+
+impl Track<'_> {
+    fn lap(&self, way: Way, bytes: u64) -> anyhow::Result<Lap> {
+        warm(&self.database)?;
+        let took = match way {
+            Way::Check => self.check()?,
+            Way::Integrity => self.integrity_check()?,
+        };
+        Lap::new(&took, self.rows, bytes, None).verified(way.name(), || Ok(()))
+    }
+
+    fn check(&self) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.program);
+        let took =
+            self.runner.run(command.arg("check").arg(&self.database).args(["--json", "--no-progress"]))?;
+        let Checked { sound, rows } = serde_json::from_str(&took.stdout).context("a report is JSON")?;
+        ensure!(sound && rows == self.rows, "sqluice says: {}", took.stdout);
+        Ok(took)
+    }
+
+    fn integrity_check(&self) -> anyhow::Result<Took> {
+        let took = self.runner.run(Command::new(&self.this).arg("integrity").arg(&self.database))?;
+        ensure!(took.stdout == "ok", "integrity_check says: {}", took.stdout);
+        Ok(took)
+    }
+}
+
+/// Reads a file once, so that it is in the page cache as far as that goes.
+fn warm(file: &Path) -> anyhow::Result<()> {
+    let read = || std::io::copy(&mut File::open(file)?, &mut std::io::sink());
+    read().with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(())
+}
