@@ -1,0 +1,169 @@
+//! What one worker has pushed and not spilled yet.
+//!
+//! ```text
+//!  arena      [item][item][item]...       as they came
+//!  places       0     17    31            where each begins
+//!  prefixes     p     p     p             of their keys
+//! ```
+
+use std::cmp::Ordering;
+
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::Sorter;
+use super::item::{self, HEAD_BYTES_MAX};
+use super::order::{Item, Layout};
+use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
+use super::run::{MemoryRun, Run, RunWriter, write_bytes};
+use super::sample::Samples;
+use crate::error::Result;
+
+/// What an item takes besides its bytes: prefix, place, and what sorting needs.
+const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
+
+/// Takes the items of one worker.
+pub struct Buffer<'a> {
+    sorter: &'a Sorter,
+    held: Held,
+    samples: Samples,
+    scratch: Scratch,
+    /// Bytes that the items may take, all included.
+    items_bytes: usize,
+    write_buffer: AlignedBuffer,
+    write_bytes: usize,
+}
+
+/// Items as they came.
+#[derive(Default)]
+struct Held {
+    arena: Vec<u8>,
+    places: Vec<u32>,
+    prefixes: Vec<u128>,
+}
+
+/// Items as the sort sees them.
+struct Seen<'a> {
+    layout: &'a Layout,
+    arena: &'a [u8],
+    places: &'a [u32],
+}
+
+impl Seen<'_> {
+    #[inline]
+    fn bytes_and_item(&self, index: u32) -> (&[u8], Item<'_>) {
+        let place = self.places[index as usize] as usize;
+        let found = item::find(self.layout, self.arena, place).expect("a place of an item");
+        (&self.arena[place..found.end], found.item(self.arena))
+    }
+
+    fn item(&self, index: u32) -> Item<'_> {
+        self.bytes_and_item(index).1
+    }
+}
+
+impl Items for Seen<'_> {
+    fn prefix_at(&self, index: u32, depth: usize) -> u128 {
+        self.layout.order.prefix_at(&self.item(index), depth)
+    }
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        self.layout.order.compare(&self.item(a), &self.item(b))
+    }
+}
+
+impl<'a> Buffer<'a> {
+    pub(super) fn new(sorter: &'a Sorter, buffer_bytes: usize) -> Buffer<'a> {
+        let write_bytes = write_bytes(buffer_bytes / 16);
+        Buffer {
+            sorter,
+            held: Held::default(),
+            samples: Samples::new(sorter.ranges),
+            scratch: Scratch::default(),
+            items_bytes: buffer_bytes.saturating_sub(write_bytes),
+            write_buffer: AlignedBuffer::default(),
+            write_bytes,
+        }
+    }
+
+    /// Takes an item; sorts and spills when the buffer is full.
+    ///
+    /// # Errors
+    /// When there is no temporary space.
+    pub fn push(&mut self, item: Item<'_>) -> Result<()> {
+        let layout = &self.sorter.layout;
+        let item = layout.kept(item);
+        let arena_bytes = self.held.arena.len() + item.record.len() + HEAD_BYTES_MAX;
+        let all_bytes = arena_bytes + (self.held.places.len() + 1) * ITEM_BYTES;
+        if all_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
+            self.spill()?;
+        }
+        self.samples.see(layout, &item);
+        self.held.prefixes.push(layout.order.prefix(&item));
+        self.held.places.push(self.held.arena.len() as u32);
+        item::encode(layout, &item, &mut self.held.arena);
+        Ok(())
+    }
+
+    /// Sorts what it holds and writes it to the temporary file.
+    #[cold]
+    fn spill(&mut self) -> Result<()> {
+        let Held { arena, places, prefixes } = &mut self.held;
+        let layout = &self.sorter.layout;
+        let items = Seen { layout, arena, places };
+        let mut order = radix::sort(prefixes, &items, &mut self.scratch).peekable();
+        if order.peek().is_none() {
+            return Ok(());
+        }
+        let buffer = std::mem::take(&mut self.write_buffer);
+        let mut writer = RunWriter::new(&self.sorter.spill, buffer, self.write_bytes);
+        let (mut count, mut last) = (0, 0);
+        for index in order {
+            let (bytes, item) = items.bytes_and_item(index);
+            writer.push(layout, bytes, || item)?;
+            (count, last) = (count + 1, index);
+        }
+        let (run, buffer) = writer.finish(layout.order.prefix(&items.item(last)))?;
+        self.write_buffer = buffer;
+        self.sorter.take(Run::File(run), count, &mut self.samples);
+        self.held.clear(self.items_bytes);
+        Ok(())
+    }
+
+    /// Hands over what is left, which stays in memory for now.
+    ///
+    /// # Errors
+    /// When there is no temporary space.
+    pub fn flush(&mut self) -> Result<()> {
+        let Held { mut arena, places, mut prefixes } = std::mem::take(&mut self.held);
+        let layout = &self.sorter.layout;
+        let items = Seen { layout, arena: &arena, places: &places };
+        let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
+        let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
+        // What sorting took goes before the arena may move.
+        (self.scratch, self.write_buffer) = (Scratch::default(), AlignedBuffer::default());
+        drop((places, prefixes));
+        arena.shrink_to_fit();
+        let count = sorted.len() as u64;
+        if let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) {
+            let mut run = MemoryRun { arena, places: sorted, first_prefix: 0, last_prefix: 0 };
+            let prefix = |run: &MemoryRun, place| layout.order.prefix(&run.item(layout, place));
+            (run.first_prefix, run.last_prefix) = (prefix(&run, first), prefix(&run, last));
+            self.sorter.take(Run::Memory(run), count, &mut self.samples);
+        }
+        Ok(())
+    }
+}
+
+impl Held {
+    /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown
+    /// to would be too much in all.
+    fn clear(&mut self, items_bytes: usize) {
+        let each = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
+        if self.arena.capacity() + each * self.places.capacity() > 2 * items_bytes {
+            *self = Held::default();
+        }
+        self.arena.clear();
+        self.places.clear();
+        self.prefixes.clear();
+    }
+}

@@ -1,0 +1,74 @@
+//! Items as bytes, in memory and in the temporary file.
+//!
+//! ```text
+//!  +--------------+--------+--------+------------+
+//!  | record bytes | rowid  | number | record     |
+//!  +--------------+--------+--------+------------+
+//!   varint         varint   varint
+//!                  if the layout keeps it
+//! ```
+//!
+//! A rowid is folded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that those near 0 are short.
+
+use sqluice_format::varint;
+
+use super::order::{Item, Layout};
+
+/// Where an item lies in the bytes that were read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    pub(super) rowid: i64,
+    pub(super) number: u64,
+    /// Where its record begins.
+    pub(super) record: usize,
+    /// Where it ends.
+    pub(super) end: usize,
+}
+
+impl Found {
+    /// The item, in the bytes in which it was found.
+    #[inline]
+    pub(super) fn item<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
+        Item { rowid: self.rowid, number: self.number, record: &bytes[self.record..self.end] }
+    }
+}
+
+/// The most that an item takes besides its record.
+pub(super) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
+
+/// Appends an item.
+#[inline]
+pub(super) fn encode(layout: &Layout, item: &Item<'_>, out: &mut Vec<u8>) {
+    let mut head = [0; HEAD_BYTES_MAX];
+    let mut at = varint::write(&mut head, item.record.len() as u64);
+    if layout.rowid {
+        at += varint::write(&mut head[at..], ((item.rowid << 1) ^ (item.rowid >> 63)) as u64);
+    }
+    if layout.number {
+        at += varint::write(&mut head[at..], item.number);
+    }
+    out.extend_from_slice(&head[..at]);
+    out.extend_from_slice(item.record);
+}
+
+/// Finds the item that begins at `start`. `None` when the bytes end before its record begins; where it ends may lie beyond
+/// them.
+#[inline]
+pub(super) fn find(layout: &Layout, bytes: &[u8], start: usize) -> Option<Found> {
+    let mut at = start;
+    let mut next = || {
+        let first = *bytes.get(at)?;
+        if first < 0x80 {
+            at += 1;
+            return Some(u64::from(first));
+        }
+        let (value, n) = varint::read(&bytes[at..])?;
+        at += n;
+        Some(value)
+    };
+    let record_bytes = next()? as usize;
+    let folded = if layout.rowid { next()? } else { 0 };
+    let number = if layout.number { next()? } else { 0 };
+    let rowid = (folded >> 1) as i64 ^ -((folded & 1) as i64);
+    Some(Found { rowid, number, record: at, end: at + record_bytes })
+}

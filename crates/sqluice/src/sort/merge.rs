@@ -1,0 +1,164 @@
+//! Merges parts of runs.
+//!
+//! ```text
+//!            winner                      a tree of losers: each inner node keeps who lost there,
+//!           /      \                     so that one path is gone up for each item
+//!        loser      loser
+//!        /   \      /   \
+//!      part part  part part     <──  waiting: parts that begin further on
+//! ```
+//!
+//! A part takes its place in the tree only when its turn comes, and leaves it when it ends. So of runs that do not overlap one is
+//! read after another.
+
+use super::order::{Cut, Item, Layout};
+use super::reader::{Part, Reader};
+use super::run::Run;
+use super::spill::Ahead;
+use crate::error::Result;
+
+/// The items of a range, one after another.
+pub struct Merge<'a> {
+    layout: &'a Layout,
+    ahead: &'a Ahead,
+    block_bytes: usize,
+    /// Those that come first are last.
+    waiting: Vec<(u128, Part<'a>)>,
+    readers: Vec<Reader<'a>>,
+    /// The prefixes of what the readers are at.
+    heads: Vec<u128>,
+    /// Who lost at each inner node; node 0 has the winner.
+    tree: Vec<u32>,
+    /// The winner's item was given.
+    is_given: bool,
+    prefix: u128,
+}
+
+impl<'a> Merge<'a> {
+    /// Merges what runs have between two cuts, each read in blocks of `block_bytes`.
+    pub(super) fn new(
+        layout: &'a Layout,
+        runs: impl Iterator<Item = &'a Run>,
+        (start, end): (Option<&'a Cut>, Option<&'a Cut>),
+        block_bytes: usize,
+        ahead: &'a Ahead,
+    ) -> Merge<'a> {
+        let parts = runs.map(|run| Part { layout, run, start, end });
+        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes().1));
+        let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
+        waiting.sort_by(|a, b| b.0.cmp(&a.0));
+        let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
+        Merge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false, prefix: 0 }
+    }
+
+    /// The next item in order, `None` after the last of the range.
+    ///
+    /// # Errors
+    /// When what was spilled can't be read.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the item lives until the next call, which no iterator can say"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Item<'_>>> {
+        Ok(self.step()?.map(|winner| self.readers[winner].item()))
+    }
+
+    /// The bytes of the next item, and itself.
+    pub(super) fn next_bytes(&mut self) -> Result<Option<(&[u8], Item<'_>)>> {
+        Ok(self.step()?.map(|winner| (self.readers[winner].bytes(), self.readers[winner].item())))
+    }
+
+    /// The prefix of the key of the item that came last: items with unequal prefixes have unequal keys.
+    pub fn prefix(&self) -> u128 {
+        self.prefix
+    }
+
+    /// Who has the next item.
+    #[inline]
+    fn step(&mut self) -> Result<Option<usize>> {
+        if self.is_given {
+            let winner = self.tree[0] as usize;
+            if self.readers[winner].advance()? {
+                self.heads[winner] = self.readers[winner].prefix;
+                self.replay(winner);
+            } else {
+                self.leave(winner);
+            }
+        }
+        while let Some((from, _)) = self.waiting.last() {
+            if self.tree.first().is_some_and(|winner| self.heads[*winner as usize] < *from) {
+                break;
+            }
+            self.enter()?;
+        }
+        self.is_given = !self.readers.is_empty();
+        let Some(&winner) = self.tree.first() else { return Ok(None) };
+        self.prefix = self.heads[winner as usize];
+        Ok(Some(winner as usize))
+    }
+
+    /// Lets the next part take its place.
+    #[cold]
+    fn enter(&mut self) -> Result<()> {
+        let Some((_, part)) = self.waiting.pop() else { return Ok(()) };
+        let mut reader = part.reader(self.block_bytes, self.ahead);
+        if reader.advance()? {
+            self.heads.push(reader.prefix);
+            self.readers.push(reader);
+            self.rebuild();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn leave(&mut self, reader: usize) {
+        self.readers.swap_remove(reader);
+        self.heads.swap_remove(reader);
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        const NOBODY: u32 = u32::MAX;
+        let count = self.readers.len();
+        self.tree.clear();
+        self.tree.resize(count, NOBODY);
+        for reader in 0..count {
+            let (mut winner, mut node) = (reader, (reader + count) / 2);
+            // Whoever comes first to a node waits there for the other.
+            while node > 0 {
+                if self.tree[node] == NOBODY {
+                    break;
+                }
+                let other = self.tree[node] as usize;
+                if self.is_less(other, winner) {
+                    (self.tree[node], winner) = (winner as u32, other);
+                }
+                node /= 2;
+            }
+            self.tree[node] = winner as u32;
+        }
+    }
+
+    /// Goes up the path of a reader whose item is new.
+    #[inline]
+    fn replay(&mut self, reader: usize) {
+        let (mut winner, mut node) = (reader, (reader + self.tree.len()) / 2);
+        while node > 0 {
+            let other = self.tree[node] as usize;
+            if self.is_less(other, winner) {
+                (self.tree[node], winner) = (winner as u32, other);
+            }
+            node /= 2;
+        }
+        self.tree[0] = winner as u32;
+    }
+
+    #[inline]
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        match self.heads[a] == self.heads[b] {
+            false => self.heads[a] < self.heads[b],
+            true => self.layout.order.compare(&self.readers[a].item(), &self.readers[b].item()).is_lt(),
+        }
+    }
+}

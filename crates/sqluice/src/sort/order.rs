@@ -1,0 +1,124 @@
+//! The order of items, and what is kept of them.
+
+use std::cmp::Ordering;
+
+use sqluice_format::key::KeyOrder;
+
+/// Bytes that a prefix has.
+const PREFIX_BYTES: usize = size_of::<u128>();
+/// So many times 16 bytes of a normalized key decide in which range an item lies.
+const CUT_PREFIXES: usize = 4;
+
+/// How items are ordered. What is equal by this goes on by rowid, then by the bytes of the records, so the order is total.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// By the key columns of their records, then by number.
+    Record(KeyOrder),
+    /// By rowid, then by number.
+    Rowid,
+}
+
+/// What is sorted. What the layout does not keep is 0 when it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// The rowid.
+    pub rowid: i64,
+    /// The number of the row in its input.
+    pub number: u64,
+    /// The record.
+    pub record: &'a [u8],
+}
+
+/// What is kept of items, and how they are ordered.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The order.
+    pub order: Order,
+    /// Whether rowids are kept.
+    pub rowid: bool,
+    /// Whether numbers are kept.
+    pub number: bool,
+}
+
+/// A place between items, by the first bytes of their normalized keys alone: items with equal keys are on the same side of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cut([u128; CUT_PREFIXES]);
+
+impl Cut {
+    /// No item after the place has a smaller prefix.
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        self.0[0]
+    }
+}
+
+impl Order {
+    /// A number that decides the order of two items wherever it differs.
+    #[inline]
+    pub(super) fn prefix(&self, item: &Item<'_>) -> u128 {
+        match self {
+            Order::Record(key) => key.prefix(item.record),
+            Order::Rowid => (u128::from(ordered(item.rowid)) << 64) | u128::from(item.number),
+        }
+    }
+
+    /// The prefix of what follows `depth` prefixes in the normalized key.
+    pub(super) fn prefix_at(&self, item: &Item<'_>, depth: usize) -> u128 {
+        match (self, depth) {
+            (Order::Record(key), _) => key.prefix_at(item.record, depth * PREFIX_BYTES),
+            // The number is no part of the key.
+            (Order::Rowid, 0) => u128::from(ordered(item.rowid)) << 64,
+            (Order::Rowid, _) => 0,
+        }
+    }
+
+    /// The whole order.
+    pub(super) fn compare(&self, a: &Item<'_>, b: &Item<'_>) -> Ordering {
+        let key = match self {
+            Order::Record(key) => key.compare(a.record, b.record),
+            Order::Rowid => a.rowid.cmp(&b.rowid),
+        };
+        key.then(a.number.cmp(&b.number)).then(a.rowid.cmp(&b.rowid)).then_with(|| a.record.cmp(b.record))
+    }
+
+    /// The place right before all items with the key of this one, or with one that begins as it does.
+    pub(super) fn cut(&self, item: &Item<'_>) -> Cut {
+        Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
+    }
+
+    /// Whether an item, whose prefix this is, comes before the place.
+    #[inline]
+    pub(super) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
+        prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
+    }
+
+    #[cold]
+    fn is_before_deeper(&self, item: &Item<'_>, cut: &Cut) -> bool {
+        let deeper = cut.0.iter().enumerate().skip(1);
+        let mut orders = deeper.map(|(depth, prefix)| self.prefix_at(item, depth).cmp(prefix));
+        orders.find(|order| order.is_ne()).is_some_and(Ordering::is_lt)
+    }
+}
+
+impl Layout {
+    /// What is kept of an item.
+    #[inline]
+    pub(super) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {
+        Item {
+            rowid: if self.rowid { item.rowid } else { 0 },
+            number: if self.number { item.number } else { 0 },
+            record: item.record,
+        }
+    }
+
+    /// The size of an item, however it is stored.
+    #[inline]
+    pub(super) fn item_bytes(&self, item: &Item<'_>) -> u64 {
+        item.record.len() as u64 + 8 * (u64::from(self.rowid) + u64::from(self.number))
+    }
+}
+
+/// Rowids as numbers of the same order that have no sign.
+fn ordered(rowid: i64) -> u64 {
+    (rowid ^ i64::MIN) as u64
+}

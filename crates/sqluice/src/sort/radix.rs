@@ -1,0 +1,203 @@
+//! Sorts by prefixes.
+//!
+//! ```text
+//!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere tell anything
+//!             t 1 9 0 4 3 2 . . 4
+//!                 ----- -------        of these the first 32, pressed together, above the index of the item:
+//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix)
+//! ```
+//!
+//! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
+//! the next 16 bytes of the keys; and small groups by comparison.
+
+use std::cmp::Ordering;
+
+/// Fewer items than this are compared.
+const COMPARED_MAX: usize = 48;
+/// Fewer keys than this are not worth the counting.
+const COUNTED_MIN: usize = 2048;
+/// Bits of a key that are above the index.
+const KEY_BITS: u32 = 32;
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 11;
+/// As many times 16 bytes of the keys are looked at before they are compared.
+const DEPTH_MAX: usize = 16;
+
+/// What is sorted, each under its index.
+pub(super) trait Items {
+    /// 16 bytes of the normalized key, from the byte `16 * depth` on.
+    fn prefix_at(&self, index: u32, depth: usize) -> u128;
+    /// The whole order.
+    fn compare(&self, a: u32, b: u32) -> Ordering;
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    keys: Vec<u64>,
+    other: Vec<u64>,
+}
+
+/// Bytes that sorting takes an item.
+pub(super) const SCRATCH_BYTES: usize = 16;
+
+/// The indexes of the items in order. The prefixes are used up.
+pub(super) fn sort<'a, I: Items>(
+    prefixes: &mut [u128],
+    items: &I,
+    scratch: &'a mut Scratch,
+) -> impl ExactSizeIterator<Item = u32> + use<'a, I> {
+    let Scratch { keys, other } = scratch;
+    keys.clear();
+    keys.extend(0..prefixes.len() as u64);
+    if !is_sorted(prefixes, items) {
+        other.resize(prefixes.len().max(other.len()), 0);
+        sort_group(keys, other, prefixes, items, 0);
+    }
+    keys.iter().map(|key| *key as u32)
+}
+
+fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
+    let mut before = 0;
+    (1..prefixes.len()).all(|i| {
+        let order = prefixes[before].cmp(&prefixes[i]).then_with(|| items.compare(before as u32, i as u32));
+        before = i;
+        order.is_le()
+    })
+}
+
+/// Sorts keys of items that are equal in the first `16 * depth` bytes.
+fn sort_group(
+    keys: &mut [u64],
+    other: &mut [u64],
+    prefixes: &mut [u128],
+    items: &impl Items,
+    mut depth: usize,
+) {
+    if keys.len() <= COMPARED_MAX {
+        return compare_group(keys, prefixes, items);
+    }
+    let mut varying = varying(keys, prefixes);
+    while varying == 0 {
+        depth += 1;
+        if depth > DEPTH_MAX || !deepen(keys, prefixes, items, depth) {
+            return keys.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
+        }
+        varying = self::varying(keys, prefixes);
+    }
+    let press = Press::new(varying);
+    for key in keys.iter_mut() {
+        let index = *key as u32;
+        *key = press.key(prefixes[index as usize]) << KEY_BITS | u64::from(index);
+    }
+    sort_keys(keys, &mut other[..keys.len()], press.bits);
+    let mut start = 0;
+    while start < keys.len() {
+        let bits = keys[start] >> KEY_BITS;
+        let end = start + keys[start..].iter().take_while(|key| **key >> KEY_BITS == bits).count();
+        if end - start > 1 {
+            sort_group(&mut keys[start..end], &mut other[start..end], prefixes, items, depth);
+        }
+        start = end;
+    }
+}
+
+fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
+    let prefix = |key: u64| prefixes[key as u32 as usize];
+    keys.sort_unstable_by(|&a, &b| prefix(a).cmp(&prefix(b)).then_with(|| items.compare(a as u32, b as u32)));
+}
+
+/// The bits in which prefixes of the group differ.
+fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
+    let first = prefixes[keys[0] as u32 as usize];
+    keys.iter().fold(0, |varying, key| varying | (prefixes[*key as u32 as usize] ^ first))
+}
+
+/// Goes on to the next 16 bytes. Says whether there are any.
+fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize) -> bool {
+    let mut any = false;
+    for key in keys {
+        let index = *key as u32;
+        let prefix = items.prefix_at(index, depth);
+        prefixes[index as usize] = prefix;
+        any |= prefix != 0;
+    }
+    any
+}
+
+/// Presses the first bits that differ together.
+struct Press {
+    /// How far a prefix is shifted to the right before its last 64 bits are looked at.
+    window: u32,
+    /// For each stretch of bits: which, and how far they move to the right.
+    stretches: [(u64, u32); KEY_BITS as usize],
+    count: usize,
+    bits: u32,
+}
+
+impl Press {
+    fn new(varying: u128) -> Press {
+        let window = (128 - varying.leading_zeros()).saturating_sub(64);
+        let mut left = (varying >> window) as u64;
+        let mut press = Press { window, stretches: [(0, 0); KEY_BITS as usize], count: 0, bits: 0 };
+        while left != 0 && press.bits < KEY_BITS {
+            let top = 64 - left.leading_zeros();
+            let len = (left << (64 - top)).leading_ones().min(KEY_BITS - press.bits);
+            let low = top - len;
+            let mask = (u64::MAX >> (64 - len)) << low;
+            press.stretches[press.count] = (mask, low);
+            press.count += 1;
+            press.bits += len;
+            left &= !mask;
+        }
+        // So far each stretch would end at bit 0: they lie above each other.
+        let mut below = 0;
+        for (mask, shift) in press.stretches[..press.count].iter_mut().rev() {
+            *shift -= below;
+            below += mask.count_ones();
+        }
+        press
+    }
+
+    #[inline]
+    fn key(&self, prefix: u128) -> u64 {
+        let window = (prefix >> self.window) as u64;
+        self.stretches[..self.count].iter().fold(0, |key, &(mask, shift)| key | (window & mask) >> shift)
+    }
+}
+
+/// Sorts keys by their `bits` bits above the index.
+fn sort_keys(keys: &mut [u64], other: &mut [u64], bits: u32) {
+    if keys.len() < COUNTED_MIN {
+        return keys.sort_unstable();
+    }
+    let passes = bits.div_ceil(DIGIT_BITS);
+    let digit_bits = bits.div_ceil(passes);
+    let (mut from, mut to) = (&mut *keys, &mut *other);
+    for pass in 0..passes {
+        scatter(from, to, KEY_BITS + pass * digit_bits, digit_bits);
+        (from, to) = (to, from);
+    }
+    if passes % 2 == 1 {
+        keys.copy_from_slice(other);
+    }
+}
+
+/// Sorts by one digit, keeping the order of equal ones.
+fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32) {
+    let mask = (1_usize << digit_bits) - 1;
+    let digit = |key: u64| (key >> shift) as usize & mask;
+    let mut places = [0_u32; 1 << DIGIT_BITS];
+    for key in from {
+        places[digit(*key)] += 1;
+    }
+    let mut place = 0;
+    for count in &mut places {
+        (*count, place) = (place, place + *count);
+    }
+    for key in from {
+        let place = &mut places[digit(*key)];
+        to[*place as usize] = *key;
+        *place += 1;
+    }
+}

@@ -1,0 +1,129 @@
+//! A sample of the items, from which the cut into ranges is made.
+//!
+//! An item is in the sample when a hash of it is small, measured by its size: of so many bytes of items one is in it on average.
+//! When the sample grows too large, only those stay in it that are in one of half as many. So the sample depends on the set of
+//! items alone, whoever saw which of them, and when.
+
+use super::order::{Cut, Item, Layout, Order};
+
+/// Sizes that decide how items are cut into ranges, so they are the same in every run.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranges {
+    /// Bytes of items that a range has, about.
+    pub range_bytes: u64,
+    /// One item of so many bytes is in the sample; a power of two.
+    pub sample_bytes: u64,
+    /// The largest sample.
+    pub samples_max: usize,
+}
+
+impl Default for Ranges {
+    fn default() -> Ranges {
+        Ranges { range_bytes: 32 << 20, sample_bytes: 64 << 10, samples_max: 32_768 }
+    }
+}
+
+/// A range has so many samples at least, so that its size is not left to chance.
+const RANGE_SAMPLES_MIN: u64 = 16;
+/// Beyond this a sample is not thinned out.
+const LEVEL_MAX: u32 = 40;
+
+#[derive(Debug)]
+struct Sample {
+    hash: u32,
+    bytes: u64,
+    cut: Cut,
+}
+
+/// The sample so far.
+#[derive(Debug)]
+pub(super) struct Samples {
+    ranges: Ranges,
+    /// How often it was thinned out.
+    level: u32,
+    list: Vec<Sample>,
+}
+
+impl Samples {
+    pub(super) fn new(ranges: Ranges) -> Samples {
+        Samples { ranges, level: 0, list: Vec::new() }
+    }
+
+    /// Looks at an item.
+    #[inline]
+    pub(super) fn see(&mut self, layout: &Layout, item: &Item<'_>) {
+        let (hash, bytes) = (hash(item), layout.item_bytes(item));
+        if self.has(hash, bytes) {
+            self.add(hash, bytes, &layout.order, item);
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, hash: u32, bytes: u64, order: &Order, item: &Item<'_>) {
+        self.list.push(Sample { hash, bytes, cut: order.cut(item) });
+        self.thin_out();
+    }
+
+    #[inline]
+    fn has(&self, hash: u32, bytes: u64) -> bool {
+        u64::from(hash) < (bytes << 32) >> (self.ranges.sample_bytes.trailing_zeros() + self.level)
+    }
+
+    fn thin_out(&mut self) {
+        while self.list.len() > self.ranges.samples_max && self.level < LEVEL_MAX {
+            self.level += 1;
+            self.keep_own();
+        }
+    }
+
+    fn keep_own(&mut self) {
+        let list = std::mem::take(&mut self.list);
+        self.list = list.into_iter().filter(|sample| self.has(sample.hash, sample.bytes)).collect();
+    }
+
+    /// Takes what another has seen.
+    pub(super) fn append(&mut self, other: &mut Samples) {
+        self.list.append(&mut other.list);
+        if self.level < other.level {
+            self.level = other.level;
+        }
+        self.keep_own();
+        self.thin_out();
+    }
+
+    /// Where the ranges begin, but for the first. Each of them has at least two items, the last at least one.
+    pub(super) fn cuts(mut self) -> Vec<Cut> {
+        let step = self.ranges.sample_bytes << self.level;
+        let range_bytes = self.ranges.range_bytes.max(step.saturating_mul(RANGE_SAMPLES_MIN));
+        self.list.sort_unstable_by_key(|sample| sample.cut);
+        let mut cuts = Vec::new();
+        let (mut bytes, mut samples, mut before) = (0_u64, 0, None);
+        for sample in self.list {
+            let is_new = before.replace(sample.cut).is_some_and(|before| before != sample.cut);
+            if is_new && bytes >= range_bytes && samples >= 2 {
+                (bytes, samples) = (0, 0);
+                cuts.push(sample.cut);
+            }
+            bytes = bytes.saturating_add(sample.bytes.max(step));
+            samples += 1;
+        }
+        cuts
+    }
+}
+
+/// A hash of all that an item is. It spreads what is not made to fool it.
+#[inline]
+fn hash(item: &Item<'_>) -> u32 {
+    const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let (words, rest) = item.record.as_chunks::<8>();
+    let mut sum = fold(item.rowid as u64 ^ KEYS[0], item.number ^ KEYS[1]) ^ item.record.len() as u64;
+    for word in words {
+        sum = fold(sum ^ u64::from_le_bytes(*word), KEYS[0]);
+    }
+    let rest = rest.iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+    (fold(sum ^ rest, KEYS[1]) >> 16) as u32
+}

@@ -1,0 +1,156 @@
+//! All runs, and the ranges into which they are cut.
+
+use std::sync::Arc;
+
+use super::Taken;
+use super::merge::Merge;
+use super::order::{Cut, Layout};
+use super::reader::GATHER_BYTES;
+use super::run::{FileRun, Run, RunWriter, write_bytes};
+use super::spill::{Ahead, BLOCK_BYTES, Spill};
+use crate::error::Result;
+
+/// The largest blocks that are read: larger ones are not faster.
+const BLOCK_BYTES_MAX: usize = 256 << 10;
+/// Runs stay in memory only if the others can be read in blocks of so many bytes.
+const BLOCK_BYTES_FAST: usize = 32 << 10;
+/// A run is read into one block while another is used.
+const BLOCKS: usize = 2;
+
+/// All items in order, cut into ranges.
+pub struct Sorted {
+    layout: Layout,
+    runs: Vec<Run>,
+    cuts: Vec<Cut>,
+    items: u64,
+    block_bytes: usize,
+    ahead: Ahead,
+}
+
+impl Sorted {
+    pub(super) fn new(
+        layout: Layout,
+        taken: Taken,
+        spill: &Arc<Spill>,
+        memory_bytes: usize,
+        mergers: usize,
+    ) -> Result<Sorted> {
+        let Taken { mut runs, samples, items } = taken;
+        spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
+        let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
+        let ahead = Ahead::new(if is_spilled { mergers } else { 0 });
+        let fan_in = loop {
+            let overlap = overlap(&runs);
+            let fan_in = blocks(&runs, memory_bytes) / mergers / BLOCKS;
+            if !is_spilled || overlap <= fan_in.max(2) {
+                break overlap;
+            }
+            // All of the memory is there for one merge. It need not take more than makes the rest fit.
+            let fan_in_now = (blocks(&runs, memory_bytes) / BLOCKS).max(2);
+            let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
+            let merged = merge_smallest(&mut runs, &layout, spill, &ahead, count, memory_bytes)?;
+            runs.push(Run::File(merged));
+        };
+        let block_bytes = block_bytes(&runs, memory_bytes, mergers * fan_in);
+        Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, ahead })
+    }
+
+    /// All items.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// How many ranges there are: none only where there are no items. A range has at least two items, the last at least
+    /// one.
+    pub fn ranges(&self) -> usize {
+        if self.items == 0 { 0 } else { self.cuts.len() + 1 }
+    }
+
+    /// The items of a range. Several can be merged at once, on any threads.
+    ///
+    /// # Errors
+    /// When what was spilled can't be read.
+    pub fn range(&self, index: usize) -> Result<Merge<'_>> {
+        let start = index.checked_sub(1).map(|before| &self.cuts[before]);
+        let cuts = (start, self.cuts.get(index));
+        Ok(Merge::new(&self.layout, self.runs.iter(), cuts, self.block_bytes, &self.ahead))
+    }
+}
+
+/// Bytes that the runs take as they are.
+fn resident_bytes(runs: &[Run]) -> usize {
+    runs.iter().map(Run::memory_bytes).sum()
+}
+
+/// How many of the smallest blocks there is memory for.
+fn blocks(runs: &[Run], memory_bytes: usize) -> usize {
+    memory_bytes.saturating_sub(resident_bytes(runs)) / BLOCK_BYTES
+}
+
+/// The size of blocks where so many runs are read at a time.
+fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
+    let free = memory_bytes.saturating_sub(resident_bytes(runs));
+    let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
+    1 << bytes.ilog2()
+}
+
+/// How many runs have items around the same key, at most.
+fn overlap<'a>(runs: impl IntoIterator<Item = &'a Run>) -> usize {
+    let prefixes = runs.into_iter().map(Run::prefixes);
+    // Where a run begins and another ends they overlap: beginnings come first.
+    let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
+    ends.sort_unstable();
+    let (mut open, mut most) = (0_usize, 0);
+    for (_, is_end) in ends {
+        open = if is_end { open - 1 } else { open + 1 };
+        most = most.max(open);
+    }
+    most
+}
+
+/// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough for merging.
+fn spill_until_it_fits(
+    runs: &mut [Run],
+    layout: &Layout,
+    spill: &Arc<Spill>,
+    memory_bytes: usize,
+    mergers: usize,
+) -> Result<()> {
+    loop {
+        let in_memory = runs.iter().filter(|run| matches!(run, Run::Memory(_))).count();
+        let spilled = overlap(runs.iter().filter(|run| matches!(run, Run::File(_))));
+        let reading = spilled * BLOCKS * BLOCK_BYTES_FAST + in_memory * GATHER_BYTES;
+        if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
+            return Ok(());
+        }
+        let largest = runs.iter_mut().max_by_key(|run| match run {
+            Run::Memory(_) => run.memory_bytes(),
+            Run::File(_) => 0,
+        });
+        if let Some(largest) = largest
+            && let Run::Memory(run) = largest
+        {
+            *largest = Run::File(run.spill(layout, spill, write_bytes(memory_bytes / 16))?);
+        }
+    }
+}
+
+/// Merges the smallest runs into one.
+fn merge_smallest(
+    runs: &mut Vec<Run>,
+    layout: &Layout,
+    spill: &Arc<Spill>,
+    ahead: &Ahead,
+    count: usize,
+    memory_bytes: usize,
+) -> Result<FileRun> {
+    let block_bytes = block_bytes(runs, memory_bytes, count);
+    runs.sort_by_key(|run| std::cmp::Reverse(run.stored_bytes()));
+    let smallest = runs.split_off(runs.len().saturating_sub(count));
+    let mut merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, ahead);
+    let mut writer = RunWriter::new(spill, Default::default(), write_bytes(memory_bytes / 16));
+    while let Some((bytes, item)) = merge.next_bytes()? {
+        writer.push(layout, bytes, || item)?;
+    }
+    Ok(writer.finish(merge.prefix())?.0)
+}
