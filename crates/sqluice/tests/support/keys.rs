@@ -579,16 +579,15 @@ impl KeyCase {
     }
 
     pub(crate) fn options(&self) -> WriteOptions {
-        let options = WriteOptions {
+        // What a run that sorts can do with.
+        let least = 4 * self.chunk_bytes as u64;
+        WriteOptions {
             threads: Some(self.threads),
             page_size: PageSize::new(self.page_bytes).unwrap(),
             chunk_bytes: self.chunk_bytes,
+            memory_bytes: if self.little_memory { least } else { least + (8 << 20) },
             on_conflict: self.on_conflict,
             ..WriteOptions::default()
-        };
-        match self.little_memory && self.chunk_bytes < 1 << 20 {
-            true => WriteOptions { memory_bytes: 4 * self.chunk_bytes as u64, ..options },
-            false => options,
         }
     }
 
