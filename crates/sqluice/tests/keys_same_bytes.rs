@@ -105,8 +105,8 @@ proptest! {
     #[test]
     fn any_keys_and_any_rows_give_the_same_file_or_the_same_error(case in key_case(400)) {
         let rows = case.rows();
-        let least = CHUNKS_MIN * case.chunk_bytes as u64;
-        assert_same(&[256 << 20, least], |path, threads, memory_bytes| {
+        let least = case.least_memory();
+        assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {
             let case = KeyCase { threads, ..case.clone() };
             let options = WriteOptions { memory_bytes, ..case.options() };
             case.write(path, &rows, &options)
