@@ -9,11 +9,11 @@
 //! | [`varint`] | integers of one to nine bytes | §1.6 |
 //! | [`value`] | the five storage classes and their serial types | §2.1 |
 //! | [`record`] | a row as bytes: header of serial types, then the values | §2.1 |
-//! | [`key`] | the order of keys in an index | §2.3 |
+//! | [`key`] | the order of keys in an index, and bytes that have it | §2.3 |
 //! | [`page`] | page sizes, page numbers, the lock-byte page, B-tree page headers | §1.3, §1.6 |
 //! | [`cell`] | what a B-tree page holds, and what of it goes to overflow pages | §1.6, §1.7 |
-//! | [`chunk`] | rows in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
-//! | [`tree`] | leaves in, interior pages out | §1.6 |
+//! | [`chunk`] | rows or index entries in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
+//! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
 //! | [`check`] | a slow, obvious reader that asserts every rule once more | all |
 #![forbid(unsafe_code)]

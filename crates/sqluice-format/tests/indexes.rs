@@ -3,7 +3,6 @@
 mod support;
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use rusqlite::Connection;
 use sqluice_format::cell;
 use sqluice_format::chunk::Chunk;
@@ -13,13 +12,6 @@ use sqluice_format::tree::IndexTree;
 use sqluice_format::value::Value;
 use support::index::*;
 use support::*;
-
-/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
-fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
-}
 
 fn encoded(values: &[Value<'_>]) -> Vec<u8> {
     let mut record = Vec::new();

@@ -5,42 +5,12 @@ mod support;
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql, types};
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
 use sqluice_format::record;
-use sqluice_format::value::Value;
-use support::slow_key;
-
-/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
-fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
-}
-
-/// A value that owns its bytes.
-#[derive(Clone, Debug)]
-enum Owned {
-    Null,
-    Int(i64),
-    Real(f64),
-    Text(Vec<u8>),
-    Blob(Vec<u8>),
-}
-
-impl Owned {
-    fn value(&self) -> Value<'_> {
-        match self {
-            Owned::Null => Value::Null,
-            Owned::Int(i) => Value::Int(*i),
-            Owned::Real(r) => Value::Real(*r),
-            Owned::Text(bytes) => Value::Text(bytes),
-            Owned::Blob(bytes) => Value::Blob(bytes),
-        }
-    }
-}
+use support::values::Owned;
+use support::{cases, slow_key};
 
 impl ToSql for Owned {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

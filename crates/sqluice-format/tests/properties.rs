@@ -10,29 +10,8 @@ use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::value::Value;
 use sqluice_format::varint;
+use support::values::Owned;
 use support::*;
-
-/// A value that owns its bytes.
-#[derive(Clone, Debug)]
-enum Owned {
-    Null,
-    Int(i64),
-    Real(f64),
-    Text(Vec<u8>),
-    Blob(Vec<u8>),
-}
-
-impl Owned {
-    fn value(&self) -> Value<'_> {
-        match self {
-            Owned::Null => Value::Null,
-            Owned::Int(i) => Value::Int(*i),
-            Owned::Real(r) => Value::Real(*r),
-            Owned::Text(bytes) => Value::Text(bytes),
-            Owned::Blob(bytes) => Value::Blob(bytes),
-        }
-    }
-}
 
 fn any_value() -> impl Strategy<Value = Owned> {
     let bytes = prop_oneof![

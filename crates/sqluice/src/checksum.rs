@@ -52,6 +52,11 @@ impl Checksum {
         self.0 = self.0.wrapping_add(fold(mixed ^ KEYS[1], page.0 ^ KEYS[0]));
     }
 
+    /// Adds all pages of another sum.
+    pub fn add_all(&mut self, other: Checksum) {
+        self.0 = self.0.wrapping_add(other.0);
+    }
+
     /// The sum as 16 hexadecimal digits.
     pub fn to_hex(self) -> String {
         format!("{:016x}", self.0)

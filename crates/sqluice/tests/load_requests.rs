@@ -130,10 +130,6 @@ fn what_sqlite_refuses_of_a_made_table_is_told_without_a_place_in_the_data() {
     let twice = types(&[("a", "INTEGER PRIMARY KEY"), ("b", "INTEGER PRIMARY KEY")]);
     let message = format!("table \"t\" has more than one primary key {hint}");
     fails(CSV, |load| Load { types: twice, ..load }, ErrorKind::Usage, &message);
-    let unique = types(&[("a", "INTEGER UNIQUE")]);
-    let message = "--type a=INTEGER UNIQUE: table t has UNIQUE or a PRIMARY KEY that is not its rowid, which can't be \
-                   filled yet [INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes]";
-    fails(CSV, |load| Load { types: unique, ..load }, ErrorKind::Usage, message);
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::plan::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
@@ -60,7 +60,7 @@ fn a_file_of_over_1_gib_leaves_the_page_of_the_lock_byte_out() {
     assert!(report.bytes > u64::from(PENDING_BYTE) + (8 << 20), "{} bytes", report.bytes);
     assert_eq!(report.rows, ROWS);
 
-    let check = Check { target: path.clone(), sqlite: SqliteCheck::Full, checksum: true };
+    let check = Check { target: path.clone(), full: true, checksum: true, threads: None };
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     assert_eq!(checked.rows(), ROWS);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sqluice::error::{Error, ErrorKind};
 use sqluice::generate::Generate;
-use sqluice::plan::{Plan, WriteOptions};
+use sqluice::plan::{OnConflict, Plan, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;
@@ -27,25 +27,81 @@ fn refused(sql: &str) -> Error {
     generate(sql, &[(None, 1)], WriteOptions::default()).unwrap_err()
 }
 
+/// The road of the only table, and of each of its indexes.
+fn roads(sql: &str, write: WriteOptions) -> String {
+    let plan = generate(sql, &[(None, 1)], write).unwrap();
+    let [table] = &plan.tables[..] else { panic!("{sql}: one table") };
+    let roads = std::iter::once(table.road).chain(table.indexes.iter().map(|index| index.road));
+    roads.map(|road| road.name()).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn what_cannot_be_made_yet_is_refused_by_name() {
-    for (sql, what) in [
-        ("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID", "table t is WITHOUT ROWID"),
-        ("CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT)", "table t is AUTOINCREMENT"),
-        ("CREATE TABLE t (a UNIQUE)", "table t has UNIQUE"),
-        ("CREATE TABLE t (a INT PRIMARY KEY)", "table t has UNIQUE or a PRIMARY KEY that is not its rowid"),
-        ("CREATE TABLE t (a INTEGER PRIMARY KEY DESC)", "table t has UNIQUE or a PRIMARY KEY"),
-        ("CREATE TABLE t (a CHECK (a > 0))", "table t has a CHECK"),
-        ("CREATE TABLE t (a, b AS (a))", "table t has a generated column"),
-        ("CREATE TABLE t (a); CREATE INDEX i ON t (a)", "index i of table t can't be made yet"),
-        ("CREATE TABLE t (a); CREATE VIRTUAL TABLE r USING rtree(a, b, c)", "virtual table r"),
-        ("CREATE VIRTUAL TABLE r USING fts5(a); CREATE TABLE t (a)", "virtual table r"),
-        ("CREATE VIEW v AS SELECT 1", "declares no table"),
-        ("CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)", "must be row()"),
+fn each_table_and_index_takes_the_fastest_road_that_can_make_it() {
+    for (sql, expected) in [
+        ("CREATE TABLE t (a)", "pages"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY)", "pages"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)", "sorted"),
+        ("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID", "sorted"),
+        ("CREATE TABLE t (a INT PRIMARY KEY)", "pages sorted"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY DESC)", "pages sorted"),
+        ("CREATE TABLE t (a UNIQUE, b); CREATE INDEX i ON t (b, a)", "pages sorted sorted"),
+        ("CREATE TABLE t (a); CREATE INDEX i ON t (a) WHERE a > 1", "pages sqlite"),
+        ("CREATE TABLE t (a); CREATE INDEX i ON t (a + 1)", "pages sqlite"),
+        ("CREATE TABLE t (a, b AS (a)); CREATE INDEX i ON t (b)", "pages sqlite"),
+        ("CREATE TABLE t (a, b AS (a) STORED); CREATE INDEX i ON t (a)", "sqlite sqlite"),
     ] {
-        let error = refused(sql);
-        assert!(error.message().contains(what), "{sql}: {error}");
-        assert_eq!(error.kind(), ErrorKind::Input, "{sql}");
+        assert_eq!(roads(sql, WriteOptions::default()), expected, "{sql}");
+    }
+    let ignore = || WriteOptions { on_conflict: OnConflict::Ignore, ..WriteOptions::default() };
+    assert_eq!(roads("CREATE TABLE t (a INTEGER PRIMARY KEY)", ignore()), "sorted");
+    assert_eq!(roads("CREATE TABLE t (a UNIQUE)", ignore()), "sorted sorted");
+    assert_eq!(roads("CREATE TABLE t (a); CREATE INDEX i ON t (a)", ignore()), "pages sorted");
+}
+
+#[test]
+fn a_schema_without_tables_is_refused() {
+    let error = refused("CREATE VIEW v AS SELECT 1");
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Input, "the schema declares no table"));
+}
+
+#[test]
+fn what_sorts_needs_memory_to_sort_with() {
+    let plan = |sql, memory_bytes| {
+        let options =
+            WriteOptions { chunk_bytes: 1 << 20, memory_bytes, threads: Some(1), ..WriteOptions::default() };
+        generate(sql, &[(None, 1)], options)
+    };
+    for sql in ["CREATE TABLE t (a UNIQUE)", "CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)"] {
+        let sorting = plan(sql, 16 << 20).unwrap();
+        assert!(sorting.sort_bytes >= 4 << 20 && sorting.buffer_bytes <= 16 << 20, "{sql}");
+        let error = plan(sql, 3 << 20).unwrap_err();
+        let said = (error.kind(), error.message(), error.hint_text());
+        let expected = "3145728 bytes of memory are too few to sort with";
+        assert_eq!(said, (ErrorKind::Usage, expected, Some("--memory 4MiB or more")), "{sql}");
+    }
+    assert_eq!(plan("CREATE TABLE t (a)", 16 << 20).unwrap().sort_bytes, 0);
+}
+
+#[test]
+fn a_printed_plan_is_a_schema_that_makes_the_same_plan() {
+    let sql = "CREATE TABLE \"a\nb\" (x INTEGER PRIMARY KEY, y UNIQUE, z TEXT COLLATE NOCASE);
+        CREATE TABLE c (d, e INTEGER, PRIMARY KEY (e DESC, d)) WITHOUT ROWID;
+        CREATE TABLE s (n INTEGER PRIMARY KEY AUTOINCREMENT);
+        CREATE UNIQUE INDEX i ON c (d COLLATE RTRIM) -- a comment;
+        ; CREATE INDEX \"j k\" ON \"a\nb\" (z DESC, x);
+        CREATE INDEX p ON c (e) WHERE d IS NOT NULL;
+        CREATE VIEW v AS SELECT 1; PRAGMA user_version = 7;";
+    let options =
+        || WriteOptions { analyze: true, on_conflict: OnConflict::Replace, ..WriteOptions::default() };
+    let printed = generate(sql, &[(None, 3)], options()).unwrap().to_string();
+    let again = generate(&printed, &[(None, 3)], options()).unwrap().to_string();
+    assert_eq!(again, printed);
+    for line in [
+        "\n-- analyze  at the end\n",
+        "\n-- conflict a row whose key comes again is left out\n",
+        "\n-- sorting  in ",
+    ] {
+        assert!(printed.contains(line), "{line} {printed}");
     }
 }
 
@@ -72,7 +128,8 @@ fn threads_are_as_many_as_asked_for_and_fit_the_memory() {
     let plan = |options| generate("CREATE TABLE t (a)", &[(None, 1)], options);
     let options = WriteOptions { chunk_bytes: 1 << 20, ..WriteOptions::default() };
     let threads = |threads, memory_bytes| {
-        plan(WriteOptions { threads: Some(threads), memory_bytes, ..options }).map(|plan| plan.threads)
+        plan(WriteOptions { threads: Some(threads), memory_bytes, ..options.clone() })
+            .map(|plan| plan.threads)
     };
     assert_eq!(threads(5, 256 << 20).unwrap(), 5);
     assert_eq!(threads(5, 6 << 20).unwrap(), 2);
@@ -148,10 +205,10 @@ fn nothing_is_written_for_a_plan_that_is_refused() {
     let path = home.path("x.db");
     let schema = Schema::parse("CREATE TABLE t (a UNIQUE)".to_owned(), Path::new("x.sql")).unwrap();
     let write = |sources| {
-        let options = WriteOptions::default();
+        let options = WriteOptions { memory_bytes: 1, ..WriteOptions::default() };
         write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap_err()
     };
-    assert_eq!(write(vec![Box::new(sqluice::source::NoRows)]).kind(), ErrorKind::Input);
+    assert_eq!(write(vec![Box::new(sqluice::source::NoRows)]).kind(), ErrorKind::Usage);
     assert_eq!(write(vec![]).message(), "0 sources of rows for 1 tables");
     assert_eq!(home.names(), Vec::<String>::new());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::error::{ErrorKind, Result};
 use sqluice::generate::Generate;
 use sqluice::plan::WriteOptions;
@@ -33,7 +33,7 @@ fn options(threads: usize, chunk_bytes: usize) -> WriteOptions {
 
 /// Both ways to add up a file: ours, and that of `check`.
 fn checksums(path: &Path) -> [String; 2] {
-    let check = Check { target: path.to_owned(), sqlite: SqliteCheck::Quick, checksum: true };
+    let check = Check { target: path.to_owned(), full: true, checksum: true, threads: None };
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     [checked.checksum.unwrap(), checksum(&std::fs::read(path).unwrap())]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
@@ -20,16 +20,18 @@ struct Report<'a> {
     rows: u64,
     problems: Vec<String>,
     problem_count: u64,
-    sqlite_check: &'a str,
+    /// Which of SQLite's own checks ran besides.
+    sqlite_check: Option<&'a str>,
     sqlite_problems: &'a [String],
     seconds: f64,
 }
 
 pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
-    let sqlite = if args.full { SqliteCheck::Full } else { SqliteCheck::Quick };
     let checked = {
         let progress = printer.progress();
-        Check { target: args.db.clone(), sqlite, checksum: true }.run(&*progress, cancel)?
+        let threads = args.threads.map(usize::from);
+        let check = Check { target: args.db.clone(), full: args.full, checksum: true, threads };
+        check.run(&*progress, cancel)?
     };
     let report = Report {
         sound: checked.is_sound(),
@@ -39,7 +41,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
         rows: checked.rows(),
         problems: checked.report.problems.iter().map(ToString::to_string).collect(),
         problem_count: checked.report.problem_count,
-        sqlite_check: if args.full { "integrity_check" } else { "quick_check" },
+        sqlite_check: args.full.then_some("integrity_check"),
         sqlite_problems: &checked.sqlite_problems,
         seconds: checked.seconds,
     };
@@ -65,13 +67,13 @@ fn text(report: &Report<'_>) -> String {
     }
     let verdict = if report.sound { "sound" } else { "NOT sound" };
     let checksum = report.checksum.map_or(String::new(), |sum| format!(", checksum {sum}"));
+    let readers = report.sqlite_check.map_or(String::new(), |check| format!(" and by SQLite's {check}"));
     let _ = writeln!(
         text,
-        "{verdict}: {} rows, {} pages, {}{checksum}; read by sqluice and by SQLite's {} in {:.2} s",
+        "{verdict}: {} rows, {} pages, {}{checksum}; read by sqluice{readers} in {:.2} s",
         grouped(report.rows),
         grouped(u64::from(report.pages)),
         Bytes(report.bytes),
-        report.sqlite_check,
         report.seconds
     );
     text

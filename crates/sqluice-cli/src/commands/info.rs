@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use sqluice::check::{Check, Checked, SqliteCheck};
+use sqluice::check::{Check, Checked};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 use sqluice_format::check::{Tree, TreeKind};
@@ -51,7 +51,7 @@ struct TreeReport {
 pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
     let checked = {
         let progress = printer.progress();
-        let check = Check { target: args.db.clone(), sqlite: SqliteCheck::Skip, checksum: false };
+        let check = Check { target: args.db.clone(), full: false, checksum: false, threads: None };
         check.run(&*progress, cancel)?
     };
     let Some(report) = Report::new(&checked) else {

@@ -89,3 +89,31 @@ fn checksums_of_pages_thrown_away_written_and_checked_are_equal() {
     }
     assert_ne!(seen[0], seen[1], "another seed, another file");
 }
+
+#[test]
+fn keys_and_indexes_of_a_schema_are_made() {
+    let folder = folder();
+    let folder = folder.path();
+    let schema = "CREATE TABLE a (i INTEGER PRIMARY KEY, -- gen: int(-1000000000000, 1000000000000)
+        t TEXT, -- gen: text(0, 30)
+        u TEXT UNIQUE);
+        CREATE INDEX by_t ON a (t COLLATE NOCASE DESC, i);
+        CREATE TABLE b (k TEXT, n INT, PRIMARY KEY (n, k)) WITHOUT ROWID;";
+    fs::write(folder.join("s.sql"), schema).unwrap();
+    run(folder, ["generate", "x.db", "s.sql", "--rows", "2000", "--analyze"]).ok();
+    let path = folder.join("x.db");
+    assert_eq!(integrity(&path), "ok");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM a INDEXED BY by_t"), 2000);
+    assert_eq!(count("SELECT count(*) FROM b"), 2000);
+    assert!(count("SELECT count(*) FROM sqlite_stat1") >= 3);
+}
+
+#[test]
+fn keys_that_come_twice_are_told() {
+    let folder = folder();
+    fs::write(folder.path().join("s.sql"), "CREATE TABLE t (a INT UNIQUE -- gen: int(1, 2)\n)").unwrap();
+    let ran = run(folder.path(), ["generate", "x.db", "s.sql", "--rows", "3"]);
+    ran.failed(1, "error: UNIQUE constraint failed: t.a = ");
+}

@@ -97,7 +97,8 @@ fn json_quiet_and_verbose_say_what_they_should() {
     load("one.csv --quiet").succeeds().says("").prints("");
     load("one.csv -v -j 1").succeeds().prints("").says(
         "1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\n\
-         1 thread, [..] writes, 2 pages of 4096 bytes\n  \
+         1 thread, [..] writes, 2 pages of 4096 bytes\n\
+         load [..] s, sync [..] s\n  \
          one: 1 row; 1 leaf, 0 interior, 0 overflow pages, root 2",
     );
     load("no.csv -q")

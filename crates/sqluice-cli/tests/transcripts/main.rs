@@ -8,6 +8,7 @@ mod check_info;
 mod generate;
 mod help;
 mod load_format;
+mod load_keys;
 mod load_rejects;
 mod load_run;
 mod load_tables;

@@ -1,4 +1,4 @@
-//! Schema files: mistakes in them, and what can't be made yet.
+//! Schema files: mistakes in them.
 
 use std::fs;
 
@@ -58,40 +58,6 @@ fn mistakes_in_a_schema_say_file_line_and_column() {
     ] {
         schema_refused(sql, stderr);
     }
-}
-
-#[test]
-fn what_cannot_be_made_yet_is_refused_with_the_reason() {
-    let table = |why: &str| {
-        format!(
-            "error: s.sql:1:14: table t {why}, which can't be filled yet\n\n\
-             hint: declare it without, and add what is missing with sqlite3 afterwards"
-        )
-    };
-    for (sql, why) in [
-        ("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID", "is WITHOUT ROWID"),
-        ("CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT)", "is AUTOINCREMENT"),
-        ("CREATE TABLE t (a UNIQUE)", "has UNIQUE or a PRIMARY KEY that is not its rowid"),
-        ("CREATE TABLE t (a TEXT PRIMARY KEY)", "has UNIQUE or a PRIMARY KEY that is not its rowid"),
-        ("CREATE TABLE t (a CHECK (a > 1))", "has a CHECK"),
-        ("CREATE TABLE t (a, b AS (a + 1))", "has a generated column"),
-    ] {
-        schema_refused(sql, &table(why));
-    }
-    let hint = "hint: leave it out of the schema, and make it with sqlite3 afterwards";
-    schema_refused(
-        "CREATE TABLE t (a); CREATE INDEX i ON t (a)",
-        &format!("error: s.sql: index i of table t can't be made yet\n\n{hint}"),
-    );
-    schema_refused(
-        "CREATE TABLE t (a); CREATE VIRTUAL TABLE v USING dbstat",
-        &format!("error: s.sql: virtual table v can't be made yet\n\n{hint}"),
-    );
-    schema_refused(
-        "CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)",
-        "error: the INTEGER PRIMARY KEY of t must be row() for now\n\n\
-         hint: rows in another order of their keys can't be written yet",
-    );
 }
 
 #[track_caller]

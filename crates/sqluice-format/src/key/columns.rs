@@ -68,10 +68,9 @@ impl<'a> Columns<'a> {
 #[inline]
 pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
     let unused = 64 - 8 * (end - start);
-    // Most records have eight bytes up to its end.
     match record[..end].last_chunk() {
         Some(bytes) => i64::from_be_bytes(*bytes) << unused >> unused,
-        None => record::int(&record[start..end]),
+        None => (first_word(record) << (8 * start)) as i64 >> unused,
     }
 }
 
@@ -103,14 +102,25 @@ pub(super) fn word(record: &[u8], start: usize, end: usize) -> u64 {
     // The record ends before: load what ends where the value does.
     match record[..end].last_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes).checked_shl((64 - 8 * (end - start)) as u32).unwrap_or(0),
-        None => short_word(&record[start..end]),
+        None => first_word(record) << (8 * start),
     }
 }
 
-/// Fewer than 8 bytes, the first the highest.
-#[inline(never)]
-fn short_word(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, &byte| word >> 8 | u64::from(byte) << 56)
+/// The first 8 bytes, the first the highest, zeros after the end of fewer.
+#[inline]
+fn first_word(record: &[u8]) -> u64 {
+    let unused = 64 - 8 * record.len().min(8) as u32;
+    if let Some(bytes) = record.first_chunk() {
+        return u64::from_be_bytes(*bytes);
+    }
+    match (record.first_chunk(), record.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+            // The bytes in the middle are in both.
+            u64::from(first) << 32 | u64::from(last) << unused
+        }
+        _ => record.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)) << unused,
+    }
 }
 
 /// A varint, and what comes after it.

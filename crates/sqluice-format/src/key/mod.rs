@@ -25,7 +25,7 @@
 //!  b0     blob: as text
 //! ```
 //!
-//! The text of six characters with a rowid below 2^39 takes 15 bytes, any integer with such a rowid 16 or less. So
+//! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
 //! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further.
 
 mod columns;
@@ -202,28 +202,37 @@ impl Collation {
 
     /// Appends what a normalized key holds of a text, its end included unless `bytes_max` bytes are reached before.
     fn normalize(self, text: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
-        let seen = match self {
-            Collation::Binary => text,
-            Collation::RTrim => trimmed(text),
-            Collation::NoCase => until_nul(text),
-        };
+        let seen = if self == Collation::RTrim { trimmed(text) } else { text };
         // Each byte gives at least one.
         let taken = &seen[..seen.len().min(bytes_max)];
-        key.reserve(taken.len() + 1);
-        for &byte in taken {
+        let start = key.len();
+        if taken.iter().fold(false, |escape, &byte| escape | (byte <= ESCAPE)) {
+            return self.normalize_escaped(taken, text.len(), key);
+        }
+        key.extend_from_slice(taken);
+        if self == Collation::NoCase {
+            key[start..].make_ascii_lowercase();
+        }
+        key.push(END);
+    }
+
+    /// The same, byte by byte, for text that has the bytes 00 or 01 in it and `text_bytes` bytes in all.
+    fn normalize_escaped(self, text: &[u8], text_bytes: usize, key: &mut Vec<u8>) {
+        for &byte in text {
             match byte {
-                0x00 => key.extend([ESCAPE, ESCAPED_00]),
+                0x00 => {
+                    key.extend([ESCAPE, ESCAPED_00]);
+                    if self == Collation::NoCase {
+                        key.extend((text_bytes as u64).to_be_bytes());
+                        return;
+                    }
+                }
                 0x01 => key.extend([ESCAPE, ESCAPED_01]),
                 _ if self == Collation::NoCase => key.push(byte.to_ascii_lowercase()),
                 _ => key.push(byte),
             }
         }
-        if self == Collation::NoCase && seen.len() < text.len() {
-            key.extend([ESCAPE, ESCAPED_00]);
-            key.extend((text.len() as u64).to_be_bytes());
-        } else {
-            key.push(END);
-        }
+        key.push(END);
     }
 }
 

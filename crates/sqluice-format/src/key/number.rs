@@ -36,7 +36,7 @@ impl NumberKey {
         // Bits that stand before the first byte that counts.
         let unused = twice.leading_zeros() & !7;
         let bytes = 9 - unused / 8;
-        let kind = u64::from(KIND_ZERO) + u64::from(bytes - 1) ^ (sign & 0xff);
+        let kind = (u64::from(KIND_ZERO) + u64::from(bytes - 1)) ^ (sign & 0xff);
         let value = (twice ^ sign).checked_shl(unused).unwrap_or(0);
         NumberKey { left: u128::from(kind) << 120 | u128::from(value) << 56, bytes }
     }

@@ -3,6 +3,7 @@
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
 use super::{Collation, END, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
+use crate::value::SerialType;
 
 /// The byte 01, sixteen times.
 const ONES: u128 = u128::MAX / 0xff;
@@ -73,24 +74,24 @@ impl KeyColumn {
     /// The normalized form of a value, not inverted: the first 16 bytes of it.
     #[inline]
     fn part(self, record: &[u8], column: Column) -> Part {
-        let Column { serial, start, end } = column;
-        match serial.0 {
-            1..=6 => number_part(NumberKey::of_int(columns::int(record, start, end))),
-            13.. if end - start <= 8 && serial.0 % 2 == 1 && self.collation == Collation::Binary => {
-                short_part(KIND_TEXT, record, start, end)
+        let Column { serial: SerialType(serial), start, end } = column;
+        let int = match serial {
+            1..=6 => columns::int(record, start, end),
+            8 | 9 => serial as i64 - 8,
+            13.. if end - start <= 8 && serial % 2 == 1 && self.collation == Collation::Binary => {
+                return short_part(KIND_TEXT, record, start, end);
             }
-            _ => self.other_part(record, serial.0, start, end),
-        }
+            _ => return self.other_part(record, serial, start, end),
+        };
+        number_part(NumberKey::of_int(int))
     }
 
-    /// The same for what is less frequent.
+    /// The same for anything but integers and short text.
     #[inline(never)]
     fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
         match serial {
             0 => Part { left: u128::from(KIND_NULL) << 120, bytes: 1 },
-            1..=6 => number_part(NumberKey::of_int(columns::int(record, start, end))),
             7 => number_part(NumberKey::of_real(f64::from_bits(columns::int(record, start, end) as u64))),
-            8 | 9 => number_part(NumberKey::of_int(serial as i64 - 8)),
             blob if blob % 2 == 0 => bytes_part(KIND_BLOB, record, start, end),
             _ => self.collation.part(record, start, end),
         }

@@ -4,9 +4,11 @@
 pub(crate) mod damage;
 pub(crate) mod index;
 pub(crate) mod slow_key;
+pub(crate) mod values;
 
 use std::path::{Path, PathBuf};
 
+use proptest::test_runner::Config;
 use rusqlite::Connection;
 use sqluice_format::cell;
 use sqluice_format::check::{self, Options, Parts, Report};
@@ -17,6 +19,13 @@ use sqluice_format::record;
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 use sqluice_format::value::Value;
 use sqluice_format::varint;
+
+/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
+pub(crate) fn cases(by_default: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
+    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
+    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
+}
 
 /// A row as rowid and record.
 pub(crate) type Row = (i64, Vec<u8>);

@@ -210,3 +210,86 @@ impl Sink for Finder {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PreparedLoad;
+    use super::*;
+    use crate::progress::Silent;
+    use std::fs;
+
+    /// What becomes of an error about rows of table `t`, which has those files, cut into small parts.
+    fn told(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files.iter().map(|(name, text)| {
+            fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name)
+        });
+        let load = Load::new(folder.path().join("x.db"), paths.collect::<Vec<_>>());
+        let load = Load { table: Some("t".to_owned()), sample_bytes: 16, part_bytes: 8, ..load };
+        let mut prepared = with(load).prepare(&Cancel::new()).unwrap();
+        let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
+        let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
+        let error = Error::input("twice").duplicate(duplicate);
+        let error = located(error, load, tables, schema, &Silent, stop);
+        assert!(error.hint_text().unwrap().contains("--on-conflict"));
+        error.to_string().replace(&format!("{}/", folder.path().display()), "")
+    }
+
+    fn by_b(load: Load) -> Load {
+        Load { indexes: vec!["b".to_owned()], ..load }
+    }
+
+    #[test]
+    fn rows_of_one_file_are_told_by_their_lines() {
+        let csv = "a,b\n1,x\n\n2,\"y\nz\"\n3,x\n4,v\n5,w\n6,x\n";
+        let told = |first, second| told(&[("t.csv", csv)], by_b, DuplicateRows::Records(first, second));
+        assert_eq!(told(0, 2), "t.csv:6:3: twice (rows 1 and 3: lines 2 and 6)");
+        assert_eq!(told(0, 1), "t.csv:4:3: twice (rows 1 and 2: lines 2 and 4)");
+        assert_eq!(told(2, 5), "t.csv:9:3: twice (rows 3 and 6: lines 6 and 9)");
+        assert_eq!(told(2, 6), "twice (rows 3 and 7)", "there is no such row");
+    }
+
+    #[test]
+    fn rows_of_two_files_are_told_with_both() {
+        let files = [("1.csv", "a,b\n1,x\n2,y\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
+        let told = told(&files, by_b, DuplicateRows::Records(1, 3));
+        assert_eq!(told, "2.csv:3:1: twice (rows 2 and 4: 1.csv:3 and 2.csv:3)");
+    }
+
+    #[test]
+    fn bad_rows_count_among_the_others() {
+        let csv = "a,b\n1,x\n2\n3,y\n4,5,6\n7,x\n";
+        let told = told(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
+        assert_eq!(told, "t.csv:6:3: twice (rows 1 and 5: lines 2 and 6)");
+    }
+
+    #[test]
+    fn rows_known_by_their_rowids_are_found_by_the_column_that_names_these() {
+        let csv = "b,a\nx,30\ny,10\nz,5.0\nw,10\nx, 7\n";
+        let schema = "CREATE TABLE t (b, a INTEGER PRIMARY KEY); CREATE INDEX idx_t_b ON t (b)";
+        let schema = |load| {
+            let schema = Schema::parse(schema.to_owned(), std::path::Path::new("x.sql")).unwrap();
+            Load { schema: Some(schema), ..load }
+        };
+        let told = |first, second| told(&[("t.csv", csv)], schema, DuplicateRows::Rowids(first, second));
+        assert_eq!(told(7, 30), "t.csv:6:1: twice (rows 1 and 5: lines 2 and 6)");
+        assert_eq!(told(10, 10), "t.csv:5:1: twice (rows 2 and 4: lines 3 and 5)");
+        assert_eq!(told(5, 30), "t.csv:4:1: twice (rows 1 and 3: lines 2 and 4)");
+        assert_eq!(told(5, 8), "twice (rowids 5 and 8)");
+    }
+
+    #[test]
+    fn rowids_that_nobody_gives_count_the_rows() {
+        let told = told(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
+        assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
+    }
+
+    #[test]
+    fn an_error_about_something_else_stays_as_it_is() {
+        let load = Load::new("x.db", ["t.csv"]);
+        let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
+        let error = located(Error::input("else"), &load, &mut [], &schema, &Silent, &Cancel::new());
+        assert_eq!((error.to_string().as_str(), error.hint_text()), ("else", None));
+    }
+}

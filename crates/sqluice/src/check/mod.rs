@@ -1,0 +1,235 @@
+//! `check` and `info`: is this file sound, and what is in it?
+//!
+//! Our reader ([`sqluice_format::check`]) reads the file's bytes, on all cores; what the schema means it is told by SQLite.
+//! SQLite's own `integrity_check`, which shares no code with it, can run beside it. A SQLite read transaction is held
+//! meanwhile, so the file does not change.
+//!
+//! ```text
+//!  SQLite: read transaction, schema ──> parts of trees ──> workers (one a core) ──> joined in order ──> report
+//!                                  └──> integrity_check, if it is asked for ──────────────────────────────┘
+//! ```
+//!
+//! The file is opened here before SQLite opens it and closed after SQLite has closed it: closing any descriptor of a file
+//! drops the locks that the process has on it, SQLite's among them.
+
+mod pages;
+mod spec;
+mod sqlite;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use rusqlite::Connection;
+use serde::Serialize;
+use sqluice_format::check::{self, Done, Options, Parts, ReadPage};
+use sqluice_format::database::Header;
+use sqluice_format::page::DATABASE_HEADER_BYTES;
+
+use crate::checksum::Checksum;
+use crate::error::{Error, Result};
+use crate::progress::{Amount, Cancel, Progress};
+use pages::Shared;
+
+/// A database to look at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The file.
+    pub target: PathBuf,
+    /// Whether SQLite's `integrity_check` runs besides.
+    pub full: bool,
+    /// Whether to add up the checksum of all pages.
+    pub checksum: bool,
+    /// Threads that read; `None`: one a core.
+    pub threads: Option<usize>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What our reader found.
+    pub report: check::Report,
+    /// What SQLite said against the file.
+    pub sqlite_problems: Vec<String>,
+    /// The checksum of all pages, in hexadecimal.
+    pub checksum: Option<String>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+impl Checked {
+    /// Rows of all tables, the schema table left out.
+    pub fn rows(&self) -> u64 {
+        use sqluice_format::check::TreeKind::Index;
+        self.report.trees.iter().skip(1).filter(|tree| tree.kind != Index).map(|tree| tree.rows).sum()
+    }
+
+    /// Whether nobody found anything wrong.
+    pub fn is_sound(&self) -> bool {
+        self.report.is_sound() && self.sqlite_problems.is_empty()
+    }
+}
+
+/// Problems that are listed; more are only counted.
+const PROBLEMS_MAX: usize = 100;
+
+/// The phases, in the words that [`Progress::phase`] gets.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    Read,
+    Check,
+}
+
+impl Check {
+    /// Looks.
+    ///
+    /// # Errors
+    /// When the file can't be read, or is in use in a way that does not let it be. Whatever is wrong with the database is
+    /// in the result.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Checked> {
+        let started = Instant::now();
+        let target = &self.target;
+        if self.threads == Some(0) {
+            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+        }
+        // Looked at before it is opened, since opening a named pipe waits for somebody to write to it.
+        let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
+        if !metadata.is_file() {
+            return Err(Error::input(format!("{} is no file", target.display())).hint("name a database file"));
+        }
+        let file = File::open(target).map_err(|e| Error::read(target, e))?;
+        let (connection, mut sqlite_problems) = match sqlite::hold(target, cancel)? {
+            Ok(connection) => (Some(connection), Vec::new()),
+            Err(problem) => (None, vec![problem]),
+        };
+        // The size may have changed until the lock was there.
+        let bytes = file.metadata().map_err(|e| Error::read(target, e))?.len();
+        let header = header(&file).map_err(|e| Error::read(target, e))?;
+        let mut tables = Vec::new();
+        if let Some(connection) = &connection {
+            let encoding = header.map_or(1, |header| header.text_encoding);
+            match sqlite::tables(connection, target, encoding)? {
+                Ok(found) => tables = found,
+                Err(problem) => sqlite_problems.push(problem),
+            }
+        }
+        let page_size = header.filter(|_| self.checksum).map(|header| header.geometry.page_size());
+        let shared = Shared::new((&file, target), bytes, page_size, (progress, cancel));
+        let options = Options { tables: &tables, problems_max: PROBLEMS_MAX, ..Options::default() };
+        let (report, checksum) = self.beside(connection, &mut sqlite_problems, || {
+            progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
+            self.read(&shared, &options)
+        })?;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Checked { report, sqlite_problems, checksum, bytes, seconds })
+    }
+
+    /// Runs SQLite's check, if it is asked for, while `ours` runs. SQLite's read transaction ends after both.
+    fn beside<T>(
+        &self,
+        connection: Option<Connection>,
+        problems: &mut Vec<String>,
+        ours: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let Some(connection) = connection else { return ours() };
+        if !self.full {
+            let ours = ours();
+            drop(connection);
+            return ours;
+        }
+        std::thread::scope(|scope| {
+            let interrupt = connection.get_interrupt_handle();
+            let theirs = scope.spawn(move || (sqlite::integrity_check(&connection), connection));
+            let ours = ours();
+            if ours.is_err() {
+                interrupt.interrupt();
+            }
+            let (theirs, connection) = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            drop(connection);
+            let ours = ours?;
+            problems.extend(theirs.map_err(|error| sqlite::unreadable(&self.target, error))?);
+            Ok(ours)
+        })
+    }
+
+    /// Has our reader read everything.
+    fn read(&self, shared: &Shared<'_>, options: &Options<'_>) -> Result<(check::Report, Option<String>)> {
+        let mut pages = shared.pages();
+        let parts = Parts::new(&mut pages, shared.file_bytes, options)?;
+        let (done, mut checksum) = self.parts(&parts, shared)?;
+        let report = parts.finish(done, &mut pages)?;
+        let Some(header) = report.header.as_ref().filter(|_| self.checksum) else {
+            return Ok((report, None));
+        };
+        // Nobody reads the free pages.
+        let unread = shared.unread(header.geometry, report.page_count);
+        if !unread.is_empty() {
+            let bytes = unread.len() as u64 * header.geometry.page_bytes() as u64;
+            shared.progress.phase(Phase::Read.name(), Some(Amount { rows: 0, bytes }));
+        }
+        let mut page = vec![0; header.geometry.page_bytes()];
+        for number in unread {
+            pages.read_page(number, &mut page)?;
+        }
+        checksum.add_all(pages.checksum);
+        Ok((report, Some(checksum.to_hex())))
+    }
+
+    /// Reads all parts, and adds up the checksum of their pages.
+    fn parts(&self, parts: &Parts<'_>, shared: &Shared<'_>) -> Result<(Vec<Done>, Checksum)> {
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores).min(parts.len());
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut pages = shared.pages();
+            let mut done = Vec::new();
+            loop {
+                let part = next.fetch_add(1, Ordering::Relaxed);
+                if part >= parts.len() {
+                    return Ok((done, pages.checksum));
+                }
+                // Nobody needs to begin another.
+                done.push(
+                    parts
+                        .run(part, &mut pages)
+                        .inspect_err(|_| next.store(parts.len(), Ordering::Relaxed))?,
+                );
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let (mut all, mut sum) = (Vec::with_capacity(parts.len()), Checksum::default());
+            let joined = workers.into_iter().map(|worker| worker.join());
+            for result in joined.collect::<Vec<std::thread::Result<Result<_>>>>() {
+                let (done, checksum) = result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                all.extend(done);
+                sum.add_all(checksum);
+            }
+            Ok((all, sum))
+        })
+    }
+}
+
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Read => "read",
+            Phase::Check => "check",
+        }
+    }
+}
+
+/// The header, if the file has one.
+fn header(file: &File) -> std::io::Result<Option<Header>> {
+    let mut bytes = [0; DATABASE_HEADER_BYTES];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) => Ok(Header::from_bytes(&bytes).ok()),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}

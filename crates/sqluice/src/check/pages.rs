@@ -1,0 +1,124 @@
+//! Pages of the file, for any number of threads, and their checksum in passing.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_format::check::ReadPage;
+use sqluice_format::page::{Geometry, PageSize};
+
+use crate::checksum::{Checksum, PageHash};
+use crate::error::{Error, Result};
+use crate::progress::{Amount, Cancel, Progress};
+
+/// Bytes that are read at once: a multiple of every page size.
+const WINDOW_BYTES: u64 = 256 << 10;
+
+/// Windows that are kept: one for each level of a deep tree.
+const WINDOWS: usize = 8;
+
+/// The file, as all threads see it.
+pub(super) struct Shared<'a> {
+    pub(super) file: &'a File,
+    pub(super) path: &'a Path,
+    pub(super) file_bytes: u64,
+    pub(super) progress: &'a dyn Progress,
+    pub(super) cancel: &'a Cancel,
+    /// A bit for each page that a checksum has; none when there is to be no checksum.
+    summed: Vec<AtomicU64>,
+}
+
+/// Reads pages through a few windows: a tree that was written in order is read in order, level by level.
+pub(super) struct FilePages<'a> {
+    shared: &'a Shared<'a>,
+    /// What was read last comes first.
+    windows: Vec<Window>,
+    /// Of the pages to which this came first.
+    pub(super) checksum: Checksum,
+}
+
+/// A part of the file that begins at a multiple of [`WINDOW_BYTES`].
+#[derive(Default)]
+struct Window {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Shared<'a> {
+    /// With a checksum if the page size is given.
+    pub(super) fn new(
+        (file, path): (&'a File, &'a Path),
+        file_bytes: u64,
+        checksum: Option<PageSize>,
+        (progress, cancel): (&'a dyn Progress, &'a Cancel),
+    ) -> Shared<'a> {
+        let pages = checksum.map_or(0, |size| file_bytes / size.bytes() as u64 + 1);
+        let summed = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Shared { file, path, file_bytes, progress, cancel, summed }
+    }
+
+    /// A reader for one thread.
+    pub(super) fn pages(&'a self) -> FilePages<'a> {
+        FilePages { shared: self, windows: Vec::new(), checksum: Checksum::default() }
+    }
+
+    /// Whether this is the first to come to a page of which there is to be a checksum.
+    fn is_first(&self, number: u32) -> bool {
+        let bit = 1 << (number % 64);
+        let word = self.summed.get(number as usize / 64);
+        word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    }
+
+    /// Pages of the database that have no checksum yet: nobody reads what is on the freelist.
+    pub(super) fn unread(&self, geometry: Geometry, page_count: u32) -> Vec<u32> {
+        let is_unread = |number: &u32| {
+            let word = self.summed[*number as usize / 64].load(Ordering::Relaxed);
+            word >> (number % 64) & 1 == 0 && *number != geometry.lock_page()
+        };
+        (1..=page_count).filter(is_unread).collect()
+    }
+}
+
+impl FilePages<'_> {
+    /// The window that holds byte `at`.
+    fn window(&mut self, at: u64) -> Result<&Window> {
+        let start = at - at % WINDOW_BYTES;
+        let found = self.windows.iter().position(|window| window.at == start && !window.bytes.is_empty());
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let Shared { file, path, file_bytes, progress, cancel, .. } = self.shared;
+                cancel.check()?;
+                if self.windows.len() < WINDOWS {
+                    self.windows.push(Window::default());
+                }
+                let index = self.windows.len() - 1;
+                let Window { at, bytes } = &mut self.windows[index];
+                *at = start;
+                bytes.resize((file_bytes - start).min(WINDOW_BYTES) as usize, 0);
+                file.read_exact_at(bytes, start).map_err(|e| Error::read(path, e))?;
+                progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+                index
+            }
+        };
+        self.windows[..=index].rotate_right(1);
+        Ok(&self.windows[0])
+    }
+}
+
+impl ReadPage for FilePages<'_> {
+    type Error = Error;
+
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<()> {
+        let at = u64::from(number - 1) * into.len() as u64;
+        let window = self.window(at)?;
+        let skip = (at - window.at) as usize;
+        into.copy_from_slice(&window.bytes[skip..skip + into.len()]);
+        // The first call asks for less than a page.
+        if into.len() >= 512 && self.shared.is_first(number) {
+            self.checksum.add(number, PageHash::of(into));
+        }
+        Ok(())
+    }
+}

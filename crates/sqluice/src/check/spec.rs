@@ -1,0 +1,144 @@
+//! The schema as the format crate's check takes it: which fields records have, and what they may hold.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use sqluice_format::check::spec::{Constant, Field, Index, Key, Source, Table, Takes};
+use sqluice_format::key::{Collation, KeyOrder};
+
+use crate::affinity::Affinity;
+use crate::schema::index::{self, Indexed};
+use crate::schema::{self, Column, Generated, Schema};
+
+/// What a schema says, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
+pub(super) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {
+    let defaults = Defaults { connection: Connection::open_in_memory()?, encoding };
+    schema.tables.iter().map(|table| of_table(table, &defaults)).collect()
+}
+
+fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Table> {
+    let columns: Vec<usize> = match &table.clustered {
+        Some(key) => key.columns.iter().filter_map(|column| as_column(column.value)).collect(),
+        None => {
+            let stored = |i: &usize| table.columns[*i].generated != Some(Generated::Virtual);
+            (0..table.columns.len()).filter(stored).collect()
+        }
+    };
+    let fields = columns.iter().map(|&column| {
+        let column = &table.columns[column];
+        Ok(Field {
+            name: column.name.clone(),
+            takes: takes(column, table.strict),
+            default: defaults.of(column)?,
+        })
+    });
+    // A column that comes twice, with two collations, is the same value.
+    let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
+    let source = |value: Indexed| match value {
+        Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,
+        Indexed::Column(column) => field_of(column).map_or(Source::Computed, Source::Field),
+        Indexed::Rowid => Source::Rowid,
+        Indexed::Expression => Source::Computed,
+    };
+    let indexes = table.indexes.iter().map(|index| Index {
+        name: index.name.clone(),
+        fields: index.columns.iter().map(|column| source(column.value)).collect(),
+        key: Key {
+            order: order(index, index.columns.len(), defaults.encoding),
+            unique_fields: index.unique.then_some(index.key_columns),
+        },
+        partial: index.partial,
+    });
+    Ok(Table {
+        name: table.name.clone(),
+        fields: fields.collect::<rusqlite::Result<_>>()?,
+        rowid_field: table.rowid_alias.and_then(field_of),
+        key: table.clustered.as_ref().map(|index| Key {
+            order: order(index, index.key_columns, defaults.encoding),
+            unique_fields: None,
+        }),
+        indexes: indexes.collect(),
+    })
+}
+
+fn as_column(value: Indexed) -> Option<usize> {
+    match value {
+        Indexed::Column(column) => Some(column),
+        Indexed::Rowid | Indexed::Expression => None,
+    }
+}
+
+/// The order by the first `fields` columns, if it is known. SQLite compares all but BINARY in UTF-8.
+fn order(index: &index::Index, fields: usize, encoding: u32) -> Option<KeyOrder> {
+    let columns = index.order()?.columns()[..fields].to_vec();
+    let known = encoding <= 1 || columns.iter().all(|column| column.collation == Collation::Binary);
+    known.then(|| KeyOrder::new(columns))
+}
+
+/// What a column may hold: the types of STRICT tables are exact, and affinity has converted what it can.
+fn takes(column: &Column, strict: bool) -> Takes {
+    let all = Takes { null: !column.not_null, ..Takes::ANYTHING };
+    let nothing =
+        Takes { null: all.null, int: false, real: false, text: false, numeric_text: false, blob: false };
+    if strict {
+        return match column.declared_type.to_ascii_uppercase().as_str() {
+            "INT" | "INTEGER" => Takes { int: true, ..nothing },
+            "REAL" => Takes { int: true, real: true, ..nothing },
+            "TEXT" => Takes { text: true, numeric_text: true, ..nothing },
+            "BLOB" => Takes { blob: true, ..nothing },
+            _ => all,
+        };
+    }
+    match column.affinity {
+        Affinity::Blob => all,
+        Affinity::Text => Takes { int: false, real: false, ..all },
+        Affinity::Numeric | Affinity::Integer | Affinity::Real => Takes { numeric_text: false, ..all },
+    }
+}
+
+/// Has SQLite compute what a DEFAULT is: ALTER TABLE ADD COLUMN leaves the records as they are.
+struct Defaults {
+    connection: Connection,
+    encoding: u32,
+}
+
+impl Defaults {
+    fn of(&self, column: &Column) -> rusqlite::Result<Constant> {
+        let Some(default) = &column.default else { return Ok(Constant::Null) };
+        let affinity = match column.affinity {
+            Affinity::Blob => "BLOB",
+            Affinity::Text => "TEXT",
+            Affinity::Numeric => "NUMERIC",
+            Affinity::Integer => "INTEGER",
+            Affinity::Real => "REAL",
+        };
+        // The catalogue leaves out the parentheses around an expression, which a literal must not have: "x" is text.
+        let create = |default: &str| {
+            let sql = format!("DROP TABLE IF EXISTS d; CREATE TABLE d (c {affinity} DEFAULT {default})");
+            self.connection.execute_batch(&format!("{sql}; INSERT INTO d DEFAULT VALUES"))
+        };
+        // One that SQLite computes for each new row can't be that of a row that was there before.
+        if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
+            return Ok(Constant::Null);
+        }
+        self.connection.query_row("SELECT c FROM d", [], |row| {
+            Ok(match row.get_ref(0)? {
+                ValueRef::Null => Constant::Null,
+                ValueRef::Integer(int) => Constant::Int(int),
+                ValueRef::Real(real) => Constant::Real(real),
+                ValueRef::Text(text) => Constant::Text(self.encoded(text)),
+                ValueRef::Blob(blob) => Constant::Blob(blob.to_vec()),
+            })
+        })
+    }
+
+    /// Text as the database has it.
+    fn encoded(&self, text: &[u8]) -> Vec<u8> {
+        let units = String::from_utf8_lossy(text);
+        let units = units.encode_utf16();
+        match self.encoding {
+            2 => units.flat_map(u16::to_le_bytes).collect(),
+            3 => units.flat_map(u16::to_be_bytes).collect(),
+            _ => text.to_vec(),
+        }
+    }
+}
