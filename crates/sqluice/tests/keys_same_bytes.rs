@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use proptest::prelude::*;
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::generate::Generate;
 use sqluice::plan::WriteOptions;
@@ -94,7 +94,7 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
     let home = Home::new();
     let target = home.path("x.db");
     std::fs::write(&target, bytes.expect("no two rows have the same key")).unwrap();
-    let check = Check { target, sqlite: SqliteCheck::Full, checksum: false };
+    let check = Check { target, full: true, checksum: false, threads: None };
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
 }
