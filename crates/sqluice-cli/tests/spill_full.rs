@@ -120,6 +120,16 @@ fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
 #[test]
 fn a_temporary_folder_that_is_not_there_or_no_folder_is_a_clear_error() {
     let folder = prepared();
-    assert_refused(run(folder.path(), spilling("nowhere")), folder.path(), "nowhere", "No such file or directory");
-    assert_refused(run(folder.path(), spilling("schema.sql")), folder.path(), "schema.sql", "Not a directory");
+    assert_refused(
+        run(folder.path(), spilling("nowhere")),
+        folder.path(),
+        "nowhere",
+        "No such file or directory",
+    );
+    assert_refused(
+        run(folder.path(), spilling("schema.sql")),
+        folder.path(),
+        "schema.sql",
+        "Not a directory",
+    );
 }

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use proptest::prelude::*;
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::generate::Generate;
 use sqluice::plan::WriteOptions;
@@ -56,7 +56,7 @@ fn assert_same(
     first.and_then(Result::ok)
 }
 
-/// Of 200,000 rows, many megabytes of entries: beyond the least memory many times over.
+/// Of 31,500 rows, megabytes of entries: beyond the least memory many times over.
 const SQL: &str = "
     CREATE TABLE a (
         id INTEGER PRIMARY KEY,
@@ -86,7 +86,7 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
                 chunk_bytes: CHUNK_BYTES as usize,
                 ..WriteOptions::default()
             };
-            let rows = vec![(Some("a".to_owned()), 60_000), (Some("b".to_owned()), 3000)];
+            let rows = vec![(Some("a".to_owned()), 30_000), (Some("b".to_owned()), 1500)];
             let target = Some(path.to_owned());
             let generate = Generate { target, schema: schema.clone(), rows, seed: 1, write };
             generate.prepare()?.run(&Silent, &Cancel::new())
@@ -94,19 +94,19 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
     let home = Home::new();
     let target = home.path("x.db");
     std::fs::write(&target, bytes.expect("no two rows have the same key")).unwrap();
-    let check = Check { target, sqlite: SqliteCheck::Full, checksum: false };
+    let check = Check { target, full: true, checksum: false, threads: None };
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
 }
 
 proptest! {
-    #![proptest_config(cases(8))]
+    #![proptest_config(cases(4))]
 
     #[test]
     fn any_keys_and_any_rows_give_the_same_file_or_the_same_error(case in key_case(400)) {
         let rows = case.rows();
-        let least = CHUNKS_MIN * case.chunk_bytes as u64;
-        assert_same(&[256 << 20, least], |path, threads, memory_bytes| {
+        let least = case.least_memory();
+        assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {
             let case = KeyCase { threads, ..case.clone() };
             let options = WriteOptions { memory_bytes, ..case.options() };
             case.write(path, &rows, &options)

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
-use sqluice::check::{Check, SqliteCheck};
+use sqluice::check::Check;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::plan::OnConflict;
 use sqluice::progress::{Cancel, Silent};
@@ -43,7 +43,7 @@ fn compare(case: &KeyCase) {
                 case.tables.iter().map(count).collect::<Vec<u64>>()
             );
             assert_sound(&std::fs::read(&path).unwrap(), PENDING_BYTE);
-            let check = Check { target: path.clone(), sqlite: SqliteCheck::Skip, checksum: false };
+            let check = Check { target: path.clone(), full: false, checksum: false, threads: Some(2) };
             let checked = check.run(&Silent, &Cancel::new()).unwrap();
             assert!(checked.is_sound(), "{:?}", checked.report.problems);
             assert_system_agrees(&path, &twin_path);

@@ -578,17 +578,25 @@ impl KeyCase {
         self.tables.iter().map(rows).collect()
     }
 
+    /// The least bytes that the run can do with: chunks to sort with and, where conflicts are decided, the numbers of all rows
+    /// that share a key with another.
+    pub(crate) fn least_memory(&self) -> u64 {
+        let conflicts = if self.on_conflict == OnConflict::Abort { 0 } else { 4 << 20 };
+        4 * self.chunk_bytes as u64 + conflicts
+    }
+
     pub(crate) fn options(&self) -> WriteOptions {
-        let options = WriteOptions {
+        WriteOptions {
             threads: Some(self.threads),
             page_size: PageSize::new(self.page_bytes).unwrap(),
             chunk_bytes: self.chunk_bytes,
+            memory_bytes: if self.little_memory {
+                self.least_memory()
+            } else {
+                self.least_memory() + (32 << 20)
+            },
             on_conflict: self.on_conflict,
             ..WriteOptions::default()
-        };
-        match self.little_memory && self.chunk_bytes < 1 << 20 {
-            true => WriteOptions { memory_bytes: 4 * self.chunk_bytes as u64, ..options },
-            false => options,
         }
     }
 
