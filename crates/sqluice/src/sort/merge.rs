@@ -46,7 +46,7 @@ impl<'a> Merge<'a> {
         let parts = runs.map(|run| Part { layout, run, start, end });
         let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes().1));
         let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
-        waiting.sort_by(|a, b| b.0.cmp(&a.0));
+        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
         Merge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false, prefix: 0 }
     }
