@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::output::Wanted;
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::index::{Index, IndexOrigin, Indexed};
-use crate::schema::{Column, Generated, Schema, Table};
+use crate::schema::{Column, Generated, Schema, Table, token};
 use crate::size::Bytes;
 
 /// How a new database is written, whatever its rows come from.
@@ -396,6 +396,14 @@ impl TablePlan {
     }
 }
 
+/// A statement with its semicolon, which is no part of a comment that it may end with.
+fn ended(sql: &str) -> String {
+    match token::tokens(sql).last() {
+        Some(last) if last.is_comment() && last.at.end == sql.len() => format!("{sql}\n;"),
+        _ => format!("{sql};"),
+    }
+}
+
 /// A name as part of a comment, which ends with its line: so must no name.
 fn in_line(name: &impl fmt::Display) -> String {
     name.to_string().replace(['\n', '\r'], "\u{fffd}")
@@ -441,14 +449,14 @@ impl fmt::Display for Plan {
         for table in &self.tables {
             table.write_sources(f)?;
             writeln!(f, "--   road   {}: {}", table.road.name(), table.why)?;
-            writeln!(f, "{};", table.sql)?;
+            writeln!(f, "{}", ended(&table.sql))?;
             for index in &table.indexes {
                 writeln!(f, "-- index    {}", in_line(&index.name))?;
                 writeln!(f, "--   road   {}: {}", index.road.name(), index.why)?;
-                index.sql.iter().try_for_each(|sql| writeln!(f, "{sql};"))?;
+                index.sql.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             }
         }
-        self.others.iter().try_for_each(|sql| writeln!(f, "{sql};"))
+        self.others.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))
     }
 }
 

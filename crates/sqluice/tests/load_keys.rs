@@ -190,7 +190,7 @@ fn an_index_can_be_added_to_a_schema() {
         with,
         &[
             table,
-            "CREATE INDEX idx_t_a ON t (d)",
+            "CREATE INDEX idx_t_a ON t (d) -- no end",
             r#"CREATE INDEX "idx_t_a_2" ON "t" ("a")"#,
             r#"CREATE INDEX "idx_t_d_id" ON "t" ("d" DESC, "id")"#,
         ],
@@ -318,7 +318,7 @@ fn check(ids: &[Vec<Option<i64>>], sample_bytes: usize, on_conflict: OnConflict)
         .collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(name, csv)| (&**name, &**csv)).collect();
     let expected = twin(ids, on_conflict);
-    let declared = schema("CREATE TABLE t (id INTEGER PRIMARY KEY, n)");
+    let declared = schema("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)");
     let loaded = load(&home, &files, |load| Load {
         table: Some("t".to_owned()),
         schema: Some(declared),

@@ -246,10 +246,10 @@ fn a_load_that_fails_leaves_a_reject_file_only_if_it_has_rows() {
         |load: Load| Load { schema: Some(schema("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")), ..load };
     let home = Home::new();
     let error = load(&home, "id,a\n5,x\n5,y\n", twice).unwrap_err();
-    assert_eq!(error.message(), "id = 5 twice");
+    assert_eq!(error.message(), "UNIQUE constraint failed: t.id = 5 (rows 1 and 2: lines 2 and 3)");
     assert_eq!(home.names(), ["t.csv"]);
     let error = load(&home, "id,a\nx,x\n5,x\n5,y\n", twice).unwrap_err();
-    assert_eq!(error.message(), "id = 5 twice");
+    assert_eq!(error.message(), "UNIQUE constraint failed: t.id = 5 (rows 2 and 3: lines 3 and 4)");
     assert_eq!(rejected(&home.path("bad.csv")).len(), 1);
     assert!(!home.path("x.db").exists());
 }

@@ -90,7 +90,8 @@ fn a_printed_plan_is_a_schema_that_makes_the_same_plan() {
         CREATE UNIQUE INDEX i ON c (d COLLATE RTRIM) -- a comment;
         ; CREATE INDEX \"j k\" ON \"a\nb\" (z DESC, x);
         CREATE INDEX p ON c (e) WHERE d IS NOT NULL;
-        CREATE VIEW v AS SELECT 1; PRAGMA user_version = 7;";
+        CREATE VIEW v AS SELECT 1; PRAGMA user_version = 7;
+        CREATE INDEX last ON c (e) -- no end";
     let options =
         || WriteOptions { analyze: true, on_conflict: OnConflict::Replace, ..WriteOptions::default() };
     let printed = generate(sql, &[(None, 3)], options()).unwrap().to_string();

@@ -408,7 +408,8 @@ impl PreparedLoad {
             loaded.push((index, table.scale(load)?));
             sources[index] = Some(table.sample_source(load, schema).ok()?);
         }
-        let nowhere = Plan { target: None, threads: 1, ..plan.clone() };
+        // Without what only a file can get.
+        let nowhere = Plan { target: None, threads: 1, analyze: false, ..plan.clone() };
         let jobs = jobs(schema, sources, Conversions::All);
         let report = new_database::write(&nowhere, schema, jobs, None, &Silent, &stop.child()).ok()?;
         let more_pages = loaded.into_iter().map(|(index, scale)| {
