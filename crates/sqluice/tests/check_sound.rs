@@ -186,14 +186,14 @@ proptest! {
         let done: Vec<&String> = made.sql.iter().filter(|sql| connection.execute_batch(sql).is_ok()).collect();
         prop_assume!(done.iter().any(|sql| sql.starts_with("CREATE TABLE")));
         prop_assert_eq!(integrity(&connection), "ok");
-        let rows: u64 = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+        let rows: i64 = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
         drop(connection);
         let checked = check(&path, 1);
         prop_assert!(
             checked.is_sound(),
             "{:?} {:?}\n{:#?}", checked.report.problems, checked.sqlite_problems, done
         );
-        prop_assert_eq!(checked.report.trees.iter().find(|tree| tree.name == "t").unwrap().rows, rows);
+        prop_assert_eq!(checked.report.trees.iter().find(|tree| tree.name == "t").unwrap().rows, rows as u64);
         let other = check(&path, 3);
         prop_assert_eq!(format!("{:?}", other.report), format!("{:?}", checked.report));
         prop_assert_eq!(other.checksum, checked.checksum);
@@ -225,12 +225,12 @@ fn a_collation_that_only_the_application_knows_leaves_the_order_to_it() {
     let home = Home::new();
     let path = home.path("x.db");
     let connection = Connection::open(&path).unwrap();
-    connection.create_collation("backwards", |a: &str, b: &str| b.cmp(a)).unwrap();
     connection
         .execute_batch(
-            "CREATE TABLE t (a TEXT COLLATE backwards, b); CREATE INDEX i ON t (a); CREATE INDEX j ON t (b, a);
-             CREATE TABLE w (k TEXT COLLATE backwards PRIMARY KEY, v) WITHOUT ROWID; CREATE INDEX u ON w (v);
-             INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3); INSERT INTO w SELECT * FROM t",
+            "CREATE TABLE t (a TEXT COLLATE nocase, b); CREATE INDEX i ON t (a); CREATE INDEX j ON t (b, a);
+             CREATE TABLE w (k TEXT COLLATE nocase PRIMARY KEY, v) WITHOUT ROWID; CREATE INDEX u ON w (v);
+             INSERT INTO t VALUES ('a', 1), ('B', 2), ('c', 3); INSERT INTO w SELECT * FROM t;
+             PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = replace(sql, 'nocase', 'folded')",
         )
         .unwrap();
     drop(connection);

@@ -27,7 +27,7 @@ pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result
     });
     let connection = match begun {
         Ok(connection) => connection,
-        Err(error) if is_unsound(&error) => return Ok(Err(error.to_string())),
+        Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
     };
     let mut wal = path.into_os_string();
@@ -53,25 +53,39 @@ pub(super) fn tables(
     match read {
         Ok(tables) => Ok(Ok(tables)),
         Err(error) if is_temporary(&error) => Err(unreadable(target, error)),
-        Err(error) => Ok(Err(format!("the schema cannot be read: {error}"))),
+        Err(error) => Ok(Err(format!("the schema cannot be read: {}", message(error)))),
     }
 }
 
 /// What `PRAGMA integrity_check` has to say against the database.
 pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({PROBLEMS_MAX})"))?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let lines = match lines.collect::<rusqlite::Result<Vec<_>>>() {
+    let read = || {
+        let mut statement = connection.prepare(&format!("PRAGMA integrity_check({PROBLEMS_MAX})"))?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+        lines.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let lines = match read() {
         Ok(lines) => lines,
-        Err(error) if is_unsound(&error) => vec![error.to_string()],
+        Err(error) if is_unsound(&error) => vec![message(error)],
         Err(error) => return Err(error),
     };
     Ok(if lines == ["ok"] { Vec::new() } else { lines })
 }
 
+/// Whether it is the database that SQLite does not like: also one of a newer format, or one that needs what only some
+/// application has.
 fn is_unsound(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(NotADatabase | DatabaseCorrupt))
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    let refused = matches!(error, rusqlite::Error::SqlInputError { .. });
+    refused || matches!(error.sqlite_error_code(), Some(NotADatabase | DatabaseCorrupt | Unknown))
+}
+
+/// What SQLite says, without the statement that made it say so.
+fn message(error: rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        other => other.to_string(),
+    }
 }
 
 fn is_temporary(error: &rusqlite::Error) -> bool {
