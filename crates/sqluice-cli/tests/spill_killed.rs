@@ -1,7 +1,7 @@
 //! SIGKILL while entries are sorted in temporary space: that space has no name, so nothing of it is left, and the target is
 //! absent.
 //!
-//! `SQLUICE_KILLS` sets the number of rounds (20).
+//! `SQLUICE_KILLS` sets the number of rounds (10).
 
 #![cfg(target_os = "linux")]
 
@@ -60,7 +60,7 @@ fn wait_for_spill(child: &mut Child, temp: &Path) {
 
 #[test]
 fn a_run_that_is_killed_while_it_spills_leaves_no_target_and_no_temporary_space() {
-    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(20, |rounds| rounds.parse().unwrap());
+    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(10, |rounds| rounds.parse().unwrap());
     let mut random = Random::new();
     let folder = prepared();
     let (folder, temp) = (folder.path(), folder.path().canonicalize().unwrap().join("temp"));

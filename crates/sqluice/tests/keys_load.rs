@@ -52,7 +52,8 @@ fn ids() -> impl Strategy<Value = Vec<i64>> {
             ids
         }),
         1 => (ascending, any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(|(mut ids, a, b)| {
-            ids[a.index(ids.len())] = ids[b.index(ids.len())];
+            let (a, b) = (a.index(ids.len()), b.index(ids.len()));
+            ids[a] = ids[b];
             ids
         }),
         1 => prop::collection::vec(-5..60i64, 1..80),

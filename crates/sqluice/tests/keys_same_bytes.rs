@@ -56,7 +56,7 @@ fn assert_same(
     first.and_then(Result::ok)
 }
 
-/// Of 31,500 rows, megabytes of entries: beyond the least memory many times over.
+/// Of 12,600 rows, megabytes of entries: beyond the least memory many times over.
 const SQL: &str = "
     CREATE TABLE a (
         id INTEGER PRIMARY KEY,
@@ -86,7 +86,7 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
                 chunk_bytes: CHUNK_BYTES as usize,
                 ..WriteOptions::default()
             };
-            let rows = vec![(Some("a".to_owned()), 30_000), (Some("b".to_owned()), 1500)];
+            let rows = vec![(Some("a".to_owned()), 12_000), (Some("b".to_owned()), 600)];
             let target = Some(path.to_owned());
             let generate = Generate { target, schema: schema.clone(), rows, seed: 1, write };
             generate.prepare()?.run(&Silent, &Cancel::new())

@@ -158,7 +158,8 @@ impl Track<'_> {
     ) -> anyhow::Result<(Took, Option<String>)> {
         let (schema, number) = (self.scratch.file(schema), rows.to_string());
         let files = ["generate".as_ref(), target.as_os_str(), schema.as_os_str()];
-        let flags: Vec<&OsStr> = ["--rows", &number].iter().chain(flags).map(OsStr::new).collect();
+        let flags: Vec<&OsStr> =
+            ["--rows", &number].into_iter().chain(flags.iter().copied()).map(OsStr::new).collect();
         let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
         Ok((took, Some(report.output)))
     }
@@ -187,7 +188,7 @@ impl Track<'_> {
         warm(&file)?;
         let files = ["load".as_ref(), target.as_os_str(), file.as_os_str()];
         let table = ["--table", "item", "--primary-key", keys.column()];
-        let flags: Vec<&OsStr> = table.iter().chain(flags).map(OsStr::new).collect();
+        let flags: Vec<&OsStr> = table.into_iter().chain(flags.iter().copied()).map(OsStr::new).collect();
         let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
         Ok((took, Some(report.output)))
     }
