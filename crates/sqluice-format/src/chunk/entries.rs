@@ -71,21 +71,26 @@ impl Chunk {
             self.rows += 1;
             return true;
         }
-        self.push_any_entry(record)
+        self.push_any_entry(record, self.rows < 2)
+    }
+
+    /// The same, whether there is room or not: the chunk may become larger than its capacity by what the entry needs.
+    pub fn push_last_entry(&mut self, record: &[u8]) {
+        self.push_any_entry(record, true);
     }
 
     /// The same for all entries, also those that need a leaf, overflow pages, padding or a place between two leaves.
-    fn push_any_entry(&mut self, record: &[u8]) -> bool {
+    fn push_any_entry(&mut self, record: &[u8], any: bool) -> bool {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);
         let new_leaf = self.open.is_none() || self.dividers.pending;
         // Two entries are a leaf and a divider: what every chunk can be finished with. Where entries overflow, the last
         // pages are for what overflows of the last leaf, so that it gets full.
         let late = !self.links.is_empty() && self.pages > self.capacity - self.capacity / 8;
-        if new_leaf && late && self.rows > 1 {
+        if new_leaf && late && !any {
             return false;
         }
-        if !self.make_room(u64::from(new_leaf) + split.overflow_pages as u64, self.rows < 2) {
+        if !self.make_room(u64::from(new_leaf) + split.overflow_pages as u64, any) {
             return false;
         }
         if new_leaf {

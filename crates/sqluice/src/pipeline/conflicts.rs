@@ -4,7 +4,7 @@
 //! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second falls to the first, so the third stays. So each
 //! key tells which records share it, which are few, and for these the inserts are played in the order of the input.
 
-use std::collections::HashMap;
+use std::num::NonZeroU64;
 
 use super::merge::Unique;
 use crate::error::{Error, Result};
@@ -34,8 +34,8 @@ impl Dropped {
     }
 }
 
-/// Bytes that a record in a group takes here, roughly.
-const RECORD_BYTES: u64 = 64;
+/// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
+const RECORD_BYTES: u64 = 32;
 
 /// A record and one of the groups that it is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,14 +52,22 @@ pub(super) fn resolve(
     cancel: &Cancel,
 ) -> Result<Dropped> {
     let mut members: Vec<Member> = Vec::new();
+    let mut dropped: Vec<u64> = Vec::new();
     let mut groups = 0;
     for (sorted, unique) in keys {
         let mut too_many = false;
         unique.groups(sorted, cancel, &mut |numbers| {
-            too_many |= (members.len() + numbers.len()) as u64 * RECORD_BYTES > memory_bytes;
-            if !too_many {
-                members.extend(numbers.iter().map(|&number| Member { number, group: groups }));
-                groups += 1;
+            let bytes = (members.len() + numbers.len()) as u64 * RECORD_BYTES + dropped.len() as u64 * 8;
+            too_many |= bytes > memory_bytes || groups == u32::MAX;
+            match (numbers, on_conflict) {
+                _ if too_many => {}
+                // A single key decides by itself.
+                ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
+                ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
+                _ => {
+                    members.extend(numbers.iter().map(|&number| Member { number, group: groups }));
+                    groups += 1;
+                }
             }
         })?;
         if too_many {
@@ -68,20 +76,22 @@ pub(super) fn resolve(
         }
     }
     members.sort_unstable();
-    Ok(Dropped(play(&members, on_conflict)))
+    dropped.extend(play(&members, groups, on_conflict));
+    dropped.sort_unstable();
+    Ok(Dropped(dropped))
 }
 
-/// The records that do not stay, ascending.
-fn play(members: &[Member], on_conflict: OnConflict) -> Vec<u64> {
+/// The records that do not stay.
+fn play(members: &[Member], groups: u32, on_conflict: OnConflict) -> Vec<u64> {
     // Which record has the key of a group.
-    let mut holders: HashMap<u32, u64> = HashMap::new();
+    let mut holders: Vec<Option<NonZeroU64>> = vec![None; groups as usize];
     let mut dropped = Vec::new();
     for of_record in members.chunk_by(|a, b| a.number == b.number) {
-        let number = of_record[0].number;
-        let held = of_record.iter().filter_map(|member| holders.get(&member.group)).copied();
-        let mut before: Vec<u64> = held.collect();
+        let held = of_record.iter().filter_map(|member| holders[member.group as usize]);
+        let mut before: Vec<u64> = held.map(|holder| holder.get() - 1).collect();
         before.sort_unstable();
         before.dedup();
+        let number = of_record[0].number;
         if on_conflict == OnConflict::Ignore && !before.is_empty() {
             dropped.push(number);
             continue;
@@ -90,17 +100,18 @@ fn play(members: &[Member], on_conflict: OnConflict) -> Vec<u64> {
             free_keys(&mut holders, gone, members);
             dropped.push(gone);
         }
-        holders.extend(of_record.iter().map(|member| (member.group, number)));
+        for member in of_record {
+            holders[member.group as usize] = NonZeroU64::new(number + 1);
+        }
     }
-    dropped.sort_unstable();
     dropped
 }
 
 /// Frees the keys of a record that goes.
-fn free_keys(holders: &mut HashMap<u32, u64>, gone: u64, members: &[Member]) {
+fn free_keys(holders: &mut [Option<NonZeroU64>], gone: u64, members: &[Member]) {
     let first = members.partition_point(|member| member.number < gone);
     for member in members[first..].iter().take_while(|member| member.number == gone) {
-        holders.remove(&member.group);
+        holders[member.group as usize] = None;
     }
 }
 
@@ -114,7 +125,9 @@ mod tests {
             .flat_map(|(group, numbers)| numbers.iter().map(move |&number| Member { number, group }));
         let mut members: Vec<Member> = members.collect();
         members.sort_unstable();
-        play(&members, on_conflict)
+        let mut dropped = play(&members, groups.len() as u32, on_conflict);
+        dropped.sort_unstable();
+        dropped
     }
 
     #[test]

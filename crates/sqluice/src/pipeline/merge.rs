@@ -133,6 +133,9 @@ fn merge_entries(
     filling: &mut Filling<'_, '_>,
     ends: &mut Ends,
 ) -> Result<()> {
+    // What a chunk had no room for. It begins the next one only if another entry follows: between this part and the next there
+    // must be a divider, which a chunk of a single entry has not to give.
+    let mut waiting: Option<Vec<u8>> = None;
     let mut items = 0;
     while let Some(item) = merge.next()? {
         items += 1;
@@ -144,11 +147,16 @@ fn merge_entries(
             continue;
         }
         ends.check(tree.unique.as_ref(), item)?;
-        if !filling.open()?.push_entry(item.record) {
+        if let Some(entry) = waiting.take() {
             filling.next_of_entries()?;
-            let pushed = filling.open()?.push_entry(item.record);
-            debug_assert!(pushed, "an empty chunk takes an entry of any size");
+            filling.open()?.push_last_entry(&entry);
         }
+        if !filling.open()?.push_entry(item.record) {
+            waiting = Some(item.record.to_vec());
+        }
+    }
+    if let Some(entry) = waiting {
+        filling.open()?.push_last_entry(&entry);
     }
     Ok(())
 }
