@@ -198,7 +198,10 @@ impl KeyPart {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<(String, Option<&'static str>, bool)>, String> {
+    /// Name, collation, whether it descends.
+    type Part = (String, Option<&'static str>, bool);
+
+    fn parsed(text: &str) -> Result<Vec<Part>, String> {
         let spec = IndexSpec::parse(text, false).map_err(|error| error.message().to_owned())?;
         let parts = spec.columns.into_iter().map(|part| (part.name, part.collation, part.descending));
         Ok(parts.collect())
