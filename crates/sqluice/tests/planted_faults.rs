@@ -288,7 +288,12 @@ impl Fault {
                 file.remove(&cell);
             }
             Fault::Value { row, cell, at, to } => {
-                let cell = cell.get(&file.cells_of(if *row { TABLE } else { INDEX })).clone();
+                let mut cells = file.cells_of(if *row { TABLE } else { INDEX });
+                // Rows without rowids are entries.
+                if cells.is_empty() {
+                    cells = file.cells_of(ENTRIES);
+                }
+                let cell = cell.get(&cells).clone();
                 let record = &mut file.page(cell.page)[cell.record];
                 let body = usize::from(record[0]).min(record.len());
                 if body < record.len() {
