@@ -114,7 +114,7 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source: Box::new(spec.source(self.seed, rows)?) })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        new_database::write(&self.plan, &self.schema, jobs, None, progress, &cancel.child())
+        new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
             .map_err(with_rows)
     }
 }

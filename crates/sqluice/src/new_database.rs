@@ -23,12 +23,13 @@ use crate::source::project::Project;
 use crate::sqlite::Work;
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if that is
-/// there.
+/// there. `phase` is the one that the caller has begun.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,
     mut rejects: Option<RejectFile>,
+    phase: &str,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Report> {
@@ -39,7 +40,7 @@ pub(crate) fn write(
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
-    let mut phases = Phases::new(progress, "load");
+    let mut phases = Phases::new(progress, phase);
     let mut run = Run { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
     let (direct, staged) = divide(schema, plan, jobs);
     let staging = work.staging_schema()?;
@@ -137,7 +138,7 @@ impl Run<'_, '_> {
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_deref().map(output::place).transpose()?;
         let target = target.expect("a database that is thrown away needs no SQLite");
-        let mut file = Scratch::create(&temp_dir(self.plan), &target)?;
+        let mut file = Scratch::create(&temp_dir(self.plan)?, &target)?;
         let jobs = jobs.into_iter().zip(&schema.tables).map(|(job, table)| Job { table, ..job });
         let plans: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, OnConflict::Abort)).collect();
@@ -162,7 +163,7 @@ impl Run<'_, '_> {
             chunk_bytes: plan.chunk_bytes,
             chunks_per_worker: plan.chunks_per_worker,
             sort_bytes: plan.sort_bytes as usize,
-            temp_dir: temp_dir(plan),
+            temp_dir: temp_dir(plan)?,
             on_conflict: plan.on_conflict,
         };
         let direct = plans.iter().filter(|plan| plan.road != Road::Sqlite);
@@ -222,13 +223,12 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
 }
 
 /// Where what does not fit the memory is kept: in the folder of the target, if the user names no other.
-fn temp_dir(plan: &Plan) -> PathBuf {
-    let beside = || match plan.target.as_deref().and_then(Path::parent) {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        Some(_) => PathBuf::from("."),
-        None => std::env::temp_dir(),
-    };
-    plan.temp_dir.clone().unwrap_or_else(beside)
+fn temp_dir(plan: &Plan) -> Result<PathBuf> {
+    match (&plan.temp_dir, &plan.target) {
+        (Some(folder), _) => Ok(folder.clone()),
+        (None, Some(target)) => Ok(output::place(target)?.folder),
+        (None, None) => Ok(std::env::temp_dir()),
+    }
 }
 
 fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {

@@ -37,7 +37,7 @@ pub fn write_tables(
         conversions: Conversions::All,
         source,
     });
-    new_database::write(&plan, schema, jobs.collect(), None, progress, &cancel.child())
+    new_database::write(&plan, schema, jobs.collect(), None, "write", progress, &cancel.child())
 }
 
 fn add(sum: Amount, more: Option<Amount>) -> Option<Amount> {

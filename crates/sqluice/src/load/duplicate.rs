@@ -173,6 +173,7 @@ impl Finder {
 
     /// The first row of a batch that is looked for, and was not found yet.
     fn first_in(&mut self, batch: &Batch<'_>) -> Option<usize> {
+        let next = self.next;
         match &mut self.wanted {
             Wanted::Records(records) => {
                 let rows = self.next..self.next + batch.rows as u64;
@@ -180,7 +181,12 @@ impl Finder {
                 first.map(|record| (record - self.next) as usize)
             }
             Wanted::Rowids { alias, left } => (0..batch.rows).find(|&row| {
-                let Rowid::Given(rowid) = to_rowid(batch.columns[*alias].get(row)) else { return false };
+                let rowid = match to_rowid(batch.columns[*alias].get(row)) {
+                    Rowid::Given(rowid) => rowid,
+                    // Rowids count the records where none is given.
+                    Rowid::Next => (next + row as u64 + 1).cast_signed(),
+                    Rowid::Mismatch => return false,
+                };
                 let wanted = left.iter().position(|left| *left == rowid);
                 wanted.map(|wanted| left.swap_remove(wanted)).is_some()
             }),

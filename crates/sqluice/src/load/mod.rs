@@ -330,8 +330,15 @@ impl PreparedLoad {
             Some(file) => Some(RejectFile::create(file, load.write.overwrite, load.rejects_max)?),
             None => None,
         };
-        let written =
-            new_database::write(plan, schema, jobs(schema, sources, conversions), rejects, progress, stop);
+        let written = new_database::write(
+            plan,
+            schema,
+            jobs(schema, sources, conversions),
+            rejects,
+            "load",
+            progress,
+            stop,
+        );
         stop.reset();
         match written {
             Ok(report) => Ok(Attempt::Done(report)),
@@ -411,7 +418,8 @@ impl PreparedLoad {
         // Without what only a file can get.
         let nowhere = Plan { target: None, threads: 1, analyze: false, ..plan.clone() };
         let jobs = jobs(schema, sources, Conversions::All);
-        let report = new_database::write(&nowhere, schema, jobs, None, &Silent, &stop.child()).ok()?;
+        let report =
+            new_database::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
         let more_pages = loaded.into_iter().map(|(index, scale)| {
             let table = &report.tables[index];
             let rows = table.leaf_pages + table.interior_pages + table.overflow_pages;
