@@ -1,6 +1,6 @@
 //! A new database from start to end: the tables' pages, the schema, page 1, and then its name.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use sqluice_format::chunk::Chunk;
