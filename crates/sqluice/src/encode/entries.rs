@@ -7,7 +7,7 @@
 //! ```
 
 use sqluice_format::record;
-use sqluice_format::value::{SerialType, Value};
+use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 
 use super::Rowids;
@@ -15,7 +15,7 @@ use super::stored::Stored;
 use crate::error::Result;
 use crate::schema::index::{Index, Indexed};
 use crate::schema::{Generated, Table};
-use crate::sort::{Buffer, Item};
+use crate::sort::{Buffer, SLACK_BYTES};
 
 /// What a column of a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,8 @@ enum Field {
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
     buffer: Buffer<'s>,
-    record: Vec<u8>,
+    /// Of the row at hand.
+    serials: Vec<u64>,
 }
 
 impl<'s> Entries<'s> {
@@ -40,14 +41,14 @@ impl<'s> Entries<'s> {
             Indexed::Expression => unreachable!("the plan gives indexes on expressions to SQLite"),
         };
         let fields = index.columns.iter().map(|column| field(column.value)).collect();
-        Entries { fields, buffer, record: Vec::new() }
+        Entries { fields, buffer, serials: Vec::new() }
     }
 
     /// The rows of a table with rowids.
     pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
         let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
-        Entries { fields, buffer, record: Vec::new() }
+        Entries { fields, buffer, serials: Vec::new() }
     }
 
     /// Gives the rows of a batch to the sorter. The first is record `number` of the source.
@@ -58,11 +59,34 @@ impl<'s> Entries<'s> {
         rows: usize,
         number: u64,
     ) -> Result<()> {
+        let Entries { fields, buffer, serials } = self;
+        serials.resize(fields.len(), 0);
         for row in 0..rows {
             let rowid = rowids.get(row);
-            self.record.clear();
-            write_record(&self.fields, stored, row, rowid, &mut self.record);
-            self.buffer.push(Item { rowid, number: number + row as u64, record: &self.record })?;
+            let (mut types, mut body) = (0, 0);
+            for (serial, field) in serials.iter_mut().zip(&*fields) {
+                *serial = match *field {
+                    Field::Column(column) => stored[column].serial(row),
+                    Field::Rowid => SerialType::of_int(rowid).0,
+                };
+                types += if *serial < 0x80 { 1 } else { varint::len(*serial) };
+                body += content_bytes(*serial);
+            }
+            let header = record::header_bytes(types);
+            buffer.push_with(rowid, number + row as u64, header + body, |room| {
+                let mut at = varint::write(room, header as u64);
+                for serial in &*serials {
+                    at += varint::write(&mut room[at..], *serial);
+                }
+                for (serial, field) in serials.iter().zip(&*fields) {
+                    let content = Content { serial: *serial, bytes: content_bytes(*serial) };
+                    match *field {
+                        Field::Column(column) => content.write(&stored[column], row, &mut room[at..]),
+                        Field::Rowid => content.write_int(rowid, &mut room[at..]),
+                    }
+                    at += content.bytes;
+                }
+            })?;
         }
         Ok(())
     }
@@ -73,29 +97,52 @@ impl<'s> Entries<'s> {
     }
 }
 
-/// Bytes of serial types that a record header of one byte for its size has at most.
-const SHORT_HEADER_TYPES: usize = 126;
+/// Bytes of a value of that serial type.
+#[inline]
+fn content_bytes(serial: u64) -> usize {
+    match FIXED_BYTES.get(serial as usize) {
+        Some(bytes) => usize::from(*bytes),
+        None => (serial.saturating_sub(12) / 2) as usize,
+    }
+}
 
-fn write_record(fields: &[Field], stored: &[Stored<'_>], row: usize, rowid: i64, record: &mut Vec<u8>) {
-    record.push(0);
-    for field in fields {
-        match *field {
-            Field::Column(column) => varint::push(record, stored[column].serial(row)),
-            Field::Rowid => record.push(SerialType::of_int(rowid).0 as u8),
+/// A value on its way into a record.
+#[derive(Clone, Copy)]
+struct Content {
+    serial: u64,
+    bytes: usize,
+}
+
+impl Content {
+    /// Writes the value of `row` to the start of `room`, which is longer by [`SLACK_BYTES`]: what is short is stored as a whole
+    /// word, because a call to copy a few bytes takes longer than the copy.
+    #[inline]
+    fn write(self, stored: &Stored<'_>, row: usize, room: &mut [u8]) {
+        match stored {
+            Stored::Null => {}
+            Stored::Numbers { bits, .. } => self.write_int(bits[row], room),
+            Stored::Bytes { bytes, .. } => {
+                // NULL has no bytes, wherever they are.
+                if self.serial == 0 {
+                    return;
+                }
+                let start = bytes.range(row).start;
+                match bytes.data[start..].first_chunk::<SLACK_BYTES>() {
+                    Some(word) if self.bytes <= SLACK_BYTES => room[..SLACK_BYTES].copy_from_slice(word),
+                    _ => room[..self.bytes].copy_from_slice(bytes.get(row)),
+                }
+            }
+            Stored::Mixed { .. } => {
+                room[..self.bytes].copy_from_slice(stored.content(row, &mut [0; 8]));
+            }
         }
     }
-    let types = record.len() - 1;
-    if types <= SHORT_HEADER_TYPES {
-        record[0] = types as u8 + 1;
-    } else {
-        let mut size = Vec::new();
-        varint::push(&mut size, record::header_bytes(types) as u64);
-        record.splice(..1, size);
-    }
-    for field in fields {
-        match *field {
-            Field::Column(column) => record.extend_from_slice(stored[column].content(row, &mut [0; 8])),
-            Field::Rowid => record::push_content(&Value::Int(rowid), record),
-        }
+
+    /// Writes the low bytes of `int`.
+    #[inline]
+    fn write_int(self, int: i64, room: &mut [u8]) {
+        let unused = 64 - 8 * self.bytes as u32;
+        let word = int.checked_shl(unused).unwrap_or(0);
+        room[..8].copy_from_slice(&word.to_be_bytes());
     }
 }

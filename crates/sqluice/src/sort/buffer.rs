@@ -21,6 +21,9 @@ use crate::error::Result;
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
+/// Bytes after a record that may be overwritten: so short values are stored as whole words.
+pub const SLACK_BYTES: usize = 16;
+
 /// After so many items it is known about how large they are.
 const MEASURED: usize = 1000;
 
@@ -39,7 +42,9 @@ pub struct Buffer<'a> {
 /// Items as they came.
 #[derive(Default)]
 struct Held {
+    /// The items, and behind `end` anything.
     arena: Vec<u8>,
+    end: usize,
     places: Vec<u32>,
     prefixes: Vec<u128>,
 }
@@ -93,27 +98,51 @@ impl<'a> Buffer<'a> {
     /// # Errors
     /// When there is no temporary space.
     pub fn push(&mut self, item: Item<'_>) -> Result<()> {
-        let layout = &self.sorter.layout;
-        let item = layout.kept(item);
-        let arena_bytes = self.held.arena.len() + item.record.len() + HEAD_BYTES_MAX;
+        let Item { rowid, number, record } = item;
+        self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
+    }
+
+    /// The same for an item whose record, of `record_bytes` bytes, is not written yet: `write` does that. It may overwrite
+    /// [`SLACK_BYTES`] after it.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_with(
+        &mut self,
+        rowid: i64,
+        number: u64,
+        record_bytes: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        let needed = HEAD_BYTES_MAX + record_bytes + SLACK_BYTES;
+        let arena_bytes = self.held.end + needed;
         let all_bytes = arena_bytes + (self.held.places.len() + 1) * ITEM_BYTES;
         if all_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
         }
-        self.samples.see(layout, &item);
         if self.held.places.len() == MEASURED {
             self.held.reserve(self.items_bytes);
         }
-        self.held.prefixes.push(layout.order.prefix(&item));
-        self.held.places.push(self.held.arena.len() as u32);
-        item::encode(layout, &item, &mut self.held.arena);
+        let layout = &self.sorter.layout;
+        let Held { arena, end, places, prefixes } = &mut self.held;
+        let place = *end;
+        places.push(place as u32);
+        let arena = room(arena, place + needed);
+        let start = place + item::write_head(layout, rowid, number, record_bytes, &mut arena[place..]);
+        *end = start + record_bytes;
+        write(&mut arena[start..*end + SLACK_BYTES]);
+        let item = layout.kept(Item { rowid, number, record: &arena[start..*end] });
+        let prefix = layout.order.prefix(&item);
+        prefixes.push(prefix);
+        self.samples.see(layout, &item, prefix);
         Ok(())
     }
 
     /// Sorts what it holds and writes it to the temporary file.
     #[cold]
     fn spill(&mut self) -> Result<()> {
-        let Held { arena, places, prefixes } = &mut self.held;
+        let Held { arena, places, prefixes, .. } = &mut self.held;
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena, places };
         let mut order =
@@ -146,7 +175,7 @@ impl<'a> Buffer<'a> {
     /// # Errors
     /// When there is no temporary space.
     pub fn flush(&mut self) -> Result<()> {
-        let Held { mut arena, places, mut prefixes } = std::mem::take(&mut self.held);
+        let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
@@ -155,6 +184,7 @@ impl<'a> Buffer<'a> {
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
         (self.scratch, self.write_buffer) = (Scratch::default(), AlignedBuffer::default());
         drop(places);
+        arena.truncate(end);
         arena.shrink_to_fit();
         let count = sorted.len() as u64;
         if let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) {
@@ -167,12 +197,23 @@ impl<'a> Buffer<'a> {
     }
 }
 
+/// Makes an arena at least `bytes` long; somewhat longer, if it has the capacity.
+#[inline]
+fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
+    const STEP: usize = 64 << 10;
+    if arena.len() < bytes {
+        let len = arena.capacity().min(bytes + STEP).max(bytes);
+        arena.resize(len, 0);
+    }
+    arena
+}
+
 impl Held {
     /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room.
     fn reserve(&mut self, items_bytes: usize) {
-        let each = self.arena.len() / self.places.len() + 1;
+        let each = self.end / self.places.len() + 1;
         let more = (items_bytes / (each + ITEM_BYTES)).saturating_sub(self.places.len());
-        self.arena.reserve_exact(each * more);
+        self.arena.reserve_exact((self.end + each * more).saturating_sub(self.arena.len()));
         self.places.reserve_exact(more);
         self.prefixes.reserve_exact(more);
     }
@@ -183,7 +224,7 @@ impl Held {
         if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
             *self = Held::default();
         }
-        self.arena.clear();
+        self.end = 0;
         self.places.clear();
         self.prefixes.clear();
     }

@@ -36,19 +36,23 @@ impl Found {
 /// The most that an item takes besides its record.
 pub(super) const HEAD_BYTES_MAX: usize = 3 * varint::BYTES_MAX;
 
-/// Appends an item.
+/// Writes what stands before a record; returns how many bytes that are.
 #[inline]
-pub(super) fn encode(layout: &Layout, item: &Item<'_>, out: &mut Vec<u8>) {
-    let mut head = [0; HEAD_BYTES_MAX];
-    let mut at = varint::write(&mut head, item.record.len() as u64);
+pub(super) fn write_head(
+    layout: &Layout,
+    rowid: i64,
+    number: u64,
+    record_bytes: usize,
+    out: &mut [u8],
+) -> usize {
+    let mut at = varint::write(out, record_bytes as u64);
     if layout.rowid {
-        at += varint::write(&mut head[at..], ((item.rowid << 1) ^ (item.rowid >> 63)) as u64);
+        at += varint::write(&mut out[at..], ((rowid << 1) ^ (rowid >> 63)) as u64);
     }
     if layout.number {
-        at += varint::write(&mut head[at..], item.number);
+        at += varint::write(&mut out[at..], number);
     }
-    out.extend_from_slice(&head[..at]);
-    out.extend_from_slice(item.record);
+    at
 }
 
 /// Of so many items the first bytes are fetched at a time.

@@ -36,7 +36,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, SLACK_BYTES};
 pub use merge::Merge;
 pub use order::{Item, Layout, Order};
 pub use sample::Ranges;

@@ -51,8 +51,8 @@ impl Samples {
 
     /// Looks at an item.
     #[inline]
-    pub(super) fn see(&mut self, layout: &Layout, item: &Item<'_>) {
-        let (hash, bytes) = (hash(item), layout.item_bytes(item));
+    pub(super) fn see(&mut self, layout: &Layout, item: &Item<'_>, prefix: u128) {
+        let (hash, bytes) = (hash(item, prefix), layout.item_bytes(item));
         if self.has(hash, bytes) {
             self.add(hash, bytes, &layout.order, item);
         }
@@ -111,19 +111,20 @@ impl Samples {
     }
 }
 
-/// A hash of all that an item is. It spreads what is not made to fool it.
+/// A hash of what tells items apart: the beginning of their keys, the end of their records, which is a rowid or a primary key in
+/// an index, and their numbers. It spreads what is not made to fool it.
 #[inline]
-fn hash(item: &Item<'_>) -> u32 {
+fn hash(item: &Item<'_>, prefix: u128) -> u32 {
     const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
     };
-    let (words, rest) = item.record.as_chunks::<8>();
-    let mut sum = fold(item.rowid as u64 ^ KEYS[0], item.number ^ KEYS[1]) ^ item.record.len() as u64;
-    for word in words {
-        sum = fold(sum ^ u64::from_le_bytes(*word), KEYS[0]);
-    }
-    let rest = rest.iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
-    (fold(sum ^ rest, KEYS[1]) >> 16) as u32
+    let last = match item.record.last_chunk() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => item.record.iter().fold(0, |last, byte| last << 8 | u64::from(*byte)),
+    };
+    let tail = fold(last ^ KEYS[0], item.number ^ KEYS[1]) ^ (item.record.len() as u64) << 32;
+    let head = fold((prefix >> 64) as u64 ^ KEYS[1], prefix as u64 ^ KEYS[0]);
+    (fold(head ^ tail.rotate_left(17), item.rowid as u64 ^ KEYS[0]) >> 16) as u32
 }
