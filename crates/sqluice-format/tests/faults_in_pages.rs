@@ -306,6 +306,16 @@ fn a_tree_has_twenty_levels_at_most() {
 }
 
 #[test]
+fn a_page_is_not_its_own_child() {
+    let what = "refers to page 2, which is already used elsewhere";
+    let none = "t: page 2: a page other than an empty root has no cells";
+    expect_tree(vec![interior(&[], 2)], &[none, &format!("t: page 2: {what}")]);
+    let twice = format!("t: page 3: {what}");
+    let other = "t: page 3: refers to page 3, which is already used elsewhere";
+    expect_tree(vec![interior(&[], 3), interior(&[(3, 5)], 2)], &[none, other, &twice]);
+}
+
+#[test]
 fn rowids_ascend_and_keep_to_their_dividers() {
     let two =
         |divider: u8, first: u8, second: u8| vec![interior(&[(3, divider)], 4), leaf(first), leaf(second)];

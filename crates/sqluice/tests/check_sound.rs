@@ -173,7 +173,7 @@ fn check(path: &std::path::Path, threads: usize) -> Checked {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(120))]
 
     #[test]
     fn nothing_is_wrong_with_what_sqlite_wrote(seed in any::<u64>()) {

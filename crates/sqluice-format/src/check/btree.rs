@@ -8,7 +8,7 @@ use super::{ReadPage, is_table};
 use crate::page::{DATABASE_HEADER_BYTES, PageKind};
 
 /// SQLite goes no deeper, and a tree of so many levels could not be filled.
-const DEPTH_MAX: u32 = 20;
+pub(super) const DEPTH_MAX: u32 = 20;
 
 /// Where a page is in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

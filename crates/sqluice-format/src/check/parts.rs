@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::btree::Place;
+use super::btree::{DEPTH_MAX, Place};
 use super::checker::{Checker, Page};
 use super::claims::Use;
 use super::content::{Content, Walk};
@@ -160,7 +160,11 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let mut places = vec![place];
         let mut page = Page::default();
         let large_leaves = self.common.geometry.page_bytes() >= LARGE_LEAF_BYTES;
-        while places.len() < PARTS_WANTED {
+        // A page may be its own child.
+        for _ in 0..DEPTH_MAX {
+            if places.len() >= PARTS_WANTED {
+                break;
+            }
             let mut below = Vec::new();
             for &place in &places {
                 if place.page == 0 || place.page > self.common.page_count || below.len() > 1 << 20 {

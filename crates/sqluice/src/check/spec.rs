@@ -111,10 +111,12 @@ impl Defaults {
             Affinity::Integer => "INTEGER",
             Affinity::Real => "REAL",
         };
-        // The catalogue leaves out the parentheses around an expression, which a literal must not have: "x" is text.
+        // Asked of a row that was there before, because TEXT DEFAULT 1e300 is '1e300' there and '1.0e+300' in a new one. The
+        // catalogue leaves out the parentheses around an expression, which a literal must not have: "x" is text.
         let create = |default: &str| {
-            let sql = format!("DROP TABLE IF EXISTS d; CREATE TABLE d (c {affinity} DEFAULT {default})");
-            self.connection.execute_batch(&format!("{sql}; INSERT INTO d DEFAULT VALUES"))
+            let before = "DROP TABLE IF EXISTS d; CREATE TABLE d (x); INSERT INTO d VALUES (1)";
+            let sql = format!("{before}; ALTER TABLE d ADD COLUMN c {affinity} DEFAULT {default}");
+            self.connection.execute_batch(&sql)
         };
         // One that SQLite computes for each new row can't be that of a row that was there before.
         if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
