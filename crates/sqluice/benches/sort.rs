@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use sqluice::sort::{Item, Layout, Order, Sorter, Spill};
+use sqluice::progress::Cancel;
+use sqluice::sort::{Ahead, Item, Layout, Order, Sorter, Spill};
 use sqluice_format::key::{KeyColumn, KeyOrder};
 use sqluice_format::record;
 use sqluice_format::value::Value;
@@ -77,7 +78,8 @@ fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> 
         }
     });
     let (pushed, cpu_pushed) = (started.elapsed(), cpu());
-    let sorted = sorter.sorted(memory_bytes + (8 << 20), THREADS as usize).unwrap();
+    let ahead = Arc::new(Ahead::new(THREADS as usize).unwrap());
+    let sorted = sorter.sorted(memory_bytes + (8 << 20), THREADS as usize, &ahead, &Cancel::new()).unwrap();
     let (next, items) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..THREADS {

@@ -74,7 +74,7 @@ impl Generate {
         match table.rowids() {
             Some(column) if !table.counts_rows() => {
                 let why = format!("rows are not in the order of {}", column.name);
-                plan.sort_rows(index, column.is_nullable(), &why, &self.write)
+                plan.sort_rows((index, &self.schema.tables[index]), column.is_nullable(), &why, &self.write)
             }
             _ => Ok(()),
         }

@@ -7,7 +7,7 @@ use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 use sqluice_format::record;
-use sqluice_format::tree::{AppendPage, Child, TableTree};
+use sqluice_format::tree::{Child, TableTree};
 use sqluice_format::value::Value;
 
 use crate::checksum::Checksum;
@@ -181,7 +181,7 @@ impl Run<'_, '_> {
             })
             .collect();
 
-        let sequence = sequences(schema, &tables, &mut appender);
+        let sequence = sequences(schema, &tables, &mut appender)?;
         let mut entries = entries(schema, &tables, sequence);
         if unfinished {
             entries.retain(|entry| entry.root_page != 0);
@@ -264,41 +264,50 @@ fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
 const SEQUENCE: &str = "sqlite_sequence";
 
 /// Writes that table, if there is a table that needs it; returns its root.
-fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Option<u32> {
-    let numbered = schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
+fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Result<Option<u32>> {
+    let numbered = || schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
+    if numbered().next().is_none() {
+        return Ok(None);
+    }
+    // A table that never had a row is not there.
+    let rows = numbered().filter_map(|(table, written)| Some((table, written.largest_rowid?)));
     let geometry = appender.geometry();
-    let mut chunk = Chunk::new(geometry, 1);
-    let mut rowid = 0;
-    let mut any = false;
-    let mut leaves = TableTree::new(geometry);
-    for (table, written) in numbered {
-        any = true;
-        // A table that never had a row is not there.
-        let Some(largest) = written.largest_rowid else { continue };
+    let mut chunk = Chunk::new(geometry, SEQUENCE_PAGES);
+    let mut tree = TableTree::new(geometry);
+    let mut last_rowid = 0;
+    for (table, largest) in rows {
         let mut record = Vec::new();
         record::encode(&[Value::Text(table.name.as_bytes()), Value::Int(largest.max(0))], &mut record);
-        rowid += 1;
-        if !chunk.push(rowid, &record) {
-            add_leaf(&mut chunk, &mut leaves, appender);
-            chunk.push(rowid, &record);
+        last_rowid += 1;
+        if !chunk.push(last_rowid, &record) {
+            append_leaves(
+                std::mem::replace(&mut chunk, Chunk::new(geometry, SEQUENCE_PAGES)),
+                &mut tree,
+                appender,
+            )?;
+            chunk.push(last_rowid, &record);
         }
     }
-    if !any {
-        return None;
+    if last_rowid == 0 {
+        return Ok(Some(append_empty_leaf(PageKind::LeafTable, appender)));
     }
-    if rowid == 0 {
-        return Some(append_empty_leaf(PageKind::LeafTable, appender));
-    }
-    add_leaf(&mut chunk, &mut leaves, appender);
-    Some(leaves.finish(appender))
+    append_leaves(chunk, &mut tree, appender)?;
+    Ok(Some(tree.finish(appender)))
 }
 
-/// Puts the single leaf of a chunk into the tree.
-fn add_leaf(chunk: &mut Chunk, tree: &mut TableTree, pages: &mut Appender) {
+/// Pages of that table that are made at a time.
+const SEQUENCE_PAGES: u32 = 8;
+
+/// Puts the leaves of a chunk, with what overflows, into the tree.
+fn append_leaves(mut chunk: Chunk, tree: &mut TableTree, pages: &mut Appender) -> Result<()> {
     chunk.finish();
-    let page = pages.append_page(chunk.bytes());
-    tree.add_leaf(Child { page, last_rowid: chunk.leaves()[0].last_rowid }, pages);
-    chunk.clear();
+    let leaves = chunk.leaves().to_vec();
+    let first = pages.append_whole(chunk)?;
+    for leaf in leaves {
+        let page = pages.geometry().nth_page(first, leaf.page);
+        tree.add_leaf(Child { page, last_rowid: leaf.last_rowid }, pages);
+    }
+    Ok(())
 }
 
 /// The rows of `sqlite_schema`, in the order of the schema.

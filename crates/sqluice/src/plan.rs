@@ -222,14 +222,19 @@ impl Plan {
     /// When the memory is too small to sort with.
     pub(crate) fn sort_rows(
         &mut self,
-        table: usize,
+        (index, declared): (usize, &Table),
         in_sequence: bool,
         why: &str,
         options: &WriteOptions,
     ) -> Result<()> {
-        let table = &mut self.tables[table];
+        let table = &mut self.tables[index];
         if table.road == Road::Pages {
             (table.road, table.why) = (Road::Sorted, why.to_owned());
+        }
+        let falls =
+            self.on_conflict != OnConflict::Abort && declared.indexes.iter().any(|index| index.unique);
+        if in_sequence && falls {
+            table.leave_to_sqlite("what NULL means for a rowid depends on which rows stay");
         }
         table.in_sequence = in_sequence && table.road == Road::Sorted;
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
@@ -318,19 +323,27 @@ impl TablePlan {
             () if indexes.is_empty() => (Road::Pages, "a new rowid table without indexes"),
             () => (Road::Pages, "a new rowid table"),
         };
-        TablePlan {
+        let mut plan = TablePlan {
             name: table.name.clone(),
             rows: None,
             sources: Vec::new(),
             road,
             why: why.to_owned(),
             sql: table.sql.clone(),
-            indexes: match road {
-                Road::Sqlite => indexes.into_iter().map(|index| index.by_sqlite(why)).collect(),
-                _ => indexes,
-            },
+            indexes,
             in_sequence: false,
+        };
+        if road == Road::Sqlite {
+            plan.leave_to_sqlite(why);
         }
+        plan
+    }
+
+    /// SQLite stores the rows, and with them the entries of all indexes.
+    fn leave_to_sqlite(&mut self, why: &str) {
+        (self.road, self.why) = (Road::Sqlite, why.to_owned());
+        let indexes = std::mem::take(&mut self.indexes);
+        self.indexes = indexes.into_iter().map(|index| index.by_sqlite(why)).collect();
     }
 
     /// Whether anything of it is sorted.

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::schema::{Generated, Table};
 use crate::source::{Refused, RefusedRow};
 use entries::Entries;
-use rowid::Alias;
+use rowid::{Alias, Seen};
 pub(crate) use rowid::{AnyOrder, null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
@@ -67,6 +67,7 @@ pub struct Encoder {
     columns: Vec<ColumnRules>,
     conversions: Conversions,
     rowid_alias: Option<usize>,
+    autoincrement: bool,
     scratch: Vec<Scratch>,
     sizes: Sizes,
     rows: Rows,
@@ -150,6 +151,7 @@ impl Encoder {
             columns: columns.collect(),
             conversions,
             rowid_alias: table.rowid_alias,
+            autoincrement: table.autoincrement,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
             sizes: Sizes::default(),
             rows: Rows::default(),
@@ -184,7 +186,7 @@ impl Encoder {
         let lossless = self.conversions == Conversions::Lossless;
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
-        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless) {
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
             None => Ok((Rowids::From(next_rowid), false)),
             Some(alias) => rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused),
         };
@@ -235,30 +237,35 @@ impl Encoder {
         let lossless = self.conversions == Conversions::Lossless;
         debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
         let (mut given, mut refused) = (Vec::new(), Vec::new());
-        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless) {
-            None => Ok(Rowids::From(next_rowid)),
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
+            None => Ok((Rowids::From(next_rowid), Seen::default())),
             Some(alias) => rowid::of_alias_in_any_order(
                 batch,
                 alias,
                 next_rowid,
-                seen,
-                largest,
+                largest.as_deref().copied(),
                 &mut given,
                 &mut refused,
             ),
         };
         let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
-        let rowids = in_order(rowids, self.rowid_alias, refused)?;
+        let (rowids, batch_seen) = in_order(rowids, self.rowid_alias, refused)?;
         self.sizes.measure(&stored, batch.rows)?;
         for entries in entries {
             entries.push(&stored, rowids, batch.rows, (next_rowid - 1) as u64)?;
         }
+        seen.note(batch_seen, largest);
         Ok(())
     }
 }
 
-fn alias_of(columns: &[ColumnRules], index: Option<usize>, lossless: bool) -> Option<Alias<'_>> {
-    index.map(|index| Alias { index, name: &columns[index].name, lossless })
+fn alias_of(
+    columns: &[ColumnRules],
+    index: Option<usize>,
+    lossless: bool,
+    autoincrement: bool,
+) -> Option<Alias<'_>> {
+    index.map(|index| Alias { index, name: &columns[index].name, lossless, autoincrement })
 }
 
 /// What the columns of a batch become; values that can't be stored go to `refused`.

@@ -19,6 +19,8 @@ pub(super) struct Alias<'n> {
     pub(super) name: &'n str,
     /// Text whose number loses something is refused.
     pub(super) lossless: bool,
+    /// The table is AUTOINCREMENT.
+    pub(super) autoincrement: bool,
 }
 
 /// What the column holds in rows of any order, known to all workers: NULL means one more than the largest number before it,
@@ -29,57 +31,84 @@ pub(crate) struct AnyOrder {
     number: AtomicBool,
 }
 
-/// The rowids that column `alias` gives, in any order. `largest` is the largest so far, if all rows come one after another
-/// and it is known therefore. Values that are no rowids go to `refused`.
+impl AnyOrder {
+    /// Whether NULL stood among numbers where nobody knew what it means.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
+    }
+
+    /// Takes what a batch had, once it is stored: `largest` is what the worker knows, if it knows what comes before each row.
+    pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
+        match largest {
+            Some(largest) => *largest = batch.largest,
+            None => {
+                self.null.fetch_or(batch.null, Ordering::Relaxed);
+                self.number.fetch_or(batch.number, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What a batch has in the column.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    null: bool,
+    number: bool,
+    /// The largest rowid up to its end.
+    largest: Option<i64>,
+}
+
+/// The rowids that column `alias` gives, in any order. `largest` is the largest before, if all rows come one after another and
+/// it is known therefore; else NULL means the number of the row. Values that are no rowids go to `refused`.
 ///
 /// # Errors
-/// NULL among numbers, unless the largest is known.
+/// NULL after the largest number that there is.
 pub(super) fn of_alias_in_any_order<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
     next_rowid: i64,
-    seen: &AnyOrder,
-    mut largest: Option<&mut Option<i64>>,
+    largest: Option<Option<i64>>,
     given: &'a mut Vec<i64>,
     refused: &mut Vec<RefusedRow>,
-) -> Result<Rowids<'a>, (usize, Error)> {
+) -> Result<(Rowids<'a>, Seen), (usize, Error)> {
     let column = &batch.columns[alias.index];
-    let (mut null, mut number) = (false, false);
+    let mut seen = Seen { largest: largest.flatten(), ..Seen::default() };
     given.clear();
     for row in 0..batch.rows {
         let counted = next_rowid.wrapping_add(row as i64);
         let rowid = match wanted(column.get(row), alias) {
             Ok(Rowid::Given(rowid)) => {
-                number = true;
+                seen.number = true;
                 rowid
             }
             Ok(Rowid::Next) => {
-                null = true;
-                match &largest {
+                seen.null = true;
+                match largest {
                     None => counted,
-                    Some(None) => 1,
-                    Some(Some(largest)) => {
-                        largest.checked_add(1).ok_or_else(|| (row, no_rowid_left(alias.name)))?
+                    Some(_) => {
+                        next_of(seen.largest, alias).ok_or_else(|| (row, no_rowid_left(alias.name)))?
                     }
                 }
             }
             other => {
                 refused.push(refusal(other, column.get(row), row, alias));
-                counted
+                given.push(counted);
+                continue;
             }
         };
         given.push(rowid);
-        if let Some(largest) = &mut largest
-            && refused.last().is_none_or(|refused| refused.row != row)
-        {
-            **largest = Some(largest.map_or(rowid, |largest| largest.max(rowid)));
-        }
+        seen.largest = Some(seen.largest.map_or(rowid, |largest| largest.max(rowid)));
     }
-    let saw = |flag: &AtomicBool, now: bool| flag.fetch_or(now, Ordering::SeqCst) || now;
-    if saw(&seen.null, null && largest.is_none()) & saw(&seen.number, number) && largest.is_none() {
-        return Err((0, null_among_numbers(alias.name)));
+    Ok((Rowids::Each(given), seen))
+}
+
+/// The rowid after the largest. AUTOINCREMENT counts from 0 on, whatever came before.
+fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
+    match largest {
+        None => Some(1),
+        Some(largest) if alias.autoincrement => largest.max(0).checked_add(1),
+        Some(largest) => largest.checked_add(1),
     }
-    Ok(Rowids::Each(given))
 }
 
 /// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which

@@ -399,7 +399,8 @@ impl PreparedLoad {
             }
             Order::Any | Order::AnyWithNulls => {
                 let nulls = table.order == Order::AnyWithNulls;
-                plan.sort_rows(index, nulls, &format!("rows may come in any order of {name}"), &load.write)
+                let why = format!("rows may come in any order of {name}");
+                plan.sort_rows((index, &schema.tables[index]), nulls, &why, &load.write)
             }
         }
     }

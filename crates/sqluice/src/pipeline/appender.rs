@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use sqluice_format::aligned::AlignedBuffer;
+use sqluice_format::chunk::Chunk;
 use sqluice_format::page::{self, Geometry, PAGE_NUMBER_MAX, PageKind};
 use sqluice_format::tree::AppendPage;
 
@@ -17,6 +18,9 @@ use super::pass::Sealed;
 use crate::checksum::{Checksum, PageHash};
 use crate::error::{Error, Result};
 use crate::output::Output;
+
+/// Whose chunk it is that none of the workers gave.
+const NO_WORKER: usize = usize::MAX;
 
 /// Gives pages their numbers; writes them when it is told to.
 #[derive(Debug)]
@@ -135,6 +139,13 @@ impl Appender {
         self.waiting_bytes += chunk.bytes().len();
         self.wait(first, Piece::Chunk(sealed));
         Ok(first)
+    }
+
+    /// The same for a chunk that no worker wants back.
+    pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
+        let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
+        let hashes = pages.map(PageHash::of).collect();
+        self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes })
     }
 
     /// Writes what waits; `done` gets the chunks back.

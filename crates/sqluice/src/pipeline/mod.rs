@@ -47,7 +47,7 @@ use pass::{Made, Surroundings, Trees};
 use rows::RowsTree;
 
 use crate::encode::entries::Entries;
-use crate::encode::{AnyOrder, Conversions};
+use crate::encode::{AnyOrder, Conversions, null_among_numbers};
 use crate::error::Result;
 use crate::output::Output;
 use crate::plan::{OnConflict, Road, TablePlan};
@@ -56,7 +56,7 @@ use crate::reject::RejectFile;
 use crate::report::Phases;
 use crate::schema::Table;
 use crate::schema::index::Index;
-use crate::sort::{Layout, Order, Sorted, Sorter, Spill};
+use crate::sort::{Ahead, Layout, Order, Sorted, Sorter, Spill};
 use crate::source::Source;
 
 /// Chunks that each worker has at least: one to fill, one that is being written, one in between.
@@ -193,17 +193,17 @@ impl Run<'_, '_> {
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };
-        let made = pass::run(
-            &Trees::Rows(vec![tree]),
-            vec![job.source],
-            settings,
-            &mut self.appender,
-            &mut self.around,
-        )?;
+        let trees = Trees::Rows(vec![tree]);
+        let made = pass::run(&trees, vec![job.source], settings, &mut self.appender, &mut self.around)?;
         let rows = made.into_iter().next().unwrap_or_default();
+        if let (Trees::Rows(trees), Some(alias)) = (&trees, table.rowid_alias)
+            && trees.iter().any(|tree| tree.seen.is_unknown())
+        {
+            return Err(null_among_numbers(&table.columns[alias].name));
+        }
 
         self.phases.begin(&format!("sort {}", table.name), None);
-        let (rows_sorted, indexes) = sorters.sorted(self.settings)?;
+        let (rows_sorted, indexes) = sorters.sorted(self.settings, self.around.cancel)?;
         let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
         let trees =
             merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings.on_conflict);
@@ -276,9 +276,10 @@ fn merge_trees<'a>(
     rows.into_iter().chain(indexes).collect()
 }
 
-/// Whether items of indexes know the numbers of their records.
-fn numbered(plan: &TablePlan, on_conflict: OnConflict) -> bool {
-    plan.road == Road::Sorted && on_conflict != OnConflict::Abort
+/// Whether items of indexes know the numbers of their records: where rowids do not tell these, or rows may be left out.
+fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
+    let leaves_out = plan.road == Road::Sorted && on_conflict != OnConflict::Abort;
+    leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
 fn key_order(index: &Index) -> KeyOrder {
@@ -302,7 +303,7 @@ impl<'a> Unique<'a> {
             table,
             index: Some(index),
             order: Some(key_order(index)),
-            numbered: numbered(plan, on_conflict),
+            numbered: numbered(table, plan, on_conflict),
         }
     }
 }
@@ -340,7 +341,7 @@ impl TableSorters {
             };
             Sorter::new(layout, buffer_bytes, spill)
         });
-        let number = numbered(plan, settings.on_conflict);
+        let number = numbered(table, plan, settings.on_conflict);
         let indexes = indexes.into_iter().map(|index| {
             let order = Order::Record(key_order(&table.indexes[index]));
             (index, Sorter::new(Layout { order, rowid: false, number }, buffer_bytes, spill))
@@ -361,10 +362,11 @@ impl TableSorters {
         rows.into_iter().chain(indexes).collect()
     }
 
-    fn sorted(self, settings: &Settings) -> Result<(Option<Sorted>, Vec<(usize, Sorted)>)> {
+    fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<(Option<Sorted>, Vec<(usize, Sorted)>)> {
         let sorters = self.indexes.len() + usize::from(self.rows.is_some());
         let merge_bytes = settings.sort_bytes / 4 / sorters.max(1);
-        let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers);
+        let ahead = Arc::new(Ahead::new(settings.workers)?);
+        let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers, &ahead, cancel);
         let rows = self.rows.map(sorted).transpose()?;
         let indexes = self.indexes.into_iter().map(|(index, sorter)| Ok((index, sorted(sorter)?)));
         Ok((rows, indexes.collect::<Result<_>>()?))

@@ -152,10 +152,15 @@ pub(super) enum Task {
 }
 
 impl Dispenser<'_> {
+    /// Whether the run has ended before its parts.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     pub(super) fn next(&self) -> Option<(PartId, Result<Task>)> {
         let mut dispensed = self.parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Dispensed { parts, tree, of_tree, part } = &mut *dispensed;
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.is_stopped() {
             let next = match parts {
                 Parts::Sources(sources) => {
                     sources.get_mut(*tree)?.next_part().map(|part| part.map(Task::Decode))

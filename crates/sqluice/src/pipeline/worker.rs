@@ -69,9 +69,9 @@ impl Worker<'_> {
         }
         // What the sorters do not have yet. It is late for an error, but not too late: the writer hears of it as of a part.
         if let (Some((_, encoder)), Some(id)) = (&mut encoder, last)
+            && !dispenser.is_stopped()
             && let Err(error) = encoder.flush()
         {
-            let id = PartId { part: id.part, ..id };
             let failed = Message::Failed { error, edges: Edges::None };
             let _ = self.to_writer.send((id, u64::MAX, failed));
         }

@@ -41,9 +41,10 @@ pub use merge::Merge;
 pub use order::{Item, Layout, Order};
 pub use sample::Ranges;
 pub use sorted::Sorted;
-pub use spill::Spill;
+pub use spill::{Ahead, Spill};
 
 use crate::error::Result;
+use crate::progress::Cancel;
 use run::Run;
 use sample::Samples;
 
@@ -88,12 +89,18 @@ impl Sorter {
     }
 
     /// All that the buffers were given, in order, after each was flushed. Takes `memory_bytes` bytes of memory, what is still
-    /// in memory of the runs included, when `mergers` ranges are merged at a time.
+    /// in memory of the runs included, when `mergers` ranges are merged at a time. `ahead` reads what was spilled.
     ///
     /// # Errors
-    /// When there is no temporary space.
-    pub fn sorted(self, memory_bytes: usize, mergers: usize) -> Result<Sorted> {
+    /// When there is no temporary space, or `cancel` is set.
+    pub fn sorted(
+        self,
+        memory_bytes: usize,
+        mergers: usize,
+        ahead: &Arc<Ahead>,
+        cancel: &Cancel,
+    ) -> Result<Sorted> {
         let taken = self.taken.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Sorted::new(self.layout, taken, &self.spill, memory_bytes, mergers.max(1))
+        Sorted::new(self.layout, taken, &self.spill, memory_bytes, mergers.max(1), (ahead, cancel))
     }
 }

@@ -9,6 +9,7 @@ use super::reader::GATHER_BYTES;
 use super::run::{FileRun, Run, RunWriter, write_bytes};
 use super::spill::{Ahead, BLOCK_BYTES, Spill};
 use crate::error::Result;
+use crate::progress::Cancel;
 
 /// The largest blocks that are read: larger ones are not faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
@@ -24,7 +25,7 @@ pub struct Sorted {
     cuts: Vec<Cut>,
     items: u64,
     block_bytes: usize,
-    ahead: Ahead,
+    ahead: Arc<Ahead>,
 }
 
 impl Sorted {
@@ -34,11 +35,11 @@ impl Sorted {
         spill: &Arc<Spill>,
         memory_bytes: usize,
         mergers: usize,
+        (ahead, cancel): (&Arc<Ahead>, &Cancel),
     ) -> Result<Sorted> {
         let Taken { mut runs, samples, items } = taken;
         spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
         let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
-        let ahead = Ahead::new(if is_spilled { mergers } else { 0 });
         let readers = loop {
             let overlap = overlap(&runs);
             let fan_in = blocks(&runs, memory_bytes) / mergers / BLOCKS;
@@ -48,11 +49,12 @@ impl Sorted {
             // All of the memory is there for one merge. It need not take more than makes the rest fit.
             let fan_in_now = (blocks(&runs, memory_bytes) / BLOCKS).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
-            let merged = merge_smallest(&mut runs, &layout, spill, &ahead, count, memory_bytes)?;
+            cancel.check()?;
+            let merged = merge_smallest(&mut runs, &layout, spill, ahead, count, memory_bytes)?;
             runs.push(Run::File(merged));
         };
         let block_bytes = block_bytes(&runs, memory_bytes, mergers * readers);
-        Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, ahead })
+        Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, ahead: Arc::clone(ahead) })
     }
 
     /// All items.

@@ -199,9 +199,9 @@ fn set_direct(file: &File, direct: bool) -> bool {
     set.is_ok()
 }
 
-/// Threads that read blocks before they are needed.
+/// Threads that read blocks before they are needed, for all that is merged at a time.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub struct Ahead {
     requests: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -216,7 +216,11 @@ struct Request {
 }
 
 impl Ahead {
-    pub(super) fn new(threads: usize) -> Ahead {
+    /// So many threads.
+    ///
+    /// # Errors
+    /// When they can't be started.
+    pub fn new(threads: usize) -> Result<Ahead> {
         let (sender, receiver) = unbounded::<Request>();
         let read = |receiver: Receiver<Request>| {
             for Request { spill, offset, mut buffer, reply } in receiver {
@@ -225,9 +229,14 @@ impl Ahead {
                 let _ = reply.send(read.map(|()| buffer));
             }
         };
-        let threads = (0..threads).map(|_| receiver.clone());
-        let threads = threads.map(|receiver| std::thread::spawn(move || read(receiver))).collect();
-        Ahead { requests: Some(sender), threads }
+        let mut ahead = Ahead { requests: Some(sender), threads: Vec::new() };
+        for _ in 0..threads {
+            let receiver = receiver.clone();
+            let thread = std::thread::Builder::new().name("sqluice-ahead".to_owned());
+            let started = thread.spawn(move || read(receiver));
+            ahead.threads.push(started.map_err(|e| Error::target("cannot start a thread").because(e))?);
+        }
+        Ok(ahead)
     }
 
     /// Begins to read as many blocks as the buffer is long.

@@ -75,7 +75,8 @@ fn sort(
         let pushing: Vec<_> = (0..road.threads).map(|thread| scope.spawn(move || push(thread))).collect();
         pushing.into_iter().try_for_each(|thread| thread.join().unwrap())
     })?;
-    let sorted = sorter.sorted(road.memory_bytes, road.mergers)?;
+    let ahead = Arc::new(Ahead::new(road.mergers)?);
+    let sorted = sorter.sorted(road.memory_bytes, road.mergers, &ahead, &Cancel::new())?;
     assert_eq!(sorted.items(), items.len() as u64);
     let merge = |range: usize| {
         let mut merge = sorted.range(range)?;
