@@ -28,7 +28,7 @@ CREATE INDEX by_age ON user (age DESC, area);
 ";
 
 /// The arguments of a run that spills to the folder `temp`.
-fn spilling<'a>(rows: &'a str) -> [&'a str; 9] {
+fn spilling(rows: &str) -> [&str; 9] {
     ["generate", "big.db", "schema.sql", "--rows", rows, "--memory", "32MiB", "--temp-dir", "temp"]
 }
 

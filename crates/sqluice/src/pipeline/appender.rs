@@ -41,7 +41,7 @@ pub(crate) struct Appender {
 /// Pages that follow each other.
 #[derive(Debug)]
 enum Piece {
-    Chunk(Sealed),
+    Chunk(Box<Sealed>),
     /// That part of the single pages.
     Singles(Range<usize>),
 }
@@ -137,7 +137,7 @@ impl Appender {
             self.checksum.add(geometry.nth_page(first, index), *hash);
         }
         self.waiting_bytes += chunk.bytes().len();
-        self.wait(first, Piece::Chunk(sealed));
+        self.wait(first, Piece::Chunk(Box::new(sealed)));
         Ok(first)
     }
 
@@ -168,7 +168,7 @@ impl Appender {
         }
         for piece in self.waiting.drain(..) {
             if let Piece::Chunk(sealed) = piece {
-                done(sealed);
+                done(*sealed);
             }
         }
         self.singles.set_len(0);

@@ -125,6 +125,9 @@ pub(crate) struct TableSorters {
     indexes: Vec<(usize, Sorter)>,
 }
 
+/// The same in order: the rows, if they are sorted, and each index with its place among those of the table.
+type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
+
 /// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
 /// there is a file for such rows. `cancel` is set when the run fails: who waits for a pipe waits no longer.
 pub(crate) fn run(
@@ -362,7 +365,7 @@ impl TableSorters {
         rows.into_iter().chain(indexes).collect()
     }
 
-    fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<(Option<Sorted>, Vec<(usize, Sorted)>)> {
+    fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<SortedTable> {
         let sorters = self.indexes.len() + usize::from(self.rows.is_some());
         let merge_bytes = settings.sort_bytes / 4 / sorters.max(1);
         let ahead = Arc::new(Ahead::new(settings.workers)?);

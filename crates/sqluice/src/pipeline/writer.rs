@@ -238,9 +238,12 @@ impl Growing {
 /// The leaves of a chunk, for the level above.
 enum Children {
     Table(Vec<sqluice_format::chunk::Leaf>),
-    /// Each with the divider after it, and where that overflows to, counted in pages of the chunk.
-    Index(Vec<(u32, Option<(Vec<u8>, Option<u32>)>)>),
+    /// Each with the divider after it.
+    Index(Vec<(u32, Option<OwnedDivider>)>),
 }
+
+/// A divider that outlives its chunk: its cell, and where it overflows to, counted in pages of the chunk.
+type OwnedDivider = (Vec<u8>, Option<u32>);
 
 impl Children {
     fn of(chunk: &Chunk, tree: &Growing) -> Children {
