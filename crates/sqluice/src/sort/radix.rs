@@ -24,7 +24,7 @@ const FIRST_DIGIT_BITS: u32 = 8;
 /// Bits of a key that are above the index.
 const KEY_BITS: u32 = 32;
 /// Bits of a digit.
-const DIGIT_BITS: u32 = 11;
+const DIGIT_BITS: u32 = 12;
 /// As many times 16 bytes of the keys are looked at before they are compared.
 const DEPTH_MAX: usize = 16;
 
@@ -134,42 +134,53 @@ fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize)
 
 /// Presses the first bits that differ together.
 struct Press {
-    /// How far a prefix is shifted to the right before its last 64 bits are looked at.
-    window: u32,
+    halves: [HalfPress; 2],
+    bits: u32,
+}
+
+/// The same for 64 bits.
+struct HalfPress {
     /// For each stretch of bits: which, and how far they move to the right.
-    stretches: [(u64, u32); KEY_BITS as usize],
+    stretches: [(u64, u32); 32],
     count: usize,
     bits: u32,
 }
 
 impl Press {
-    fn new(varying: u128) -> Press {
-        let window = (128 - varying.leading_zeros()).saturating_sub(64);
-        let mut left = (varying >> window) as u64;
-        let mut press = Press { window, stretches: [(0, 0); KEY_BITS as usize], count: 0, bits: 0 };
-        while left != 0 && press.bits < KEY_BITS {
-            let top = 64 - left.leading_zeros();
-            let len = (left << (64 - top)).leading_ones().min(KEY_BITS - press.bits);
-            let low = top - len;
+    fn new(mut varying: u128) -> Press {
+        while varying.count_ones() > KEY_BITS {
+            varying &= varying - 1;
+        }
+        let halves = [(varying >> 64) as u64, varying as u64].map(HalfPress::new);
+        Press { halves, bits: varying.count_ones() }
+    }
+
+    #[inline]
+    fn key(&self, prefix: u128) -> u64 {
+        let [high, low] = &self.halves;
+        high.pressed((prefix >> 64) as u64) << low.bits | low.pressed(prefix as u64)
+    }
+}
+
+impl HalfPress {
+    fn new(varying: u64) -> HalfPress {
+        let mut press = HalfPress { stretches: [(0, 0); 32], count: 0, bits: 0 };
+        let mut left = varying;
+        while left != 0 {
+            let low = left.trailing_zeros();
+            let len = (left >> low).trailing_ones();
             let mask = (u64::MAX >> (64 - len)) << low;
-            press.stretches[press.count] = (mask, low);
+            press.stretches[press.count] = (mask, low - press.bits);
             press.count += 1;
             press.bits += len;
             left &= !mask;
-        }
-        // So far each stretch would end at bit 0: they lie above each other.
-        let mut below = 0;
-        for (mask, shift) in press.stretches[..press.count].iter_mut().rev() {
-            *shift -= below;
-            below += mask.count_ones();
         }
         press
     }
 
     #[inline]
-    fn key(&self, prefix: u128) -> u64 {
-        let window = (prefix >> self.window) as u64;
-        self.stretches[..self.count].iter().fold(0, |key, &(mask, shift)| key | (window & mask) >> shift)
+    fn pressed(&self, half: u64) -> u64 {
+        self.stretches[..self.count].iter().fold(0, |bits, &(mask, shift)| bits | (half & mask) >> shift)
     }
 }
 
@@ -213,12 +224,12 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], bits: u32) {
 fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32) {
     let mask = (1_usize << digit_bits) - 1;
     let digit = |key: u64| (key >> shift) as usize & mask;
-    let mut places = [0_u32; 1 << DIGIT_BITS];
+    let places = &mut [0_u32; 1 << DIGIT_BITS][..=mask];
     for key in from {
         places[digit(*key)] += 1;
     }
     let mut place = 0;
-    for count in &mut places {
+    for count in places.iter_mut() {
         (*count, place) = (place, place + *count);
     }
     for key in from {
