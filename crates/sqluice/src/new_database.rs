@@ -40,6 +40,10 @@ pub(crate) fn write(
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
+    // A run that was killed may have left something there, which this one need not use.
+    if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
+        output::remove_stale(folder, &output::place(target)?.file_name);
+    }
     let mut phases = Phases::new(progress, phase);
     let mut run = Run { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
     let (direct, staged) = divide(schema, plan, jobs);

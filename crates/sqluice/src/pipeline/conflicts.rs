@@ -35,7 +35,10 @@ impl Dropped {
 }
 
 /// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
-const RECORD_BYTES: u64 = 32;
+const RECORD_BYTES: u64 = 48;
+
+/// The same where there is one key: only what is left out is kept, and a list may take twice what it holds.
+const DROPPED_BYTES: u64 = 16;
 
 /// A record and one of the groups that it is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,13 +57,13 @@ pub(super) fn resolve(
     let mut members: Vec<Member> = Vec::new();
     let mut dropped: Vec<u64> = Vec::new();
     let mut groups = 0;
+    let mut bytes = 0;
     for (sorted, unique) in keys {
-        let mut too_many = false;
         unique.groups(sorted, cancel, &mut |numbers| {
-            let bytes = (members.len() + numbers.len()) as u64 * RECORD_BYTES + dropped.len() as u64 * 8;
-            too_many |= bytes > memory_bytes || groups == u32::MAX;
+            bytes += numbers.len() as u64 * if keys.len() == 1 { DROPPED_BYTES } else { RECORD_BYTES };
             match (numbers, on_conflict) {
-                _ if too_many => {}
+                // They are only counted.
+                _ if bytes > memory_bytes || groups == u32::MAX => bytes = bytes.max(memory_bytes + 1),
                 // A single key decides by itself.
                 ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
                 ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
@@ -70,10 +73,11 @@ pub(super) fn resolve(
                 }
             }
         })?;
-        if too_many {
-            let message = format!("too many rows of {} have the same keys", unique.table.name);
-            return Err(Error::input(message).hint("give more --memory"));
-        }
+    }
+    if let (Some((_, unique)), true) = (keys.first(), bytes > memory_bytes) {
+        let message = format!("too many rows of {} have the same keys", unique.table.name);
+        let more = (bytes - memory_bytes).div_ceil(1 << 20);
+        return Err(Error::input(message).hint(format!("give at least {more} MiB more --memory")));
     }
     members.sort_unstable();
     dropped.extend(play(&members, groups, on_conflict));

@@ -168,8 +168,10 @@ impl Schema {
             let object = object?;
             schema.objects.push((object.kind.clone(), object.name.clone()));
             let kind = kind_of_table(connection, &object)?;
-            // Virtual tables bring their own.
-            if kind.as_deref() == Some("shadow") {
+            // Virtual tables bring their own, which are known by their names: FTS5 calls its content so, too, when it is a
+            // table of the user's.
+            let is_shadow = kind.as_deref() == Some("shadow");
+            if is_shadow && schema.place_of_table(&object.name).line.is_none() {
                 schema.objects.pop();
                 continue;
             }
@@ -182,7 +184,7 @@ impl Schema {
                 continue;
             }
             match &object.sql {
-                Some(sql) if kind.as_deref() == Some("table") => {
+                Some(sql) if is_shadow || kind.as_deref() == Some("table") => {
                     schema.tables.push(Table::from_catalogue(connection, &object.name, sql)?);
                 }
                 _ => schema.others.push(object),
