@@ -313,3 +313,30 @@ fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
         assert_eq!(home.names(), ["t.csv"]);
     }
 }
+
+#[test]
+fn a_table_that_is_named_like_one_of_a_virtual_table_is_the_users_if_the_schema_declares_it() {
+    for sql in [
+        "CREATE TABLE g_content (a, b); CREATE VIRTUAL TABLE g USING fts5(a, content='g_content');",
+        "CREATE VIRTUAL TABLE g USING fts5(a, content='g_content'); CREATE TABLE g_content (a, b);",
+    ] {
+        let home = Home::new();
+        let target = home.path("ours.db");
+        let schema = parse(sql);
+        assert_eq!(schema.tables.len(), 1, "{sql}");
+        write_tables(
+            Some(&target),
+            &schema,
+            vec![Box::new(NoRows)],
+            &WriteOptions::default(),
+            &Silent,
+            &Cancel::new(),
+        )
+        .unwrap();
+        let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());
+        assert_eq!(integrity(&ours), "ok");
+        twin.execute_batch(sql).unwrap();
+        let objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+        assert_eq!(literals(&ours, objects), literals(&twin, objects), "{sql}");
+    }
+}
