@@ -72,11 +72,11 @@ impl Waiting {
     }
 
     fn finish(&self) -> Result<()> {
-        self.finish_watched(&Silent, &Cancel::new())
+        self.finish_watched(&Silent, &Cancel::new()).map(drop)
     }
 
     /// Does the work, and sees that nothing is left beside.
-    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
+    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
         let done = self.work().finish(&self.path(), staging.as_deref(), progress, cancel);
