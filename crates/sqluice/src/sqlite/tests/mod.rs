@@ -75,7 +75,7 @@ impl Waiting {
         self.finish_watched(&Silent, &Cancel::new()).map(drop)
     }
 
-    /// Does the work, and sees that nothing is left beside.
+    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's road have.
     fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
@@ -92,10 +92,15 @@ impl Waiting {
     }
 
     fn finished(&self) -> Connection {
-        self.finish().unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
+        self.counted().0
+    }
+
+    fn counted(&self) -> (Connection, Vec<u64>) {
+        let stored = self.finish_watched(&Silent, &Cancel::new());
+        let stored = stored.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
         let connection = Connection::open(self.path()).unwrap();
         assert_eq!(text(&connection, "PRAGMA integrity_check"), "ok");
-        connection
+        (connection, stored)
     }
 
     fn fails(&self) -> Told {
