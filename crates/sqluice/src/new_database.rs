@@ -53,20 +53,11 @@ pub(crate) fn write(
     if let (true, Some(path)) = (work.is_needed(), output.path()) {
         phases.time("sqlite");
         let staged = staging.as_ref().map(|staging| staging.file.path());
-        work.finish(path, staged, progress, cancel)?;
+        let stored = work.finish(path, staged, progress, cancel)?;
+        let staged = staging.as_ref().map_or(&[][..], |staging| &staging.tables);
+        take_over(schema, plan, &mut file.tables, staged, &stored);
         ReadBack { page_count: file.page_count, checksum: file.checksum } =
             output::read_back(path, plan.geometry(), progress, cancel)?;
-    }
-    let staged = staging.map_or_else(Vec::new, |staging| staging.tables);
-    for (table, staged) in plan
-        .tables
-        .iter()
-        .zip(&mut file.tables)
-        .filter(|(table, _)| table.road == Road::Sqlite)
-        .map(|(_, table)| table)
-        .zip(staged)
-    {
-        (table.tree.entries, table.rejected) = (staged.tree.entries, staged.rejected);
     }
     cancel.check()?;
     phases.begin("sync", None);
@@ -92,6 +83,30 @@ pub(crate) fn write(
         phases: phases.finish(),
         tables: tables.collect(),
     })
+}
+
+/// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
+/// the indexes that it made.
+fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
+    let mut filled = staged.iter().zip(stored);
+    for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
+        if plan.road == Road::Sqlite
+            && let Some((staged, &stored)) = filled.next()
+        {
+            let root_page = written.tree.root_page;
+            written.tree = WrittenTree { root_page, entries: stored, ..WrittenTree::default() };
+            (written.rejected, written.ignored) = (staged.rejected, staged.tree.entries - stored);
+        }
+        let roads = plan.indexes.iter().map(|index| index.road);
+        for ((index, road), made) in table.indexes.iter().zip(roads).zip(&mut written.indexes) {
+            if road == Road::Sqlite {
+                let root_page = made.map_or(0, |made| made.root_page);
+                // Which rows a WHERE takes is known to SQLite alone.
+                let entries = if index.partial { 0 } else { written.tree.entries };
+                *made = Some(WrittenTree { root_page, entries, ..WrittenTree::default() });
+            }
+        }
+    }
 }
 
 fn nowhere(plan: &Plan) -> Error {

@@ -47,7 +47,7 @@ pub struct PhaseReport {
     pub seconds: f64,
 }
 
-/// What a run did to a table.
+/// What a run did to a table. Of the pages of one that SQLite filled only the root is known: there are 0 others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableReport {
     /// Its name.
@@ -72,7 +72,8 @@ pub struct TableReport {
     pub indexes: Vec<IndexReport>,
 }
 
-/// What a run did to an index.
+/// What a run did to an index. Of one that SQLite made the pages are not known, nor the entries where it has a WHERE: these are
+/// 0, and so is the root where a statement made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IndexReport {
     /// Its name.

@@ -71,10 +71,11 @@ struct Case {
     on_conflict: OnConflict,
 }
 
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "s INT AS (a * 2) STORED",
     "v TEXT AS (b || '!')",
     "w INT AS (a % 4) NOT NULL",
+    "n INT AS (a + 1) STORED NOT NULL ON CONFLICT IGNORE",
     "x INT AS (a % 5) STORED UNIQUE",
     "y TEXT AS (b || a) UNIQUE",
     "CHECK (a <> 3 OR b <> 'z')",
@@ -90,13 +91,15 @@ const OBJECTS: [&str; 6] = [
     "CREATE TRIGGER never AFTER INSERT ON t BEGIN SELECT raise(ABORT, 'fired'); END",
 ];
 
+const UNIQUE: [&str; 4] = ["", " UNIQUE", " UNIQUE ON CONFLICT IGNORE", " UNIQUE ON CONFLICT REPLACE"];
+
 fn case() -> impl Strategy<Value = Case> {
     let texts = prop_oneof![Just(None), prop::sample::select(vec!["x", "X", "y", "z", "zz"]).prop_map(Some)];
     let ints = prop_oneof![1 => Just(None), 9 => (0..40i64).prop_map(Some)];
     (
         prop::sample::subsequence(COLUMNS.to_vec(), 0..3),
         prop::sample::subsequence(OBJECTS.to_vec(), 0..4),
-        prop_oneof![Just(""), Just(" UNIQUE")],
+        prop::sample::select(UNIQUE.to_vec()),
         prop::collection::vec((ints, texts), 0..12),
         prop_oneof![2 => Just(OnConflict::Abort), 1 => Just(OnConflict::Ignore), 1 => Just(OnConflict::Replace)],
     )
@@ -123,11 +126,11 @@ impl Case {
         };
         twin.execute_batch(tables).unwrap();
         let (or, on) = match self.on_conflict {
-            OnConflict::Abort => ("", ""),
-            OnConflict::Ignore => ("", "ON CONFLICT DO NOTHING"),
-            OnConflict::Replace => ("OR REPLACE", ""),
+            OnConflict::Abort => ("ABORT", ""),
+            OnConflict::Ignore => ("ABORT", "ON CONFLICT DO NOTHING"),
+            OnConflict::Replace => ("REPLACE", ""),
         };
-        let insert = format!("INSERT {or} INTO t (rowid, a, b) VALUES (?1, ?2, ?3) {on}");
+        let insert = format!("INSERT OR {or} INTO t (rowid, a, b) VALUES (?1, ?2, ?3) {on}");
         for (record, (a, b)) in (1..).zip(&self.rows) {
             twin.execute(&insert, params![record, a, b]).ok()?;
         }
@@ -152,7 +155,8 @@ impl Case {
         };
         let report = loaded.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
         let bytes = std::fs::read(&target).unwrap();
-        assert_eq!((report.bytes, report.checksum), (bytes.len() as u64, checksum(&bytes)));
+        assert_eq!((report.bytes, &report.checksum), (bytes.len() as u64, &checksum(&bytes)));
+        self.compare_counts(&report, &twin);
         assert_sound(&bytes, PENDING_BYTE);
         let ours = open(&target);
         assert_eq!(integrity(&ours), "ok");
@@ -161,6 +165,19 @@ impl Case {
             "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name",
         ] {
             assert_eq!(literals(&ours, sql), literals(&twin, sql));
+        }
+    }
+
+    /// What a report counts is what the twin has.
+    fn compare_counts(&self, report: &Report, twin: &Connection) {
+        let count = |sql: &str| twin.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().cast_unsigned();
+        let rows = count("SELECT count(*) FROM t");
+        let of_t = report.tables.iter().find(|table| table.name == "t").unwrap();
+        assert_eq!((report.rows, of_t.rows, of_t.rejected), (rows, rows, 0));
+        assert_eq!(of_t.ignored, self.rows.len() as u64 - rows);
+        for index in &of_t.indexes {
+            let partial = ["partial", "only"].contains(&index.name.as_str());
+            assert_eq!(index.entries, if partial { 0 } else { rows }, "{}", index.name);
         }
     }
 }
@@ -197,6 +214,75 @@ fn a_row_that_sqlite_refuses_ends_the_load_with_its_record() {
     let error = refused("a\n1\n2\n1\n", sql);
     assert_eq!(error.record(), Some(("t", 3)));
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
+}
+
+#[test]
+fn rows_that_sqlite_leaves_out_are_counted_as_ignored() {
+    let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
+    for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
+        let (_home, file, target) = home_of("a\n1\n2\n1\n");
+        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
+        let report = load(&target, &file, sql, write, &Cancel::new()).unwrap();
+        let table = &report.tables[0];
+        assert_eq!((report.rows, table.rows, table.ignored, table.indexes[0].entries), (2, 2, 1, 2));
+    }
+}
+
+#[test]
+fn a_clause_of_the_schema_drops_no_row_whoever_stores_the_rows() {
+    for column in ["", ", c INT AS (a) STORED"] {
+        for (table, csv) in [
+            ("a INT UNIQUE ON CONFLICT IGNORE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
+            ("a INT UNIQUE ON CONFLICT REPLACE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
+            ("a INT, b INT NOT NULL ON CONFLICT IGNORE", "a,b\n1,1\n2,2\n1,\n"),
+            ("a INT, b INT NOT NULL ON CONFLICT REPLACE DEFAULT 7", "a,b\n1,1\n2,2\n1,\n"),
+        ] {
+            let error = refused(csv, &format!("CREATE TABLE t ({table}{column})"));
+            assert_eq!(error.place().unwrap().line, Some(4), "{table}{column}: {error}");
+        }
+    }
+}
+
+#[test]
+fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
+    let sql = "CREATE TABLE t (a INT NOT NULL DEFAULT 5, b INT AS (a + 1) STORED, c TEXT)";
+    for on_conflict in [OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace] {
+        let (home, file, target) = home_of("a,c\n1,x\n,y\n3,z\n");
+        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
+        let load = Load {
+            schema: Some(parse(sql)),
+            write,
+            reject: Some(home.path("bad.csv")),
+            ..Load::new(&target, [&file])
+        };
+        let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        let table = &report.tables[0];
+        assert_eq!((report.rejected, table.rows, table.rejected, table.ignored), (1, 2, 1, 0));
+        let bad = std::fs::read_to_string(home.path("bad.csv")).unwrap();
+        assert!(bad.contains("NULL in column a, which is NOT NULL") && bad.contains(",y"), "{bad}");
+        let kept = literals(&open(&target), "SELECT rowid, * FROM t");
+        assert_eq!(kept, literals(&open(&target), "SELECT 1, 1, 2, 'x' UNION ALL SELECT 3, 3, 4, 'z'"));
+    }
+    let error = refused("a,c\n1,x\n,y\n3,z\n", sql);
+    assert!(error.to_string().ends_with("t.csv:3:1: NULL in column a, which is NOT NULL"), "{error}");
+}
+
+#[test]
+fn a_row_that_sqlite_refuses_is_told_with_its_file_and_line() {
+    for (sql, said) in [
+        ("CREATE TABLE t (a INT UNIQUE, b INT AS (a) STORED)", "record 3: UNIQUE constraint failed: t.a"),
+        ("CREATE TABLE t (a INT, b INT AS (a) VIRTUAL UNIQUE)", "table t: rows 1 and 3 have the same key"),
+        ("CREATE TABLE t (a INT, b INT AS (a) STORED CHECK (a + rowid < 10))", "record 3: CHECK"),
+        ("CREATE TABLE t (a INT, CHECK (a + rowid < 10))", "table t, row 3: CHECK (a + rowid < 10) fails"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b INT AS (a) STORED)", "record 3: UNIQUE constraint failed"),
+    ] {
+        let error = refused("a\n7\n2\n7\n", sql);
+        assert!(error.to_string().contains(&format!("t.csv:4: {said}")), "{error}");
+        assert_eq!(error.record(), Some(("t", 3)));
+    }
+    let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT REFERENCES p)";
+    let error = refused("a\n4\n", sql);
+    assert!(error.to_string().contains("t.csv:2: table t, row 1: p has no row for a = 4"), "{error}");
 }
 
 #[test]

@@ -1,12 +1,16 @@
-//! Where two rows with the same key are in the files: a table's files are read again up to the later one.
+//! Where rows are in the files that prove wrong when nobody knows any more where they came from: two with the same key, or
+//! one that SQLite refuses. A table's files are read again up to the later one.
 //!
 //! ```text
 //!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
 //!  what is known when keys are sorted                                 ... (rows 5 and 900: lines 6 and 901)
+//!
+//!  record 900: CHECK constraint failed: a > 0                         orders.csv:901: record 900: CHECK ...
+//!  what is known when SQLite takes the rows
 //! ```
 //!
-//! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so the
-//! two rows are refused, and no other.
+//! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so these
+//! rows are refused, and no other.
 
 use super::Load;
 use super::tables::LoadTable;
@@ -19,7 +23,8 @@ use crate::schema::{Schema, Table};
 use crate::source::csv::ColumnFrom;
 use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
-/// Adds to an error about two rows with the same key which they are, and where, as far as that can be found out.
+/// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can
+/// be found out.
 pub(super) fn located(
     mut error: Error,
     load: &Load,
@@ -28,18 +33,42 @@ pub(super) fn located(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Error {
-    let Some(duplicate) = error.take_duplicate() else { return error };
-    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(&duplicate.table));
-    let found = table.map(|table| find(&duplicate, load, table, schema, progress, cancel));
-    let error = match found {
-        Some(Ok([Some(first), Some(second)])) => {
-            error.with_words(&words(&first, &second)).at(second.place.unwrap_or_default())
-        }
-        _ => error.with_words(&format!(" ({})", duplicate.rows)),
+    let duplicate = error.take_duplicate();
+    let told = match (&duplicate, error.record()) {
+        (Some(duplicate), _) => Told::Duplicate(duplicate),
+        (None, Some((table, number))) if error.place().is_none() => Told::Record(table, number),
+        _ => return error,
     };
-    match error.hint_text() {
-        Some(_) => error,
-        None => error.hint("--on-conflict ignore keeps the first such row, --on-conflict replace the last"),
+    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(told.table()));
+    let found = table.map(|table| find(&told, load, table, schema, progress, cancel));
+    let found = found.and_then(Result::ok).unwrap_or_default();
+    match (duplicate, &found[..]) {
+        (Some(duplicate), [first, second]) => error
+            .with_words(&words(first, second))
+            .of_record(duplicate.table, second.record + 1)
+            .at(second.place.clone().unwrap_or_default()),
+        (Some(duplicate), _) => error.with_words(&format!(" ({})", duplicate.rows)),
+        // It is about all of the row.
+        (None, [Found { place: Some(place), .. }]) => {
+            error.at(Place { column: None, byte: None, ..place.clone() })
+        }
+        (None, _) => error,
+    }
+}
+
+/// The rows that are looked for, as an error tells them.
+enum Told<'e> {
+    Duplicate(&'e Duplicate),
+    /// A table, and the number of its record, counted from 1.
+    Record(&'e str, u64),
+}
+
+impl Told<'_> {
+    fn table(&self) -> &str {
+        match self {
+            Told::Duplicate(duplicate) => &duplicate.table,
+            Told::Record(table, _) => table,
+        }
     }
 }
 
@@ -67,27 +96,33 @@ fn words(first: &Found, second: &Found) -> String {
     }
 }
 
-/// Reads the files of a table up to the second of the rows.
+/// Reads the files of a table up to the last of the rows, which come in the order of the files.
 fn find(
-    duplicate: &Duplicate,
+    told: &Told<'_>,
     load: &Load,
     table: &mut LoadTable,
     schema: &Schema,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<[Option<Found>; 2]> {
+) -> Result<Vec<Found>> {
     if !table.files.iter().all(|file| file.can_reopen()) {
-        return Ok([None, None]);
+        return Ok(Vec::new());
     }
     let declared = &schema.tables[table.index_in(schema)];
-    let wanted = Wanted::new(duplicate.rows, gives_rowids(table, load, declared)?);
-    let mut finder =
-        Finder { wanted, column: blamed(duplicate, declared), next: 0, refused: None, found: Vec::new() };
+    let (wanted, column) = match told {
+        Told::Duplicate(duplicate) => {
+            let alias = gives_rowids(table, load, declared)?;
+            (Wanted::two(duplicate.rows, alias), blamed(duplicate, declared))
+        }
+        Told::Record(_, number) => (Wanted::Records(vec![number.saturating_sub(1)]), 0),
+    };
+    let rows = wanted.rows();
+    let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
     progress.phase("find", table.bytes().map(|bytes| Amount { rows: 0, bytes }));
     let mut source = table.source(load, schema)?;
     // Where a part ends is known when the next one begins.
     let mut before: Option<Box<dyn Part>> = None;
-    while finder.found.len() < 2 {
+    while finder.found.len() < rows {
         cancel.check()?;
         let part = source.next_part()?;
         let end = part.as_ref().map_or(u64::MAX, |part| part.first_row());
@@ -100,8 +135,7 @@ fn find(
         }
         before = part;
     }
-    let mut found = finder.found.into_iter();
-    Ok([found.next(), found.next()])
+    Ok(finder.found)
 }
 
 /// Whether the files have the column that names the rowid.
@@ -128,22 +162,29 @@ fn blamed(duplicate: &Duplicate, table: &Table) -> usize {
 /// How the rows are known that are looked for.
 enum Wanted {
     /// By their numbers, counted from 0.
-    Records([u64; 2]),
+    Records(Vec<u64>),
     /// By the values, each once, of a column that names the rowid.
     Rowids { alias: usize, left: Vec<i64> },
 }
 
 impl Wanted {
-    fn new(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
+    fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
         match (rows, alias) {
-            (DuplicateRows::Records(first, second), _) => Wanted::Records([first, second]),
+            (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
             (DuplicateRows::Rowids(first, second), Some(alias)) => {
                 Wanted::Rowids { alias, left: vec![first, second] }
             }
             // Rowids count the records.
             (DuplicateRows::Rowids(first, second), None) => {
-                Wanted::Records([first, second].map(|rowid| rowid.wrapping_sub(1).cast_unsigned()))
+                Wanted::Records([first, second].map(|rowid| rowid.wrapping_sub(1).cast_unsigned()).to_vec())
             }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Wanted::Records(records) => records.len(),
+            Wanted::Rowids { left, .. } => left.len(),
         }
     }
 }
@@ -198,7 +239,7 @@ impl Sink for Finder {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         if let Some(row) = self.first_in(batch) {
             self.refused = Some(self.next + row as u64);
-            let error = Error::input("has the same key as another row");
+            let error = Error::input("here it is");
             return Err(Refused::Rows(vec![RefusedRow { row, column: self.column, error }]));
         }
         self.next += batch.rows as u64;
@@ -222,8 +263,14 @@ mod tests {
     use crate::progress::Silent;
     use std::fs;
 
-    /// What becomes of an error about rows of table `t`, which has those files, cut into small parts.
+    /// What becomes of an error about two rows of table `t`, which has those files.
     fn told(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
+        let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
+        told_of(files, with, Error::input("twice").duplicate(duplicate))
+    }
+
+    /// What becomes of an error about rows of table `t`, which has those files, cut into small parts.
+    fn told_of(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
         let folder = tempfile::tempdir().unwrap();
         let paths = files.iter().map(|(name, text)| {
             fs::write(folder.path().join(name), text).unwrap();
@@ -233,10 +280,8 @@ mod tests {
         let load = Load { table: Some("t".to_owned()), sample_bytes: 16, part_bytes: 8, ..load };
         let mut prepared = with(load).prepare(&Cancel::new()).unwrap();
         let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
-        let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
-        let error = Error::input("twice").duplicate(duplicate);
         let error = located(error, load, tables, schema, &Silent, stop);
-        assert!(error.hint_text().unwrap().contains("--on-conflict"));
+        assert_eq!(error.hint_text(), None, "hints are of those who find what is wrong");
         error.to_string().replace(&format!("{}/", folder.path().display()), "")
     }
 
@@ -287,6 +332,18 @@ mod tests {
     fn rowids_that_nobody_gives_count_the_rows() {
         let told = told(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
         assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
+    }
+
+    #[test]
+    fn a_record_is_told_by_its_line() {
+        let files = [("1.csv", "a,b\n1,x\n2\n\n3,\"y\ny\"\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
+        let told = |record| told_of(&files, by_b, Error::input("wrong").of_record("T", record));
+        assert_eq!(told(1), "1.csv:2: wrong");
+        assert_eq!(told(3), "1.csv:5: wrong", "bad rows and empty lines before it");
+        assert_eq!(told(5), "2.csv:3: wrong");
+        assert_eq!(told(6), "wrong", "there is no such record");
+        let placed = Error::input("wrong").of_record("t", 1).at(Place::file("else"));
+        assert_eq!(told_of(&files, by_b, placed), "else: wrong", "what has its place keeps it");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use rusqlite::Connection;
 
 use super::failed;
-use super::names::{RowNames, in_line, in_main, quoted, values};
+use super::names::{RowNames, in_line, in_main, quoted, rowid_is_record, values};
 use crate::error::{Error, Result};
 use crate::schema::token::{self, Token, TokenKind};
 use crate::schema::{Generated, Table};
@@ -125,7 +125,11 @@ fn broken(
         connection.prepare(&format!("SELECT {} {from} LIMIT {ROWS_MAX}", selected.join(", ")))?;
     let mut rows = statement.query([])?;
     let mut told = Vec::new();
+    let mut record = None;
     while let Some(row) = rows.next()? {
+        if record.is_none() && rowid_is_record(table) {
+            record = Some(row.get::<_, i64>(0)?.cast_unsigned());
+        }
         let mut at = names.columns.len();
         while !row.get::<_, bool>(at)? && at + 1 < selected.len() {
             at += 1;
@@ -150,7 +154,11 @@ fn broken(
         _ if messages.is_empty() => format!("{count} such rows"),
         _ => format!("{count} such rows; next: {}", messages.join("; ")),
     };
-    Ok(Some(Error::input(format!("table {}, {first}", table.name)).hint(hint)))
+    let error = Error::input(format!("table {}, {first}", table.name)).hint(hint);
+    Ok(Some(match record {
+        Some(record) => error.of_record(&table.name, record),
+        None => error,
+    }))
 }
 
 /// `, a = 1, b = 2`: the values of some columns of the one row that `from` selects.

@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::names::{RowNames, in_main, quoted, rowid_name, values};
+use super::names::{RowNames, in_main, quoted, rowid_is_record, rowid_name, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
 use crate::schema::{Schema, Table};
@@ -47,7 +47,7 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
         count += 1;
     }
     drop(rows);
-    let Some(&(_, first)) = found.first() else { return Ok(None) };
+    let Some(&(rowid, first)) = found.first() else { return Ok(None) };
     let parent = key(connection, table, first)?.parent;
     if schema.table(&parent).is_none() {
         let message = format!("table {} references {parent}, which the schema does not declare", table.name);
@@ -63,7 +63,11 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
         _ if table.without_rowid || told.is_empty() => format!("{count} such rows"),
         _ => format!("{count} such rows; next: {}", told.join("; ")),
     };
-    Ok(Some(Error::input(format!("table {}, {first}", table.name)).hint(hint)))
+    let error = Error::input(format!("table {}, {first}", table.name)).hint(hint);
+    Ok(Some(match rowid {
+        Some(record) if rowid_is_record(table) => error.of_record(&table.name, record.cast_unsigned()),
+        _ => error,
+    }))
 }
 
 /// Foreign key number `id` of a table.

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, ErrorCode};
 
 use super::checks::enclosed;
-use super::names::{RowNames, in_line, in_main, quoted, rowid_name, values};
+use super::names::{RowNames, in_line, in_main, quoted, rowid_is_record, rowid_name, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
 use crate::plan::{IndexPlan, Road, TablePlan};
@@ -165,9 +165,7 @@ fn find_twice(
             table.name, index.name
         );
         let error = Error::input(message).hint(values);
-        // Where no column is the rowid, it is the number of the record.
-        let by_record = table.rowid_alias.is_none() && rowid_name(table).is_some();
-        Ok(match by_record {
+        Ok(match rowid_is_record(table) {
             true => error.of_record(&table.name, row.get::<_, i64>(count)?.cast_unsigned()),
             false => error,
         })

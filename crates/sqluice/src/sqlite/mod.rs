@@ -60,6 +60,8 @@ impl<'a> Work<'a> {
     /// `staging` is a database of [`Work::staging_schema`], with the rows for the tables of [`Road::Sqlite`]; their rowids
     /// are the numbers of the records.
     ///
+    /// Returns how many rows each of these tables has, in the order of the schema.
+    ///
     /// # Errors
     /// When rows break a constraint, SQLite can't write, or `cancel` is set. The file is of no use then.
     pub(crate) fn finish(
@@ -68,7 +70,7 @@ impl<'a> Work<'a> {
         staging: Option<&Path>,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<()> {
+    ) -> Result<Vec<u64>> {
         cancel.check()?;
         // An absolute path is never taken for a URI.
         let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
@@ -77,15 +79,16 @@ impl<'a> Work<'a> {
         let sorting = SortingIn::folder(&connection, self.plan.temp_dir.as_deref().or(path.parent()));
         let done = self.run(&connection, staging, progress);
         sorting.end(&connection);
-        done?;
+        let stored = done?;
         connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
         cancel.check()?;
-        refuse_siblings(&path)
+        refuse_siblings(&path)?;
+        Ok(stored)
     }
 
     /// The schema of the staging database: the tables of [`Road::Sqlite`] with the columns that take values, of the same types
-    /// and with no constraints; `None` if there are no such tables. STRICT tables stay STRICT, for ANY means something else
-    /// in others.
+    /// and with no constraints but NOT NULL; `None` if there are no such tables. STRICT tables stay STRICT, for ANY means
+    /// something else in others.
     ///
     /// # Errors
     /// When the rows of a table could not be told apart.
@@ -97,12 +100,16 @@ impl<'a> Work<'a> {
         (!sql.is_empty()).then(|| Schema::parse(sql, &self.schema.file)).transpose()
     }
 
-    fn run(&self, connection: &Connection, staging: Option<&Path>, progress: &dyn Progress) -> Result<()> {
-        if let Some(staging) = staging
-            && self.filled().next().is_some()
-        {
-            self.fill(connection, staging, progress)?;
-        }
+    fn run(
+        &self,
+        connection: &Connection,
+        staging: Option<&Path>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<u64>> {
+        let stored = match staging {
+            Some(staging) if self.filled().next().is_some() => self.fill(connection, staging, progress)?,
+            _ => Vec::new(),
+        };
         if self.has_indexes() {
             progress.phase("indexes", None);
         }
@@ -125,21 +132,23 @@ impl<'a> Work<'a> {
             progress.phase("analyze", None);
             connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE"))?;
         }
-        Ok(())
+        Ok(stored)
     }
 
-    /// Copies the rows of the tables that SQLite fills.
-    fn fill(&self, connection: &Connection, staging: &Path, progress: &dyn Progress) -> Result<()> {
+    /// Copies the rows of the tables that SQLite fills; how many each has then.
+    fn fill(&self, connection: &Connection, staging: &Path, progress: &dyn Progress) -> Result<Vec<u64>> {
         let cannot_open = |error| failed(error, "open the rows that wait for SQLite");
         connection.execute("ATTACH ?1 AS staging", [read_only(staging)?]).map_err(cannot_open)?;
         progress.phase("rows", rows::amount(connection, self.filled().map(|(table, _)| table))?);
+        let mut stored = Vec::new();
         for (table, plan) in self.filled() {
             if self.indexes_first(plan) {
                 indexes::make(connection, table, plan, |index| index.unique)?;
             }
-            rows::copy(connection, table, self.plan.on_conflict, progress)?;
+            stored.push(rows::copy(connection, table, self.plan.on_conflict, progress)?);
         }
-        connection.execute_batch("DETACH staging").map_err(cannot_open)
+        connection.execute_batch("DETACH staging").map_err(cannot_open)?;
+        Ok(stored)
     }
 
     /// Makes virtual tables, views and triggers, in their order, in which each may need those before it.

@@ -29,6 +29,11 @@ pub(super) fn rowid_name(table: &Table) -> Option<&'static str> {
     ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !table.without_rowid)
 }
 
+/// Whether the rowid of a row is the number of its record: where no column is the rowid.
+pub(super) fn rowid_is_record(table: &Table) -> bool {
+    table.rowid_alias.is_none() && rowid_name(table).is_some()
+}
+
 /// What tells the rows of a table apart.
 pub(super) struct RowNames {
     /// The columns, in SQL and in their order in the table's tree.

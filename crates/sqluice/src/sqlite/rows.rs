@@ -10,8 +10,9 @@
 //!   record is known.
 //! * A batch is small: what it changes of the pages before it is kept in memory until it is done.
 //! * Where no column is the rowid, it is the number of the record, as in tables that are encoded.
-//! * `OR IGNORE` would leave out rows with a NULL or a failing CHECK as well, and `OR REPLACE` would put defaults in the place
-//!   of NULLs. Conflicts are about keys alone, so it is `ON CONFLICT DO NOTHING`, and NULLs are looked for before.
+//! * Conflicts are about keys alone: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is `ON CONFLICT DO
+//!   NOTHING`. NULL where there must be none never gets here: `staging.t` has every NOT NULL of a given column.
+//! * `OR ABORT` is not what `INSERT` does by itself, which is what the ON CONFLICT clauses of the schema say.
 
 use rusqlite::{Connection, Statement};
 
@@ -32,9 +33,13 @@ pub(super) fn staging_table(table: &Table) -> Result<String> {
         let message = format!("{} has columns rowid, _rowid_ and oid: its rows have no number", table.name);
         return Err(Error::input(message).hint("name one of these columns otherwise"));
     }
-    let columns = given(table).map(|column| {
-        let column = &table.columns[column];
-        format!("{} {}\n", quoted(&column.name), column.declared_type)
+    let columns = given(table).map(|index| {
+        let column = &table.columns[index];
+        // NULL for a rowid is the next number.
+        let refuses_null = column.not_null && table.rowid_alias != Some(index);
+        let not_null = if refuses_null { "NOT NULL" } else { "" };
+        // A type may end with a comment.
+        format!("{} {}\n{not_null}", quoted(&column.name), column.declared_type)
     });
     let columns: Vec<String> = columns.collect();
     let strict = if table.strict { " STRICT" } else { "" };
@@ -53,29 +58,30 @@ pub(super) fn amount<'t>(
     Ok(Some(Amount { rows, bytes: 0 }))
 }
 
-/// Copies the rows of a table.
+/// Copies the rows of a table, which has none; how many it has then.
 pub(super) fn copy(
     connection: &Connection,
     table: &Table,
     on_conflict: OnConflict,
     progress: &dyn Progress,
-) -> Result<()> {
+) -> Result<u64> {
     let cannot_fill = |error| cannot_fill(table, error);
-    if on_conflict == OnConflict::Replace {
-        refuse_nulls(connection, table)?;
-    }
     let last = last_record(connection, table).map_err(cannot_fill)?;
     let mut insert = connection.prepare(&insert(table, on_conflict)).map_err(cannot_fill)?;
     connection.execute_batch("BEGIN").map_err(cannot_fill)?;
+    let mut stored = 0;
     let mut first = 1;
     while first <= last {
         let end = last.min(first + BATCH - 1);
         let inserted = connection
             .execute_batch("SAVEPOINT batch")
             .and_then(|()| insert.execute([first, end]))
-            .and_then(|_| connection.execute_batch("RELEASE batch"));
+            .and_then(|inserted| connection.execute_batch("RELEASE batch").map(|()| inserted));
         match inserted {
-            Ok(()) => progress.advance(Amount { rows: (end - first + 1).cast_unsigned(), bytes: 0 }),
+            Ok(inserted) => {
+                stored += inserted as u64;
+                progress.advance(Amount { rows: (end - first + 1).cast_unsigned(), bytes: 0 });
+            }
             Err(error) if is_of_values(&error) => {
                 return Err(explain(connection, table, &mut insert, (first, end), error));
             }
@@ -83,7 +89,17 @@ pub(super) fn copy(
         }
         first = end + 1;
     }
-    connection.execute_batch("COMMIT").map_err(cannot_fill)
+    connection.execute_batch("COMMIT").map_err(cannot_fill)?;
+    match on_conflict {
+        OnConflict::Abort | OnConflict::Ignore => Ok(stored),
+        // Inserted is also what was replaced later.
+        OnConflict::Replace => count(connection, table).map_err(cannot_fill),
+    }
+}
+
+fn count(connection: &Connection, table: &Table) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT count(*) FROM {}", in_main(table));
+    connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
 }
 
 fn insert(table: &Table, on_conflict: OnConflict) -> String {
@@ -95,12 +111,12 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
         selected.push(record.to_owned());
     }
     let (or, on) = match on_conflict {
-        OnConflict::Abort => ("", ""),
-        OnConflict::Ignore => ("", " ON CONFLICT DO NOTHING"),
-        OnConflict::Replace => (" OR REPLACE", ""),
+        OnConflict::Abort => ("ABORT", ""),
+        OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),
+        OnConflict::Replace => ("REPLACE", ""),
     };
     format!(
-        "INSERT{or} INTO {} ({}) SELECT {} FROM {} WHERE {record} BETWEEN ?1 AND ?2 ORDER BY {record}{on}",
+        "INSERT OR {or} INTO {} ({}) SELECT {} FROM {} WHERE {record} BETWEEN ?1 AND ?2 ORDER BY {record}{on}",
         in_main(table),
         columns.join(", "),
         selected.join(", "),
@@ -125,32 +141,6 @@ fn last_record(connection: &Connection, table: &Table) -> rusqlite::Result<i64> 
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-/// Finds the first NULL that `OR REPLACE` would replace by a default.
-fn refuse_nulls(connection: &Connection, table: &Table) -> Result<()> {
-    let record = staging_rowid(table).unwrap_or_default();
-    let not_null = given(table).filter(|&column| {
-        let Table { columns, rowid_alias, .. } = table;
-        columns[column].not_null && columns[column].default.is_some() && *rowid_alias != Some(column)
-    });
-    let mut first: Option<(i64, &str)> = None;
-    for column in not_null {
-        let name = &table.columns[column].name;
-        let sql = format!("SELECT min({record}) FROM {} WHERE {} IS NULL", in_staging(table), quoted(name));
-        let found: Option<i64> =
-            connection.query_row(&sql, [], |row| row.get(0)).map_err(|error| cannot_fill(table, error))?;
-        if let Some(found) = found.filter(|found| first.is_none_or(|(before, _)| *found < before)) {
-            first = Some((found, name));
-        }
-    }
-    match first {
-        Some((record, column)) => {
-            let message = format!("NOT NULL constraint failed: {}.{column}", table.name);
-            Err(of_record(table, record, &message))
-        }
-        None => Ok(()),
-    }
-}
-
 /// The error for a batch that failed: which record it is, and what it has.
 fn explain(
     connection: &Connection,
@@ -159,8 +149,7 @@ fn explain(
     (first, last): (i64, i64),
     error: rusqlite::Error,
 ) -> Error {
-    // ON CONFLICT ROLLBACK of the table itself has undone everything.
-    if connection.is_autocommit() || connection.execute_batch("ROLLBACK TO batch").is_err() {
+    if connection.execute_batch("ROLLBACK TO batch").is_err() {
         return Error::input(format!("table {}: {}", table.name, said(error)));
     }
     for record in first..=last {

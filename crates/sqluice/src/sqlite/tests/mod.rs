@@ -72,11 +72,11 @@ impl Waiting {
     }
 
     fn finish(&self) -> Result<()> {
-        self.finish_watched(&Silent, &Cancel::new())
+        self.finish_watched(&Silent, &Cancel::new()).map(drop)
     }
 
-    /// Does the work, and sees that nothing is left beside.
-    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<()> {
+    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's road have.
+    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
         let done = self.work().finish(&self.path(), staging.as_deref(), progress, cancel);
@@ -92,10 +92,15 @@ impl Waiting {
     }
 
     fn finished(&self) -> Connection {
-        self.finish().unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
+        self.counted().0
+    }
+
+    fn counted(&self) -> (Connection, Vec<u64>) {
+        let stored = self.finish_watched(&Silent, &Cancel::new());
+        let stored = stored.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
         let connection = Connection::open(self.path()).unwrap();
         assert_eq!(text(&connection, "PRAGMA integrity_check"), "ok");
-        connection
+        (connection, stored)
     }
 
     fn fails(&self) -> Told {
