@@ -151,13 +151,14 @@ impl<'a> Buffer<'a> {
         let buffer = std::mem::take(&mut self.write_buffer);
         let mut writer = RunWriter::new(&self.sorter.spill, buffer, self.write_bytes);
         let mut next = Vec::with_capacity(item::FETCHED);
+        let item_bytes = arena.len() / places.len();
         loop {
             next.clear();
             next.extend(order.by_ref().take(item::FETCHED));
             if next.is_empty() {
                 break;
             }
-            item::fetch(arena, &next);
+            item::fetch(arena, &next, item_bytes);
             for place in &next {
                 let (bytes, item) = items.bytes_and_item(*place);
                 writer.push(layout, bytes, || item)?;

@@ -58,11 +58,13 @@ pub(super) fn write_head(
 /// Of so many items the first bytes are fetched at a time.
 pub(super) const FETCHED: usize = 64;
 
-/// Fetches the first bytes of items into the cache, all at once: reading one item after the other from places all over the
-/// memory would wait for each.
+/// Fetches items of about so many bytes into the cache, all at once: reading one item after the other from places all over the
+/// memory would wait for each, and again where it crosses a line of the cache.
 #[inline]
-pub(super) fn fetch(bytes: &[u8], places: &[u32]) {
-    std::hint::black_box(places.iter().fold(0, |all, place| all ^ bytes[*place as usize]));
+pub(super) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {
+    let last = bytes.len().saturating_sub(1);
+    let ends = |place: usize| bytes[place] ^ bytes[(place + item_bytes).min(last)];
+    std::hint::black_box(places.iter().fold(0, |all, place| all ^ ends(*place as usize)));
 }
 
 /// Finds the item that begins at `start`. `None` when the bytes end before its record begins; where it ends may lie beyond

@@ -203,10 +203,11 @@ impl Feed<'_> {
             Feed::Memory { run, places } => {
                 block.set_len(0);
                 let mut taken = 0;
+                let item_bytes = run.arena.len() / run.places.len();
                 while block.bytes().len() < GATHER_BYTES && taken < places.len() {
                     if taken % item::FETCHED == 0 {
                         let next = &places[taken..];
-                        item::fetch(&run.arena, &next[..next.len().min(item::FETCHED)]);
+                        item::fetch(&run.arena, &next[..next.len().min(item::FETCHED)], item_bytes);
                     }
                     block.extend_from_slice(run.bytes(layout, places[taken]));
                     taken += 1;
