@@ -225,7 +225,7 @@ pub(crate) struct Load {
     /// Make an index that takes each key once, NULL aside; may be repeated [default: none]
     #[arg(long, value_name = "COLUMNS", conflicts_with = "schema", help_heading = "Keys and indexes")]
     pub(crate) unique: Vec<String>,
-    /// What becomes of a row with a key that another row has [default: abort]
+    /// What becomes of a row with a key that another row has; ON CONFLICT clauses in the schema are not followed [default: abort]
     #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes")]
     pub(crate) on_conflict: Option<OnConflict>,
 

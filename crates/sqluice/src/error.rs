@@ -92,7 +92,7 @@ pub struct Duplicate {
 /// How two rows with the same key are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateRows {
-    /// By their numbers among the records of the table's source, counted from 0, the smaller first.
+    /// By their numbers among the records of the table's source, counted from 0, unlike [`Error::record`]; the smaller first.
     Records(u64, u64),
     /// By their rowids.
     Rowids(i64, i64),
@@ -166,8 +166,8 @@ impl Error {
         self
     }
 
-    /// Adds the record that is at fault: the table that it was for, and its number among the table's records, counted from 1.
-    /// Whoever knows where they come from can tell the place.
+    /// Adds the record that is at fault: the table that it was for, and its number among the records of the table's source, bad
+    /// ones included, counted from 1, as messages count. Whoever knows where they come from can tell the place.
     #[must_use]
     pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
         self.0.record = Some((table.into(), number));
@@ -234,7 +234,8 @@ impl Error {
         self.0.place.as_ref()
     }
 
-    /// The record that is at fault, where it is known: its table, and its number among the table's records, counted from 1.
+    /// The record that is at fault, where it is known: its table, and its number among the records of the table's source, bad
+    /// ones included, counted from 1. Of two with the same key it is the later one.
     pub fn record(&self) -> Option<(&str, u64)> {
         self.0.record.as_ref().map(|(table, number)| (table.as_str(), *number))
     }

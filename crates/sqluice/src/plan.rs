@@ -27,7 +27,7 @@ pub struct WriteOptions {
     pub overwrite: bool,
     /// Where to keep what does not fit the memory; `None`: in the folder of the target.
     pub temp_dir: Option<PathBuf>,
-    /// What becomes of a row that has a key which another row has.
+    /// What becomes of a row that has a key which another row has. ON CONFLICT clauses of the schema are not followed.
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
     pub analyze: bool,
