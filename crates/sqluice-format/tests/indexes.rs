@@ -279,6 +279,31 @@ fn a_chunk_takes_any_two_entries_whatever_its_capacity() {
 }
 
 #[test]
+fn a_full_chunk_takes_a_last_entry_whatever_it_needs() {
+    for capacity in [1, 2, 5] {
+        for bytes in [0, 95, 200, 5000] {
+            for more in [false, true] {
+                let (mut chunk, mut records) = chunk_of(capacity * 5, capacity);
+                records.push(encoded(&[Value::Int(1000), Value::Blob(&vec![9; bytes])]));
+                assert!(!chunk.push_entry(records.last().unwrap()));
+                chunk.push_last_entry(records.last().unwrap());
+                let mut pages = Pages::new(geometry(512, 0));
+                if more {
+                    // It is the divider before what follows: no chunk was begun for it alone.
+                    records.push(encoded(&[Value::Int(2000)]));
+                }
+                let root = pages.index_of_chunk(&mut chunk, &records[records.len() - usize::from(more)..]);
+                let sql = "CREATE TABLE t (k PRIMARY KEY, v) WITHOUT ROWID";
+                let bytes = pages.finish(&[entry("t", root, sql)]);
+                assert_eq!(assert_sound(&bytes).trees[1].rows, records.len() as u64);
+                assert_eq!(entries(&bytes, root), records);
+                assert_eq!(integrity(&Home::new().open_with(&bytes)), "ok");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_page_number_of_a_divider_that_overflows_is_that_of_its_chain() {
     let mut chunk = Chunk::new(geometry(512, 0), 20);
     for i in 1..4 {

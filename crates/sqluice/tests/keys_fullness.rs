@@ -37,6 +37,9 @@ const SQL: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX w_by_v ON w (v);";
 
+/// Small enough for trees of several chunks.
+const CHUNK_BYTES: usize = 1 << 20;
+
 /// Pages of each tree, leaves first, then interior and overflow pages.
 fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
     let sql = "SELECT name, count(*) FILTER (WHERE pagetype = 'leaf'), count(*) FILTER (WHERE pagetype = 'internal'),
@@ -50,8 +53,11 @@ fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
 fn assert_full(page_bytes: u32, rows: u64) {
     let home = Home::new();
     let path = home.path("x.db");
-    let write = WriteOptions { page_size: PageSize::new(page_bytes).unwrap(), ..WriteOptions::default() };
-    let chunk_pages = (write.chunk_bytes / page_bytes as usize) as i64;
+    let write = WriteOptions {
+        page_size: PageSize::new(page_bytes).unwrap(),
+        chunk_bytes: CHUNK_BYTES,
+        ..WriteOptions::default()
+    };
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
     let generate = Generate { target: Some(path.clone()), schema, rows: vec![(None, rows)], seed: 1, write };
     let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
@@ -70,9 +76,11 @@ fn assert_full(page_bytes: u32, rows: u64) {
         assert_eq!(name, same);
         let [ours_in_all, theirs_in_all] = [ours, theirs].map(|pages| pages.iter().sum::<i64>());
         let what = format!("{name}, {rows} rows, pages of {page_bytes}: {ours:?}, SQLite {theirs:?}");
-        // Where a chunk ends before its tree does, its last leaf may have room for an entry that brings overflow pages.
-        let cuts = ours_in_all / chunk_pages;
-        assert!(ours_in_all <= theirs_in_all + cuts && ours[0] <= theirs[0] + cuts, "{what}");
+        // A chunk of a table with rowids has nothing put by for what overflows: its last leaf may stay short of a row whose
+        // pages have no room. That is less than a leaf in a thousand.
+        let spare = |pages: i64| if name == "t" { pages / 1000 } else { 0 };
+        assert!(ours_in_all <= theirs_in_all + spare(theirs_in_all), "{what}");
+        assert!(ours[0] <= theirs[0] + spare(theirs[0]), "{what}");
     }
 }
 

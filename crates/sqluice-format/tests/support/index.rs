@@ -41,6 +41,22 @@ impl Pages {
         tree.finish(self)
     }
 
+    /// Writes an index of what is in a chunk and of the `rest`, which another chunk takes; returns its root.
+    pub(crate) fn index_of_chunk(&mut self, chunk: &mut Chunk, rest: &[Vec<u8>]) -> u32 {
+        let mut tree = IndexTree::new(self.geometry);
+        chunk.finish_entries(!rest.is_empty());
+        self.append_entries(chunk, &mut tree);
+        if !rest.is_empty() {
+            chunk.clear();
+            for entry in rest {
+                assert!(chunk.push_entry(entry), "a chunk has room for two entries");
+            }
+            chunk.finish_entries(false);
+            self.append_entries(chunk, &mut tree);
+        }
+        tree.finish(self)
+    }
+
     /// Appends a finished chunk, and its leaves and dividers to `tree`.
     fn append_entries(&mut self, chunk: &mut Chunk, tree: &mut IndexTree) {
         let first = self.next();
