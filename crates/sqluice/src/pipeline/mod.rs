@@ -289,6 +289,12 @@ fn key_order(index: &Index) -> KeyOrder {
     index.order().expect("the plan gives other orders to SQLite")
 }
 
+/// The memory of each sorter, first for its buffers, and when these are empty for merging. Something is left for what both take
+/// that grows with what is spilled: the places where blocks begin.
+fn share(settings: &Settings, sorters: usize) -> usize {
+    settings.sort_bytes / 8 * 7 / sorters.max(1)
+}
+
 /// The order of a WITHOUT ROWID table.
 fn primary_key(clustered: &Index) -> KeyOrder {
     KeyOrder::new(&key_order(clustered).columns()[..clustered.key_columns])
@@ -335,8 +341,7 @@ impl TableSorters {
         let rows = plan.road == Road::Sorted;
         let sorters = indexes.len() + usize::from(rows);
         let workers = if plan.in_sequence { 1 } else { settings.workers };
-        // What is not in buffers is for merging.
-        let buffer_bytes = settings.sort_bytes / 4 * 3 / (sorters * workers).max(1);
+        let buffer_bytes = share(settings, sorters) / workers.max(1);
         let rows = rows.then(|| {
             let layout = match &table.clustered {
                 Some(key) => Layout { order: Order::Record(primary_key(key)), rowid: false, number: true },
@@ -367,7 +372,7 @@ impl TableSorters {
 
     fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<SortedTable> {
         let sorters = self.indexes.len() + usize::from(self.rows.is_some());
-        let merge_bytes = settings.sort_bytes / 4 / sorters.max(1);
+        let merge_bytes = share(settings, sorters);
         let ahead = Arc::new(Ahead::new(settings.workers)?);
         let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers, &ahead, cancel);
         let rows = self.rows.map(sorted).transpose()?;
