@@ -73,7 +73,7 @@ impl<'s> Entries<'s> {
                 body += content_bytes(*serial);
             }
             let header = record::header_bytes(types);
-            buffer.push_with(rowid, number + row as u64, header + body, |room| {
+            buffer.push_with(rowid, number.wrapping_add(row as u64), header + body, |room| {
                 let mut at = varint::write(room, header as u64);
                 for serial in &*serials {
                     at += varint::write(&mut room[at..], *serial);

@@ -192,7 +192,7 @@ impl Encoder {
         };
         let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
         let (rowids, first_assumed) = in_order(rowids, self.rowid_alias, refused)?;
-        let number = (next_rowid - 1) as u64;
+        let number = next_rowid.wrapping_sub(1) as u64;
         let on_page: Vec<Stored<'_>> = match self.columns.iter().any(|column| column.computed) {
             false => Vec::new(),
             true => stored
@@ -252,7 +252,7 @@ impl Encoder {
         let (rowids, batch_seen) = in_order(rowids, self.rowid_alias, refused)?;
         self.sizes.measure(&stored, batch.rows)?;
         for entries in entries {
-            entries.push(&stored, rowids, batch.rows, (next_rowid - 1) as u64)?;
+            entries.push(&stored, rowids, batch.rows, next_rowid.wrapping_sub(1) as u64)?;
         }
         seen.note(batch_seen, largest);
         Ok(())
