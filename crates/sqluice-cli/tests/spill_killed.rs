@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use support::{Random, end, folder, integrity, names, run, send, start, tell, temporaries};
 
-/// About 60 MB of entries for each index, beyond the memory of the run.
-const ROWS: &str = "3M";
+/// About 20 MB of entries for each index, beyond what the run has to sort with.
+const ROWS: &str = "1M";
 
 const SCHEMA: &str = "\
 CREATE TABLE user (
