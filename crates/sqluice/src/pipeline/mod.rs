@@ -292,7 +292,7 @@ fn key_order(index: &Index) -> KeyOrder {
 /// The memory of each sorter, first for its buffers, and when these are empty for merging. Something is left for what both take
 /// that grows with what is spilled: the places where blocks begin.
 fn share(settings: &Settings, sorters: usize) -> usize {
-    settings.sort_bytes / 8 * 7 / sorters.max(1)
+    settings.sort_bytes / 4 * 3 / sorters.max(1)
 }
 
 /// The order of a WITHOUT ROWID table.
