@@ -104,7 +104,8 @@ fn a_run_that_is_interrupted_while_it_spills_leaves_nothing() {
     for signal in ["INT", "TERM", "HUP"] {
         let folder = prepared();
         let (folder, temp) = (folder.path(), folder.path().canonicalize().unwrap().join("temp"));
-        let mut child = start(folder, spilling(ROWS));
+        // Long enough for a signal that comes late.
+        let mut child = start(folder, spilling("5M"));
         wait_for_spill(&mut child, &temp);
         send(&child, signal);
         let ran = end(child);

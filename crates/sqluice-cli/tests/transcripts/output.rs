@@ -27,7 +27,7 @@ fn quiet_is_silent_and_verbose_says_more() {
     let expected = "\
 3 rows to v.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]
 1 thread, [..] writes, 2 pages of 4096 bytes
-load [..] s, sync [..] s
+generate [..] s, sync [..] s
   user: 3 rows; 1 leaf, 0 interior, 0 overflow pages, root 2";
     assert!(matches(&ran.stderr, expected), "{ran:?}");
 }
