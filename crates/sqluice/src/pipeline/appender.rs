@@ -120,8 +120,12 @@ impl Appender {
         self.waiting.push(piece);
     }
 
-    /// Gives the pages of a chunk their numbers, and returns the first.
-    pub(super) fn append_chunk(&mut self, mut sealed: Sealed) -> Result<u32> {
+    /// Gives the pages of a chunk their numbers, and returns the first, and what `read` makes of the chunk that has them.
+    pub(super) fn append_chunk<T>(
+        &mut self,
+        mut sealed: Sealed,
+        read: impl FnOnce(&Chunk) -> T,
+    ) -> Result<(u32, T)> {
         let (geometry, page_bytes) = (self.geometry, self.geometry.page_bytes());
         let Sealed { chunk, hashes, .. } = &mut sealed;
         let first = self.take_numbers(chunk.page_count())?;
@@ -137,15 +141,16 @@ impl Appender {
             self.checksum.add(geometry.nth_page(first, index), *hash);
         }
         self.waiting_bytes += chunk.bytes().len();
+        let read = read(chunk);
         self.wait(first, Piece::Chunk(Box::new(sealed)));
-        Ok(first)
+        Ok((first, read))
     }
 
     /// The same for a chunk that no worker wants back.
     pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
         let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
         let hashes = pages.map(PageHash::of).collect();
-        self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes })
+        Ok(self.append_chunk(Sealed { worker: NO_WORKER, chunk, hashes }, |_| ())?.0)
     }
 
     /// Writes what waits; `done` gets the chunks back.

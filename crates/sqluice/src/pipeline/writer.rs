@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crossbeam_channel::Receiver;
-use sqluice_format::cell::PAGE_NUMBER_BYTES;
 use sqluice_format::chunk::Chunk;
 use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::tree::{Child, IndexTree, TableTree};
@@ -118,8 +117,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     fn append(&mut self, sealed: Sealed) -> Result<()> {
         let (pages, rows) = (sealed.chunk.page_count(), sealed.chunk.rows());
         let leaves = sealed.chunk.leaves().len() as u64;
-        let children = Children::of(&sealed.chunk, &self.tree);
-        let first = self.appender.append_chunk(sealed)?;
+        let tree = &self.tree;
+        let (first, children) = self.appender.append_chunk(sealed, |chunk| Children::of(chunk, tree))?;
         children.add_to(&mut self.tree, first, self.appender);
         let tree = &mut self.current.tree;
         tree.entries += rows;
@@ -238,19 +237,17 @@ impl Growing {
 /// The leaves of a chunk, for the level above.
 enum Children {
     Table(Vec<sqluice_format::chunk::Leaf>),
-    /// Each with the divider after it.
-    Index(Vec<(u32, Option<OwnedDivider>)>),
+    /// Each with the cell of the divider after it.
+    Index(Vec<(u32, Option<Vec<u8>>)>),
 }
 
-/// A divider that outlives its chunk: its cell, and where it overflows to, counted in pages of the chunk.
-type OwnedDivider = (Vec<u8>, Option<u32>);
-
 impl Children {
+    /// Of a chunk whose pages have their numbers.
     fn of(chunk: &Chunk, tree: &Growing) -> Children {
         let leaves = chunk.leaves();
         match tree {
             Growing::Index(_) => {
-                let mut dividers = chunk.dividers().map(|divider| (divider.cell.to_vec(), divider.overflow));
+                let mut dividers = chunk.dividers().map(|divider| divider.cell.to_vec());
                 Children::Index(leaves.iter().map(|leaf| (leaf.page, dividers.next())).collect())
             }
             _ => Children::Table(leaves.to_vec()),
@@ -269,13 +266,6 @@ impl Children {
             }
             (Children::Index(leaves), Growing::Index(tree)) => {
                 for (leaf, divider) in leaves {
-                    let divider = divider.map(|(mut cell, overflow)| {
-                        if let Some(page) = overflow {
-                            let at = cell.len() - PAGE_NUMBER_BYTES;
-                            cell[at..].copy_from_slice(&number(page).to_be_bytes());
-                        }
-                        cell
-                    });
                     tree.add(number(leaf), divider.as_deref(), pages);
                 }
             }
