@@ -12,10 +12,10 @@
 //! Of several tables those get a key or an index that have all its columns; at least one must.
 
 use super::Load;
-use super::tables::{LoadTable, listed, quoted};
+use super::tables::{LoadTable, listed};
 use crate::error::{Error, Result};
-use crate::schema::Schema;
 use crate::schema::token::{Token, TokenKind, tokens};
+use crate::schema::{Schema, quoted};
 
 /// SQLite's own collations: nobody else's can be used.
 const COLLATIONS: [&str; 3] = ["BINARY", "NOCASE", "RTRIM"];

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use super::Load;
 use super::keys;
-use super::tables::quoted;
 use crate::error::{Error, Result};
 use crate::output::Wanted;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
-use crate::schema::Schema;
+use crate::schema::{Schema, quoted};
 
 /// Whether the request makes sense.
 pub(super) fn check(load: &Load) -> Result<()> {

@@ -9,7 +9,7 @@ use super::order::Order;
 use super::request::of_made_sql;
 use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
-use crate::schema::{Schema, Table, token};
+use crate::schema::{Schema, Table, quoted, token};
 use crate::source::Source;
 use crate::source::chain::Chain;
 use crate::source::csv::{COLUMNS_MAX, ColumnFrom};
@@ -136,10 +136,6 @@ pub(super) fn listed(names: &[&str]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 impl LoadTable {

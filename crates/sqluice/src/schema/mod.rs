@@ -132,7 +132,7 @@ impl Schema {
         let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
         // CREATE TABLE AS is no INSERT to the authorizer.
         for table in &schema.tables {
-            let any = format!("SELECT EXISTS (SELECT 1 FROM \"{}\")", table.name.replace('"', "\"\""));
+            let any = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
             if connection.query_row(&any, [], |row| row.get(0)).map_err(catalogue)? {
                 let message =
                     format!("a schema file only declares, and this one puts rows into {}", table.name);
@@ -306,6 +306,11 @@ fn kind_of_table(connection: &Connection, object: &Object) -> rusqlite::Result<O
     }
     let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
     connection.query_row(kind, [&object.name], |row| row.get(0)).map(Some)
+}
+
+/// A name in SQL.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.

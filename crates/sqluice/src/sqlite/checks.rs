@@ -10,10 +10,10 @@
 use rusqlite::Connection;
 
 use super::failed;
-use super::names::{RowNames, in_line, in_main, quoted, rowid_is_record, values};
+use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 use crate::error::{Error, Result};
 use crate::schema::token::{self, Token, TokenKind};
-use crate::schema::{Generated, Table};
+use crate::schema::{Generated, Table, quoted};
 
 /// Constraints of one query: SQLite takes expressions of a limited depth.
 const TOGETHER: usize = 50;

@@ -5,10 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::names::{RowNames, in_main, quoted, rowid_is_record, rowid_name, values};
+use super::names::{RowNames, in_main, rowid_is_record, rowid_name, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
-use crate::schema::{Schema, Table};
+use crate::schema::{Schema, Table, quoted};
 
 /// Rows that a message names.
 const ROWS_MAX: usize = 3;

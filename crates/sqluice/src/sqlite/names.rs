@@ -5,13 +5,8 @@ use rusqlite::types::ValueRef;
 
 use crate::batch::Value;
 use crate::encode::describe;
-use crate::schema::Table;
 use crate::schema::index::{Index, IndexOrigin, Indexed};
-
-/// A name in SQL.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
+use crate::schema::{Table, quoted};
 
 /// A table in SQL.
 pub(super) fn in_main(table: &Table) -> String {

@@ -16,13 +16,13 @@
 
 use rusqlite::{Connection, Statement};
 
-use super::names::{in_main, in_staging, quoted, rowid_name, values};
+use super::names::{in_main, in_staging, rowid_name, values};
 use super::{failed, is_of_values, said};
 use crate::error::{Error, Result};
 use crate::plan::OnConflict;
 use crate::progress::{Amount, Progress};
-use crate::schema::Table;
 use crate::schema::index::{Index, Indexed};
+use crate::schema::{Table, quoted};
 
 /// Records of a batch.
 const BATCH: i64 = 1000;
