@@ -78,19 +78,24 @@ pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
 #[inline]
 pub(super) fn start_of(record: &[u8], start: usize, end: usize) -> u128 {
     let bytes = end - start;
+    if bytes >= 16 {
+        return first_16(record, start);
+    }
     if bytes <= 8 {
         let unused = (64 - 8 * bytes) as u32;
         let word = word(record, start, end) & u64::MAX.checked_shl(unused).unwrap_or(0);
         return u128::from(word) << 64;
     }
     let first = word(record, start, start + 8);
-    let rest = if bytes < 16 {
-        // What it shares with the first word goes.
-        word(record, end - 8, end) << (8 * (16 - bytes))
-    } else {
-        word(record, start + 8, start + 16)
-    };
+    // What it shares with the first word goes.
+    let rest = word(record, end - 8, end) << (8 * (16 - bytes));
     u128::from(first) << 64 | u128::from(rest)
+}
+
+/// The same of a value that has as many.
+#[inline]
+pub(super) fn first_16(record: &[u8], start: usize) -> u128 {
+    u128::from_be_bytes(*record[start..].first_chunk().expect("16 bytes of a value"))
 }
 
 /// Up to 8 bytes, the first the highest. After them is anything.

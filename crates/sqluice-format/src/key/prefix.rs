@@ -81,12 +81,15 @@ impl KeyColumn {
             13.. if end - start <= 8 && serial % 2 == 1 && self.collation == Collation::Binary => {
                 return short_part(KIND_TEXT, record, start, end);
             }
+            13.. if end - start >= 16 && serial % 2 == 1 && self.collation == Collation::Binary => {
+                return first_part(KIND_TEXT, columns::first_16(record, start), end - start);
+            }
             _ => return self.other_part(record, serial, start, end),
         };
         number_part(NumberKey::of_int(int))
     }
 
-    /// The same for anything but integers and short text.
+    /// The same for anything but integers and most text.
     #[inline(never)]
     fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
         match serial {

@@ -48,6 +48,8 @@ pub(super) struct OwnedItem {
 pub(super) struct Ends {
     /// The first and the last item, where they must differ from those of other parts.
     edge: Option<(OwnedItem, OwnedItem)>,
+    /// Of the last item.
+    prefix: u128,
     /// Of all rows, those among them that were left out.
     pub(super) largest_rowid: Option<i64>,
 }
@@ -75,7 +77,7 @@ pub(super) fn merge(
     task: Task,
 ) -> (Result<Done>, Edges) {
     let Task::Merge(part) = task else { unreachable!("what is sorted is merged") };
-    let mut ends = Ends { edge: None, largest_rowid: None };
+    let mut ends = Ends { edge: None, prefix: 0, largest_rowid: None };
     let ranges = if tree.dropped.is_empty() { part..part + 1 } else { 0..tree.sorted.ranges() };
     let last = ranges.end == tree.sorted.ranges();
     let merged = ranges.into_iter().try_for_each(|range| {
@@ -107,7 +109,8 @@ fn merge_rows(
     ends: &mut Ends,
 ) -> Result<()> {
     let mut items = 0;
-    while let Some(item) = merge.next()? {
+    while merge.advance()? {
+        let item = merge.item();
         items += 1;
         if items % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
@@ -117,7 +120,7 @@ fn merge_rows(
         if tree.dropped.contains(item.number) {
             continue;
         }
-        ends.check(tree.unique.as_ref(), item)?;
+        ends.check(tree.unique.as_ref(), item, merge.prefix())?;
         if !filling.open()?.push(item.rowid, item.record) {
             filling.next()?;
             let pushed = filling.current().push(item.rowid, item.record);
@@ -137,7 +140,8 @@ fn merge_entries(
     // must be a divider, which a chunk of a single entry has not to give.
     let mut waiting: Option<Vec<u8>> = None;
     let mut items = 0;
-    while let Some(item) = merge.next()? {
+    while merge.advance()? {
+        let item = merge.item();
         items += 1;
         if items % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
@@ -146,7 +150,7 @@ fn merge_entries(
         if tree.dropped.contains(item.number) {
             continue;
         }
-        ends.check(tree.unique.as_ref(), item)?;
+        ends.check(tree.unique.as_ref(), item, merge.prefix())?;
         if let Some(entry) = waiting.take() {
             filling.next_of_entries()?;
             filling.open()?.push_last_entry(&entry);
@@ -162,16 +166,19 @@ fn merge_entries(
 }
 
 impl Ends {
-    /// Takes the next item, unless it has the key of the one before.
-    fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>) -> Result<()> {
+    /// Takes the next item, which has this prefix, unless it has the key of the one before.
+    fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
         match (&mut self.edge, unique) {
             (_, None) => {}
             (edge @ None, Some(_)) => *edge = Some((OwnedItem::of(item), OwnedItem::of(item))),
             (Some((_, last)), Some(unique)) => {
-                unique.check(last.item(), item)?;
+                if prefix == self.prefix || !unique.is_whole_order() {
+                    unique.check(last.item(), item)?;
+                }
                 last.set(item);
             }
         }
+        self.prefix = prefix;
         Ok(())
     }
 }
@@ -193,6 +200,12 @@ impl OwnedItem {
 }
 
 impl Unique<'_> {
+    /// Whether items are ordered by this key and nothing else, so that unequal prefixes are unequal keys.
+    fn is_whole_order(&self) -> bool {
+        let order = self.order.as_ref().zip(self.index);
+        order.is_some_and(|(order, index)| order.columns().len() == index.key_columns)
+    }
+
     /// Whether two items have the same key: rows with NULL in it never do.
     fn is_same(&self, a: Item<'_>, b: Item<'_>) -> bool {
         match (&self.order, self.index) {
@@ -220,7 +233,8 @@ impl Unique<'_> {
         let mut items = 0;
         for range in 0..sorted.ranges() {
             let mut merge = sorted.range(range)?;
-            while let Some(item) = merge.next()? {
+            while merge.advance()? {
+                let item = merge.item();
                 items += 1;
                 if items % CANCEL_ITEMS == 0 {
                     cancel.check()?;

@@ -198,13 +198,12 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Makes an arena at least `bytes` long; somewhat longer, if it has the capacity.
+/// Makes an arena at least `bytes` long, and somewhat longer.
 #[inline]
 fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
     const STEP: usize = 64 << 10;
     if arena.len() < bytes {
-        let len = arena.capacity().min(bytes + STEP).max(bytes);
-        arena.resize(len, 0);
+        arena.resize(bytes + STEP, 0);
     }
     arena
 }
@@ -214,7 +213,10 @@ impl Held {
     fn reserve(&mut self, items_bytes: usize) {
         let each = self.end / self.places.len() + 1;
         let more = (items_bytes / (each + ITEM_BYTES)).saturating_sub(self.places.len());
-        self.arena.reserve_exact((self.end + each * more).saturating_sub(self.arena.len()));
+        // Memory that was never touched is zero already, and takes none until it is.
+        let mut arena = vec![0; (self.end + each * more).max(self.arena.len())];
+        arena[..self.end].copy_from_slice(&self.arena[..self.end]);
+        self.arena = arena;
         self.places.reserve_exact(more);
         self.prefixes.reserve_exact(more);
     }

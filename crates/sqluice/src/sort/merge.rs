@@ -31,7 +31,6 @@ pub struct Merge<'a> {
     tree: Vec<u32>,
     /// The winner's item was given.
     is_given: bool,
-    prefix: u128,
 }
 
 impl<'a> Merge<'a> {
@@ -48,37 +47,17 @@ impl<'a> Merge<'a> {
         let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
         waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
-        Merge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false, prefix: 0 }
+        Merge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false }
     }
 
-    /// The next item in order, `None` after the last of the range.
+    /// Goes on to the next item in order; says whether there is one.
     ///
     /// # Errors
     /// When what was spilled can't be read.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "the item lives until the next call, which no iterator can say"
-    )]
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Item<'_>>> {
-        Ok(self.step()?.map(|winner| self.readers[winner].item()))
-    }
-
-    /// The bytes of the next item, and itself.
-    pub(super) fn next_bytes(&mut self) -> Result<Option<(&[u8], Item<'_>)>> {
-        Ok(self.step()?.map(|winner| (self.readers[winner].bytes(), self.readers[winner].item())))
-    }
-
-    /// The prefix of the key of the item that came last: items with unequal prefixes have unequal keys.
-    pub fn prefix(&self) -> u128 {
-        self.prefix
-    }
-
-    /// Who has the next item.
-    #[inline]
-    fn step(&mut self) -> Result<Option<usize>> {
+    pub fn advance(&mut self) -> Result<bool> {
         if self.is_given {
-            let winner = self.tree[0] as usize;
+            let winner = self.winner();
             if self.readers[winner].advance()? {
                 self.heads[winner] = self.readers[winner].prefix;
                 self.replay(winner);
@@ -87,15 +66,36 @@ impl<'a> Merge<'a> {
             }
         }
         while let Some((from, _)) = self.waiting.last() {
-            if self.tree.first().is_some_and(|winner| self.heads[*winner as usize] < *from) {
+            if !self.readers.is_empty() && self.prefix() < *from {
                 break;
             }
             self.enter()?;
         }
         self.is_given = !self.readers.is_empty();
-        let Some(&winner) = self.tree.first() else { return Ok(None) };
-        self.prefix = self.heads[winner as usize];
-        Ok(Some(winner as usize))
+        Ok(self.is_given)
+    }
+
+    /// Who has the item at hand.
+    #[inline]
+    fn winner(&self) -> usize {
+        self.tree[0] as usize
+    }
+
+    /// The item, after `advance` said that there is one.
+    #[inline]
+    pub fn item(&self) -> Item<'_> {
+        self.readers[self.winner()].item()
+    }
+
+    /// The bytes of the item.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.readers[self.winner()].bytes()
+    }
+
+    /// The prefix of its key: items with unequal prefixes have unequal keys.
+    #[inline]
+    pub fn prefix(&self) -> u128 {
+        self.heads[self.winner()]
     }
 
     /// Lets the next part take its place.

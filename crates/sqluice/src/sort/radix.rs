@@ -114,10 +114,18 @@ fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
     keys.sort_unstable_by(|&a, &b| prefix(a).cmp(&prefix(b)).then_with(|| items.compare(a as u32, b as u32)));
 }
 
-/// The bits in which prefixes of the group differ.
+/// The bits in which prefixes of the group differ, without those that always equal one of the two above them, or always its
+/// opposite: such a bit never decides. In hexadecimal digits as text there is one in each.
 fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     let first = prefixes[keys[0] as u32 as usize];
-    keys.iter().fold(0, |varying, key| varying | (prefixes[*key as u32 as usize] ^ first))
+    let (mut all, mut by_1, mut by_2) = (0, 0, 0);
+    for key in keys {
+        let different = prefixes[*key as u32 as usize] ^ first;
+        all |= different;
+        by_1 |= different ^ different >> 1;
+        by_2 |= different ^ different >> 2;
+    }
+    all & by_1 & by_2
 }
 
 /// Goes on to the next 16 bytes. Says whether there are any.

@@ -151,8 +151,10 @@ fn merge_smallest(
     let smallest = runs.split_off(runs.len().saturating_sub(count));
     let mut merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, ahead);
     let mut writer = RunWriter::new(spill, Default::default(), write_bytes(memory_bytes / 16));
-    while let Some((bytes, item)) = merge.next_bytes()? {
-        writer.push(layout, bytes, || item)?;
+    let mut last_prefix = 0;
+    while merge.advance()? {
+        writer.push(layout, merge.bytes(), || merge.item())?;
+        last_prefix = merge.prefix();
     }
-    Ok(writer.finish(merge.prefix())?.0)
+    Ok(writer.finish(last_prefix)?.0)
 }

@@ -82,7 +82,8 @@ fn sort(
         let mut merge = sorted.range(range)?;
         let mut items: Vec<Owned> = Vec::new();
         let mut before = None;
-        while let Some(item) = merge.next()?.map(|item| Owned::of(&item)) {
+        while merge.advance()? {
+            let item = Owned::of(&merge.item());
             if let Some((prefix, last)) = before.replace((merge.prefix(), item.clone())) {
                 assert!(prefix <= merge.prefix());
                 let unequal = prefix != merge.prefix();
@@ -90,7 +91,7 @@ fn sort(
             }
             items.push(item);
         }
-        assert!(merge.next()?.is_none(), "once at its end it stays there");
+        assert!(!merge.advance()?, "once at its end it stays there");
         Ok(items)
     };
     std::thread::scope(|scope| {
