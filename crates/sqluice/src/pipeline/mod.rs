@@ -65,6 +65,9 @@ pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 /// Chunks that each worker has at most: more would not make the disk any busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
+/// Blocks that are read at a time for each worker that merges: disks are faster with several.
+const READS_PER_WORKER: usize = 2;
+
 /// A table and where its rows come from.
 pub(crate) struct Job<'a> {
     pub(crate) table: &'a Table,
@@ -373,7 +376,7 @@ impl TableSorters {
     fn sorted(self, settings: &Settings, cancel: &Cancel) -> Result<SortedTable> {
         let sorters = self.indexes.len() + usize::from(self.rows.is_some());
         let merge_bytes = share(settings, sorters);
-        let ahead = Arc::new(Ahead::new(settings.workers)?);
+        let ahead = Arc::new(Ahead::new(READS_PER_WORKER * settings.workers)?);
         let sorted = |sorter: Sorter| sorter.sorted(merge_bytes, settings.workers, &ahead, cancel);
         let rows = self.rows.map(sorted).transpose()?;
         let indexes = self.indexes.into_iter().map(|(index, sorter)| Ok((index, sorted(sorter)?)));

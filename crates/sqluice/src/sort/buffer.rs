@@ -12,6 +12,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::Sorter;
 use super::item::{self, HEAD_BYTES_MAX};
+use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
 use super::run::{MemoryRun, Run, RunWriter, write_bytes};
@@ -209,16 +210,21 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room.
+    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room. Others
+    /// may be shorter or longer by an eighth: memory that was never touched takes none.
     fn reserve(&mut self, items_bytes: usize) {
         let each = self.end / self.places.len() + 1;
-        let more = (items_bytes / (each + ITEM_BYTES)).saturating_sub(self.places.len());
-        // Memory that was never touched is zero already, and takes none until it is.
-        let mut arena = vec![0; (self.end + each * more).max(self.arena.len())];
+        let items = items_bytes / (each + ITEM_BYTES);
+        let with_others = |count: usize| count + count / 8;
+        let mut arena = vec![0; with_others(each * items).max(self.arena.len())];
+        large_pages::advise(&mut arena);
         arena[..self.end].copy_from_slice(&self.arena[..self.end]);
         self.arena = arena;
+        let more = with_others(items).saturating_sub(self.places.len());
         self.places.reserve_exact(more);
         self.prefixes.reserve_exact(more);
+        large_pages::advise(&mut self.places);
+        large_pages::advise(&mut self.prefixes);
     }
 
     /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown

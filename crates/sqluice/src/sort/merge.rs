@@ -98,16 +98,20 @@ impl<'a> Merge<'a> {
         self.heads[self.winner()]
     }
 
-    /// Lets the next part take its place.
+    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
     #[cold]
     fn enter(&mut self) -> Result<()> {
-        let Some((_, part)) = self.waiting.pop() else { return Ok(()) };
-        let mut reader = part.reader(self.block_bytes, self.ahead);
-        if reader.advance()? {
-            self.heads.push(reader.prefix);
-            self.readers.push(reader);
-            self.rebuild();
+        let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
+        let next = self.waiting.partition_point(|(later, _)| *later > from);
+        let parts = self.waiting.drain(next..);
+        let entering: Vec<_> = parts.map(|(_, part)| part.reader(self.block_bytes, self.ahead)).collect();
+        for mut reader in entering {
+            if reader.advance()? {
+                self.heads.push(reader.prefix);
+                self.readers.push(reader);
+            }
         }
+        self.rebuild();
         Ok(())
     }
 

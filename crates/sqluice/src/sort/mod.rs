@@ -23,6 +23,7 @@
 
 mod buffer;
 mod item;
+mod large_pages;
 mod merge;
 mod order;
 mod radix;

@@ -13,6 +13,8 @@
 
 use std::cmp::Ordering;
 
+use super::large_pages;
+
 /// Fewer items than this are compared.
 const COMPARED_MAX: usize = 48;
 /// Fewer keys than this are not worth the counting.
@@ -54,11 +56,16 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
     let Scratch { keys, other } = scratch;
     let count = prefixes.len();
     keys.clear();
-    keys.reserve_exact(count);
+    if keys.capacity() < count {
+        keys.reserve_exact(count);
+        large_pages::advise(keys);
+    }
     keys.extend(0..count as u64);
     if !is_sorted(prefixes, items) {
-        other.reserve_exact(count.saturating_sub(other.len()));
-        other.resize(count.max(other.len()), 0);
+        if other.len() < count {
+            *other = vec![0; count];
+            large_pages::advise(other);
+        }
         sort_group(keys, other, prefixes, items, 0);
     }
     keys.iter().map(|key| *key as u32)

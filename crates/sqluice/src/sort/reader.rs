@@ -76,7 +76,7 @@ impl<'a> Part<'a> {
         first.max(self.start.map_or(0, Cut::prefix))
     }
 
-    /// Begins to read it.
+    /// Begins to read it: what is in the file is asked for.
     pub(super) fn reader(&self, block_bytes: usize, ahead: &'a Ahead) -> Reader<'a> {
         let Part { layout, run, mut start, mut end } = *self;
         let mut at = 0;
@@ -89,7 +89,10 @@ impl<'a> Part<'a> {
                 let stretch = run.between(start, end);
                 at = (stretch.first.at % BLOCK_BYTES as u64) as usize;
                 let from = stretch.first.at - at as u64;
-                Feed::File(FileFeed { run, ahead, block_bytes, stretch, at: from, asked: from, next: None })
+                let (at, asked) = (from, from);
+                let mut feed = FileFeed { run, ahead, block_bytes, stretch, at, asked, next: None };
+                feed.ask(AlignedBuffer::default());
+                Feed::File(feed)
             }
         };
         Reader {
@@ -222,9 +225,6 @@ impl Feed<'_> {
 
 impl FileFeed<'_> {
     fn fill(&mut self, block: &mut AlignedBuffer) -> Result<bool> {
-        if self.next.is_none() {
-            self.ask(AlignedBuffer::default());
-        }
         let Some(next) = self.next.take() else { return Ok(false) };
         let used = std::mem::take(block);
         *block = next.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
