@@ -8,8 +8,6 @@
 
 use std::cmp::Ordering;
 
-use sqluice_format::aligned::AlignedBuffer;
-
 use super::Sorter;
 use super::item::{self, HEAD_BYTES_MAX};
 use super::large_pages;
@@ -36,8 +34,7 @@ pub struct Buffer<'a> {
     scratch: Scratch,
     /// Bytes that the items may take, all included.
     items_bytes: usize,
-    write_buffer: AlignedBuffer,
-    write_bytes: usize,
+    writer: RunWriter,
 }
 
 /// Items as they came.
@@ -82,15 +79,14 @@ impl Items for Seen<'_> {
 
 impl<'a> Buffer<'a> {
     pub(super) fn new(sorter: &'a Sorter, buffer_bytes: usize) -> Buffer<'a> {
-        let write_bytes = write_bytes(buffer_bytes / 16);
+        let write_bytes = write_bytes(buffer_bytes / 32);
         Buffer {
             sorter,
             held: Held::default(),
             samples: Samples::new(sorter.ranges),
             scratch: Scratch::default(),
-            items_bytes: buffer_bytes.saturating_sub(write_bytes),
-            write_buffer: AlignedBuffer::default(),
-            write_bytes,
+            items_bytes: buffer_bytes.saturating_sub(2 * write_bytes),
+            writer: RunWriter::new(&sorter.spill, write_bytes),
         }
     }
 
@@ -149,8 +145,6 @@ impl<'a> Buffer<'a> {
         let mut order =
             radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
         let Some(last) = order.clone().next_back() else { return Ok(()) };
-        let buffer = std::mem::take(&mut self.write_buffer);
-        let mut writer = RunWriter::new(&self.sorter.spill, buffer, self.write_bytes);
         let mut next = Vec::with_capacity(item::FETCHED);
         let item_bytes = arena.len() / places.len();
         loop {
@@ -162,11 +156,10 @@ impl<'a> Buffer<'a> {
             item::fetch(arena, &next, item_bytes);
             for place in &next {
                 let (bytes, item) = items.bytes_and_item(*place);
-                writer.push(layout, bytes, || item)?;
+                self.writer.push(layout, bytes, || item)?;
             }
         }
-        let (run, buffer) = writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
-        self.write_buffer = buffer;
+        let run = self.writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
         self.sorter.take(Run::File(run), places.len() as u64, &mut self.samples);
         self.held.clear(self.items_bytes);
         Ok(())
@@ -184,7 +177,8 @@ impl<'a> Buffer<'a> {
         // What is not needed any more goes before the rest takes more.
         drop(prefixes);
         let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
-        (self.scratch, self.write_buffer) = (Scratch::default(), AlignedBuffer::default());
+        self.scratch = Scratch::default();
+        self.writer.shrink();
         drop(places);
         arena.truncate(end);
         arena.shrink_to_fit();

@@ -11,10 +11,10 @@
 //! A part takes its place in the tree only when its turn comes, and leaves it when it ends. So of runs that do not overlap one is
 //! read after another.
 
+use super::ahead::Ahead;
 use super::order::{Cut, Item, Layout};
 use super::reader::{Part, Reader};
 use super::run::Run;
-use super::spill::Ahead;
 use crate::error::Result;
 
 /// The items of a range, one after another.

@@ -21,7 +21,9 @@
 //!
 //! Invariant: the order is total, but for items that are the same in everything.
 
+mod ahead;
 mod buffer;
+mod file;
 mod item;
 mod large_pages;
 mod merge;
@@ -37,12 +39,13 @@ mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use ahead::Ahead;
 pub use buffer::{Buffer, SLACK_BYTES};
 pub use merge::Merge;
 pub use order::{Item, Layout, Order};
 pub use sample::Ranges;
 pub use sorted::Sorted;
-pub use spill::{Ahead, Spill};
+pub use spill::Spill;
 
 use crate::error::Result;
 use crate::progress::Cancel;

@@ -6,13 +6,13 @@
 //!  run in the file ── read, the next block meanwhile ───────┘      └─ carry: an item that crosses into the next block
 //! ```
 
-use crossbeam_channel::Receiver;
 use sqluice_format::aligned::AlignedBuffer;
 
+use super::ahead::{Ahead, Underway};
 use super::item::{self, Found};
 use super::order::{Cut, Item, Layout};
 use super::run::{FileRun, MemoryRun, Run, Stretch};
-use super::spill::{Ahead, BLOCK_BYTES};
+use super::spill::BLOCK_BYTES;
 use crate::error::Result;
 
 /// Of a run in memory so much is gathered at a time: it should stay in the nearest cache.
@@ -63,7 +63,7 @@ struct FileFeed<'a> {
     /// What was asked for, up to here.
     asked: u64,
     stretch: Stretch<'a>,
-    next: Option<Receiver<Result<AlignedBuffer>>>,
+    next: Option<Underway>,
 }
 
 impl<'a> Part<'a> {

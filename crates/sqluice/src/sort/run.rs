@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use sqluice_format::aligned::AlignedBuffer;
 
+use super::ahead::Underway;
 use super::item::{self, Found};
 use super::order::{Cut, Item, Layout};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
@@ -123,16 +124,21 @@ impl MemoryRun {
 
     /// Writes it to the temporary file.
     pub(super) fn spill(&self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<FileRun> {
-        let mut writer = RunWriter::new(spill, AlignedBuffer::default(), write_bytes);
+        let mut writer = RunWriter::new(spill, write_bytes);
         for place in &self.places {
             let found = self.found(layout, *place);
             writer.push(layout, &self.arena[*place as usize..found.end], || found.item(&self.arena))?;
         }
-        Ok(writer.finish(self.last_prefix)?.0)
+        writer.finish(self.last_prefix)
     }
 }
 
 impl FileRun {
+    fn new(spill: &Arc<Spill>) -> FileRun {
+        let (pieces, starts) = (Vec::new(), Vec::new());
+        FileRun { spill: Arc::clone(spill), pieces, bytes: 0, starts, last_prefix: 0 }
+    }
+
     /// Where a byte of the stream lies in the file, and how many follow it there.
     pub(super) fn place(&self, at: u64) -> (u64, u64) {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
@@ -155,29 +161,30 @@ impl Drop for FileRun {
     }
 }
 
-/// Writes a run.
+/// Writes runs, each while the next bytes of it are gathered.
+///
+/// ```text
+///  items ──> filling ──> (full) ──> underway ──> disk
+///               ^─────────(empty)───────┘
+/// ```
 #[derive(Debug)]
 pub(super) struct RunWriter {
     run: FileRun,
-    buffer: AlignedBuffer,
+    filling: AlignedBuffer,
+    underway: Option<Underway>,
+    /// Between runs nothing is under way.
+    spare: AlignedBuffer,
     write_bytes: usize,
     /// Where in the stream the next start is wanted.
     next_start: u64,
 }
 
 impl RunWriter {
-    /// Writes `write_bytes` bytes at a time: a power of two, not less than a block nor more than a piece.
-    pub(super) fn new(spill: &Arc<Spill>, mut buffer: AlignedBuffer, write_bytes: usize) -> RunWriter {
-        buffer.reserve(write_bytes);
-        buffer.set_len(0);
-        let run = FileRun {
-            spill: Arc::clone(spill),
-            pieces: Vec::new(),
-            bytes: 0,
-            starts: Vec::new(),
-            last_prefix: 0,
-        };
-        RunWriter { run, buffer, write_bytes, next_start: 0 }
+    /// Writes `write_bytes` bytes at a time: a power of two, not less than a block nor more than a piece. It takes twice as many.
+    pub(super) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
+        let run = FileRun::new(spill);
+        let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
+        RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
     /// Appends an item, which is given as its bytes, and as itself if it is asked for.
@@ -188,42 +195,62 @@ impl RunWriter {
         mut bytes: &[u8],
         item: impl FnOnce() -> Item<'a>,
     ) -> Result<()> {
-        let at = self.run.bytes + self.buffer.bytes().len() as u64;
+        let at = self.run.bytes + self.filling.bytes().len() as u64;
         if at >= self.next_start {
             let item = item();
             let (prefix, cut) = (layout.order.prefix(&item), layout.order.cut(&item));
             self.run.starts.push(Start { at, prefix, cut });
             self.next_start = (at / STEP_BYTES + 1) * STEP_BYTES;
         }
-        while self.buffer.bytes().len() + bytes.len() >= self.write_bytes {
-            let (now, later) = bytes.split_at(self.write_bytes - self.buffer.bytes().len());
-            self.buffer.extend_from_slice(now);
+        while self.filling.bytes().len() + bytes.len() >= self.write_bytes {
+            let (now, later) = bytes.split_at(self.write_bytes - self.filling.bytes().len());
+            self.filling.extend_from_slice(now);
             self.write()?;
             bytes = later;
         }
-        self.buffer.extend_from_slice(bytes);
+        self.filling.extend_from_slice(bytes);
         Ok(())
     }
 
+    /// Sends what is gathered on its way, when what was sent before has arrived.
     fn write(&mut self) -> Result<()> {
-        let (run, bytes) = (&mut self.run, self.buffer.bytes().len());
+        let mut empty = self.arrived()?;
+        empty.reserve(self.write_bytes);
+        let mut full = std::mem::replace(&mut self.filling, empty);
+        let (run, bytes) = (&mut self.run, full.bytes().len());
         if run.bytes.is_multiple_of(PIECE_BYTES) {
             run.pieces.push(run.spill.take_piece());
         }
-        self.buffer.set_len(bytes.next_multiple_of(BLOCK_BYTES));
-        run.spill.write(run.place(run.bytes).0, self.buffer.bytes())?;
+        full.set_len(bytes.next_multiple_of(BLOCK_BYTES));
+        self.underway = Some(run.spill.write(run.place(run.bytes).0, full)?);
         run.bytes += bytes as u64;
-        self.buffer.set_len(0);
         Ok(())
     }
 
-    /// The run, which ends with the item of this prefix, and the buffer to use again.
-    pub(super) fn finish(mut self, last_prefix: u128) -> Result<(FileRun, AlignedBuffer)> {
-        if !self.buffer.bytes().is_empty() {
+    /// Gives its memory back.
+    pub(super) fn shrink(&mut self) {
+        (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
+    }
+
+    /// Waits for what is on its way: its buffer, empty.
+    fn arrived(&mut self) -> Result<AlignedBuffer> {
+        let Some(underway) = self.underway.take() else { return Ok(std::mem::take(&mut self.spare)) };
+        let mut buffer = underway.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
+        buffer.set_len(0);
+        Ok(buffer)
+    }
+
+    /// The run, which ends with the item of this prefix. Another may begin.
+    pub(super) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
+        if !self.filling.bytes().is_empty() {
             self.write()?;
         }
+        // Nobody reads what has not arrived.
+        self.spare = self.arrived()?;
+        self.next_start = 0;
         self.run.last_prefix = last_prefix;
-        Ok((self.run, self.buffer))
+        let next = FileRun::new(&self.run.spill);
+        Ok(std::mem::replace(&mut self.run, next))
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::Taken;
+use super::ahead::Ahead;
 use super::merge::Merge;
 use super::order::{Cut, Layout};
 use super::reader::GATHER_BYTES;
 use super::run::{FileRun, Run, RunWriter, write_bytes};
-use super::spill::{Ahead, BLOCK_BYTES, Spill};
+use super::spill::{BLOCK_BYTES, Spill};
 use crate::error::Result;
 use crate::progress::Cancel;
 
@@ -132,7 +133,7 @@ fn spill_until_it_fits(
         if let Some(largest) = largest
             && let Run::Memory(run) = largest
         {
-            *largest = Run::File(run.spill(layout, spill, write_bytes(memory_bytes / 16))?);
+            *largest = Run::File(run.spill(layout, spill, write_bytes(memory_bytes / 32))?);
         }
     }
 }
@@ -150,11 +151,11 @@ fn merge_smallest(
     runs.sort_by_key(|run| std::cmp::Reverse(run.stored_bytes()));
     let smallest = runs.split_off(runs.len().saturating_sub(count));
     let mut merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, ahead);
-    let mut writer = RunWriter::new(spill, Default::default(), write_bytes(memory_bytes / 16));
+    let mut writer = RunWriter::new(spill, write_bytes(memory_bytes / 32));
     let mut last_prefix = 0;
     while merge.advance()? {
         writer.push(layout, merge.bytes(), || merge.item())?;
         last_prefix = merge.prefix();
     }
-    Ok(writer.finish(last_prefix)?.0)
+    writer.finish(last_prefix)
 }
