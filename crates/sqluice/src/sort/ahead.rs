@@ -77,16 +77,23 @@ impl Drop for Ahead {
 /// A thread that writes blocks.
 #[derive(Debug)]
 pub(super) struct Behind {
-    requests: Option<Sender<(u64, AlignedBuffer, Sender<Result<AlignedBuffer>>)>>,
+    requests: Option<Sender<Full>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Blocks that are to be written.
+struct Full {
+    offset: u64,
+    buffer: AlignedBuffer,
+    reply: Sender<Result<AlignedBuffer>>,
 }
 
 impl Behind {
     pub(super) fn new(file: &Arc<SpillFile>) -> Result<Behind> {
-        let (sender, receiver) = unbounded::<(u64, AlignedBuffer, Sender<Result<AlignedBuffer>>)>();
+        let (sender, receiver) = unbounded::<Full>();
         let file = Arc::clone(file);
         let write = move || {
-            for (offset, buffer, reply) in receiver {
+            for Full { offset, buffer, reply } in receiver {
                 let written = file.write(offset, buffer.bytes());
                 // Whoever asked may be gone.
                 let _ = reply.send(written.map(|()| buffer));
@@ -102,7 +109,7 @@ impl Behind {
         let (reply, result) = bounded(1);
         if let Some(requests) = &self.requests {
             // The thread lives as long as this sender.
-            let _ = requests.send((offset, buffer, reply));
+            let _ = requests.send(Full { offset, buffer, reply });
         }
         result
     }
