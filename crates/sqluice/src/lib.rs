@@ -4,8 +4,10 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
+
+#![deny(unsafe_code)]
 
 // Floor 1.
 pub mod affinity;
@@ -28,6 +30,7 @@ pub mod pipeline;
 pub mod plan;
 mod reject;
 pub mod report;
+pub mod rows;
 #[doc(hidden)]
 pub mod sort;
 pub mod source;
