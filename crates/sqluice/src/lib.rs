@@ -4,7 +4,8 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `new_database`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`],
+//!    `insert`, `new_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 #![deny(unsafe_code)]
@@ -24,6 +25,8 @@ pub mod r#gen;
 pub mod infer;
 #[cfg(feature = "csv")]
 pub mod input;
+#[doc(hidden)]
+pub mod insert;
 mod new_database;
 pub mod output;
 pub mod pipeline;

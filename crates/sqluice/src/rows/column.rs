@@ -45,6 +45,13 @@ impl<'a> Column<'a> {
         }
     }
 
+    pub(super) fn into_cells(self) -> Option<Cells> {
+        match self.data {
+            Data::Cells(cells) => Some(cells),
+            _ => None,
+        }
+    }
+
     /// The same values, none of them borrowed.
     pub(super) fn to_owned(&self) -> Column<'static> {
         let data = match &self.data {

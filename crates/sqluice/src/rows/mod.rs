@@ -78,6 +78,7 @@ mod table;
 
 use std::ffi::CStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, Statement};
 
@@ -113,6 +114,8 @@ pub struct Rows<'a> {
 struct Shared<'a> {
     rows: usize,
     columns: Vec<Column<'a>>,
+    /// The row, counted from 0, at which the last scan ended.
+    stopped_at: AtomicUsize,
 }
 
 impl<'a> Rows<'a> {
@@ -133,7 +136,7 @@ impl<'a> Rows<'a> {
     /// Rows of one column.
     pub fn column(column: impl Into<Column<'a>>) -> Rows<'a> {
         let column = column.into();
-        Rows { shared: Arc::new(Shared { rows: column.rows, columns: vec![column] }) }
+        Rows::share(column.rows, vec![column])
     }
 
     /// The rows of a batch. What it says of them is believed only as far as its slices reach: a value that is not there is an error
@@ -146,12 +149,27 @@ impl<'a> Rows<'a> {
         Rows::of(batch.rows, columns.collect())
     }
 
+    /// Rows of columns that lie in cells, each as long.
+    pub(crate) fn from_cells(rows: usize, cells: Vec<Cells>) -> Rows<'static> {
+        Rows::share(rows, cells.into_iter().map(Column::from).collect())
+    }
+
+    /// Takes the cells out again, unless somebody else has the rows, too.
+    pub(crate) fn into_cells(self) -> Vec<Cells> {
+        let columns = Arc::into_inner(self.shared).map_or_else(Vec::new, |shared| shared.columns);
+        columns.into_iter().filter_map(Column::into_cells).collect()
+    }
+
     fn of(rows: usize, columns: Vec<Column<'a>>) -> Result<Rows<'a>> {
         if columns.len() > COLUMNS_MAX {
             let message = format!("{} columns, and SQLite can take {COLUMNS_MAX} at a time", columns.len());
             return Err(Error::usage(message));
         }
-        Ok(Rows { shared: Arc::new(Shared { rows, columns }) })
+        Ok(Rows::share(rows, columns))
+    }
+
+    fn share(rows: usize, columns: Vec<Column<'a>>) -> Rows<'a> {
+        Rows { shared: Arc::new(Shared { rows, columns, stopped_at: AtomicUsize::new(0) }) }
     }
 
     /// How many rows there are.
@@ -162,6 +180,12 @@ impl<'a> Rows<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The row, counted from 0, at which the last scan ended: of a statement that failed, the one that is to blame, if it takes the
+    /// rows one by one as they come.
+    pub(crate) fn stopped_at(&self) -> usize {
+        self.shared.stopped_at.load(Ordering::Relaxed)
     }
 
     /// How many columns there are.
@@ -176,9 +200,8 @@ impl<'a> Rows<'a> {
 
     /// The same rows, copied where they are borrowed: so they can be bound like any other parameter, to any number of
     /// statements, which keep them as long as they need to.
-    pub fn to_owned(&self) -> Rows<'static> {
-        let columns = self.shared.columns.iter().map(Column::to_owned).collect();
-        Rows { shared: Arc::new(Shared { rows: self.shared.rows, columns }) }
+    pub fn into_owned(self) -> Rows<'static> {
+        Rows::share(self.len(), self.shared.columns.iter().map(Column::to_owned).collect())
     }
 
     /// Binds the rows to a parameter of a statement, counted from 1, while `use_it` runs the statement, as often as it likes.

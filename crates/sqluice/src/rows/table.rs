@@ -22,8 +22,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use rusqlite::ffi::{self, sqlite3_context, sqlite3_index_info, sqlite3_value, sqlite3_vtab, sqlite3_vtab_cursor};
+use rusqlite::ffi::{
+    self, sqlite3_context, sqlite3_index_info, sqlite3_value, sqlite3_vtab, sqlite3_vtab_cursor,
+};
 use rusqlite::types::{Null, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Statement};
 
@@ -117,7 +120,8 @@ pub(super) fn lend<R>(
     // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
     // whatever `use_it` does, for it gets only a reference. Then no register, no cursor and no binding of the statement is left.
     // Only this statement has the pointer, and who uses it can neither take the statement away nor clear its bindings.
-    let shared = unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
+    let shared =
+        unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
     let lent = LentPointer(shared);
     let mut lending = Lent { statement, parameter };
     lending.statement.raw_bind_parameter(parameter, &lent)?;
@@ -171,7 +175,9 @@ impl Drop for Lent<'_, '_> {
         // Its end resets the statement.
         drop(self.statement.raw_query());
         let cleared = self.statement.raw_bind_parameter(self.parameter, Null);
-        debug_assert!(cleared.is_ok() || self.parameter > self.statement.parameter_count() || self.parameter == 0);
+        debug_assert!(
+            cleared.is_ok() || self.parameter > self.statement.parameter_count() || self.parameter == 0
+        );
     }
 }
 
@@ -295,7 +301,10 @@ unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_v
 
 unsafe extern "C" fn close(cursor: *mut sqlite3_vtab_cursor) -> c_int {
     // SAFETY: it comes from `open`, and this is the last that SQLite does with it.
-    drop(unsafe { Box::from_raw(cursor.cast::<Cursor>()) });
+    let cursor = unsafe { Box::from_raw(cursor.cast::<Cursor>()) };
+    if let Some(rows) = &cursor.rows {
+        rows.stopped_at.store(cursor.row, Ordering::Relaxed);
+    }
     ffi::SQLITE_OK
 }
 
@@ -355,7 +364,8 @@ impl Cursor {
             self.row = self.row.max(if rowid < 1 { 0 } else { row.unwrap_or(self.end) });
         }
         if bit != FROM {
-            self.end = self.end.min(if rowid < 1 { 0 } else { row.map_or(self.end, |row| row.saturating_add(1)) });
+            self.end =
+                self.end.min(if rowid < 1 { 0 } else { row.map_or(self.end, |row| row.saturating_add(1)) });
         }
     }
 }
@@ -372,7 +382,9 @@ unsafe fn rows_of(
     };
     for (kind, copies) in [(LENT, ffi::SQLITE_STATIC()), (BOUND, ffi::SQLITE_TRANSIENT())] {
         // SAFETY: the value is valid.
-        let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }.cast_const().cast::<Shared<'static>>();
+        let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }
+            .cast_const()
+            .cast::<Shared<'static>>();
         if pointer.is_null() {
             continue;
         }
