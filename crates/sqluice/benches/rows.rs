@@ -129,13 +129,15 @@ fn fill(folder: &Path, sql: &str, users: &Users, fill: &dyn Fn(&Connection)) -> 
     let seconds = started.elapsed().as_secs_f64();
     let sums = "SELECT count(*), sum(id), sum(age + active), sum(area) FROM user";
     let sums: [i64; 4] = connection
-        .query_row(sums, [], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, f64>(3)? as i64])
-        })
+        .query_row(sums, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, f64>(3)? as i64]))
         .expect("sums");
     let areas = (0..users.id.len()).map(|row| users.area(row).parse::<i64>().expect("digits"));
-    let expected =
-        [users.id.len() as i64, users.id.iter().sum(), users.age.iter().chain(&users.active).sum(), areas.sum()];
+    let expected = [
+        users.id.len() as i64,
+        users.id.iter().sum(),
+        users.age.iter().chain(&users.active).sum(),
+        areas.sum(),
+    ];
     assert_eq!(sums, expected);
     seconds
 }
@@ -214,7 +216,10 @@ fn inserts(folder: &Path, rows: usize) {
     let mut ways: Vec<Way<'_>> = Vec::new();
     let (users, way) = (&users, |run: Box<dyn Fn(&Connection) + '_>| fill(folder, USER, &users, &*run));
     ways.push(("sqluice_rows".into(), Box::new(move || way(Box::new(|c| by_rows(c, users, 4096))))));
-    ways.push(("insert (source, 1 worker)".into(), Box::new(move || way(Box::new(|c| by_source(c, users, |how| how))))));
+    ways.push((
+        "insert (source, 1 worker)".into(),
+        Box::new(move || way(Box::new(|c| by_source(c, users, |how| how)))),
+    ));
     for degree in [1, 10, 50, 100, 200] {
         let name = format!("INSERT of {degree} rows");
         ways.push((name, Box::new(move || way(Box::new(move |c| unrolled(c, users, degree))))));
@@ -298,11 +303,13 @@ fn in_keys(folder: &Path) {
     let by_rows = || {
         let mut query = connection.prepare(&select("SELECT c1 FROM sqluice_rows(?1)")).expect("a query");
         let rows = Rows::column(ids);
-        let found = rows.lend(&mut query, 1, |query| check(query.query().next().expect("a row").expect("a row")));
+        let found =
+            rows.lend(&mut query, 1, |query| check(query.query().next().expect("a row").expect("a row")));
         found.expect("lent").expect("found")
     };
     let by_carray = || {
-        let mut query = connection.prepare(&select("SELECT value FROM carray(?1, ?2, 'int64')")).expect("a query");
+        let mut query =
+            connection.prepare(&select("SELECT value FROM carray(?1, ?2, 'int64')")).expect("a query");
         query.query_row((Carray(ids), ids.len() as i64), check).expect("found")
     };
     let by_table = || {
@@ -322,8 +329,9 @@ fn in_keys(folder: &Path) {
         sorted.dedup();
         for keys in sorted.chunks(30_000) {
             let values = keys.iter().map(|key| Value::Integer(*key)).chain(std::iter::repeat(Value::Null));
-            let (count, sum): (i64, Option<i64>) =
-                query.query_row(params_from_iter(values.take(30_000)), |row| Ok((row.get(0)?, row.get(1)?))).expect("found");
+            let (count, sum): (i64, Option<i64>) = query
+                .query_row(params_from_iter(values.take(30_000)), |row| Ok((row.get(0)?, row.get(1)?)))
+                .expect("found");
             sums = (sums.0 + count, sums.1 + sum.unwrap_or(0));
         }
         sums

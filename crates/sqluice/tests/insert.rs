@@ -34,7 +34,12 @@ struct Case {
 const COLUMNS: [&str; 8] = ["k", "a", "b", "c", "d", "e", "v", "s"];
 
 fn case(random: &mut Random) -> Case {
-    let key = random.pick(&["INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT", "INT PRIMARY KEY", "TEXT PRIMARY KEY"]);
+    let key = random.pick(&[
+        "INTEGER PRIMARY KEY",
+        "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "INT PRIMARY KEY",
+        "TEXT PRIMARY KEY",
+    ]);
     let without_rowid = !key.contains("INTEGER") && random.one_in(2);
     let unique = random.pick(&["", "UNIQUE", "UNIQUE ON CONFLICT IGNORE", "COLLATE NOCASE UNIQUE"]);
     let check = random.pick(&["", "CHECK (d IS NULL OR d < 90)", "CHECK (typeof(d) <> 'blob')"]);
@@ -77,7 +82,9 @@ fn case(random: &mut Random) -> Case {
             2 => Owned::Real(number as f64),
             _ => Owned::Int(number),
         };
-        let text = |random: &mut Random| Owned::Text(format!("{}{}", random.pick(&["x", "X", ""]), random.below(spread)).into_bytes());
+        let text = |random: &mut Random| {
+            Owned::Text(format!("{}{}", random.pick(&["x", "X", ""]), random.below(spread)).into_bytes())
+        };
         let any = |random: &mut Random| match random.below(9) {
             0 => Owned::Null,
             1 => text(random),
@@ -87,7 +94,7 @@ fn case(random: &mut Random) -> Case {
             5 => Owned::Text(b"12".to_vec()),
             _ => Owned::Int(random.below(if careless { 100 } else { 60 }) as i64),
         };
-        let c = if careless && random.one_in(30) { Owned::Null } else { Owned::Int(row) };
+        let c = if careless && random.one_in(30) { Owned::Null } else { Owned::Int(row as i64) };
         let e = Owned::Int(1 + random.below(if careless { 6 } else { 5 }) as i64);
         vec![key, text(random), any(random), c, any(random), e]
     });
@@ -96,7 +103,8 @@ fn case(random: &mut Random) -> Case {
     let upsert = if random.one_in(4) { vec!["K".to_owned()] } else { Vec::new() };
     let mut columns: Vec<usize> = (1..6).filter(|_| !random.one_in(5)).collect();
     columns.push(0);
-    columns.rotate_left(random.below(6).min(columns.len()));
+    let by = random.below(columns.len());
+    columns.rotate_left(by);
     Case {
         sql,
         rows,
@@ -113,8 +121,10 @@ impl Case {
     fn database(&self) -> (Connection, Schema) {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(&self.sql).unwrap();
-        let declared: String = self.sql.split(';').filter(|s| !s.contains("INSERT INTO parent")).collect::<Vec<_>>().join(";");
-        let declared = declared.replace("PRAGMA foreign_keys = ON", "").replace("PRAGMA foreign_keys = OFF", "");
+        let declared: String =
+            self.sql.split(';').filter(|s| !s.contains("INSERT INTO parent")).collect::<Vec<_>>().join(";");
+        let declared =
+            declared.replace("PRAGMA foreign_keys = ON", "").replace("PRAGMA foreign_keys = OFF", "");
         (connection, Schema::parse(declared, std::path::Path::new("x.sql")).unwrap())
     }
 
@@ -130,10 +140,17 @@ impl Case {
         }
     }
 
+    /// Rows of a batch of the source.
+    fn chunk(&self) -> usize {
+        self.batch_rows.clamp(1, 50)
+    }
+
     fn source(&self) -> InMemory {
-        let batches = self.rows.chunks(self.batch_rows.clamp(1, 50)).map(|rows| {
+        let batches = self.rows.chunks(self.chunk()).map(|rows| {
             let column = |column: usize| {
-                OwnedColumn::of(rows.iter().map(|row| row.get(column).cloned().unwrap_or(Owned::Null)).collect())
+                OwnedColumn::of(
+                    rows.iter().map(|row| row.get(column).cloned().unwrap_or(Owned::Null)).collect(),
+                )
             };
             OwnedBatch { rows: rows.len(), columns: (0..COLUMNS.len()).map(column).collect() }
         });
@@ -146,7 +163,8 @@ impl Case {
         let marks = vec!["?"; names.len()].join(", ");
         let names_told = names.join(", ");
         let set = || {
-            let others = names.iter().filter(|name| **name != "k").map(|name| format!("{name} = excluded.{name}"));
+            let others =
+                names.iter().filter(|name| **name != "k").map(|name| format!("{name} = excluded.{name}"));
             others.collect::<Vec<_>>().join(", ")
         };
         let insert = match (self.upsert.is_empty(), self.on_conflict) {
@@ -161,13 +179,16 @@ impl Case {
             (true, OnConflict::Ignore) => {
                 format!("INSERT OR ABORT INTO t ({names_told}) VALUES ({marks}) ON CONFLICT DO NOTHING")
             }
-            (true, OnConflict::Replace) => format!("INSERT OR REPLACE INTO t ({names_told}) VALUES ({marks})"),
+            (true, OnConflict::Replace) => {
+                format!("INSERT OR REPLACE INTO t ({names_told}) VALUES ({marks})")
+            }
         };
         let table = table(schema);
         let mut insert = connection.prepare(&insert).unwrap();
         for (number, row) in self.rows.iter().enumerate() {
             for &column in &self.columns {
-                let null = row[column] == Owned::Null || matches!(row[column], Owned::Real(real) if real.is_nan());
+                let null =
+                    row[column] == Owned::Null || matches!(row[column], Owned::Real(real) if real.is_nan());
                 if null && table.columns[column].not_null && table.rowid_alias != Some(column) {
                     return Err((number, format!("NULL in column {}, which is NOT NULL", COLUMNS[column])));
                 }
@@ -191,7 +212,8 @@ fn table(schema: &Schema) -> &Table {
 
 fn content(connection: &Connection) -> Vec<Vec<(String, Sql)>> {
     let mut all = Vec::new();
-    for sql in ["SELECT k, a, b, c, d, e, v, s FROM t ORDER BY k, c", "SELECT n, what, x FROM log ORDER BY n"] {
+    for sql in ["SELECT k, a, b, c, d, e, v, s FROM t ORDER BY k, c", "SELECT n, what, x FROM log ORDER BY n"]
+    {
         let mut select = connection.prepare(sql).unwrap();
         let columns = select.column_count();
         let mut rows = select.raw_query();
@@ -229,23 +251,30 @@ proptest! {
             (Ok(()), Ok(inserted)) => {
                 prop_assert_eq!(inserted.rows + inserted.ignored, case.rows.len() as u64);
                 if case.on_conflict != OnConflict::Replace && case.upsert.is_empty() {
-                    let rows: u64 = ours.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
-                    prop_assert_eq!(inserted.rows, rows);
+                    let rows: i64 = ours.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+                    prop_assert_eq!(inserted.rows, rows.cast_unsigned());
                 }
                 prop_assert_eq!(content(&ours), content(&twin));
                 let sound: String = ours.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
                 prop_assert_eq!(sound, "ok");
             }
             (Err((number, message)), Err(error)) => {
-                if message == "datatype mismatch" {
-                    prop_assert!(error.message().contains("INTEGER PRIMARY KEY"), "{}", error.message());
-                } else {
-                    prop_assert!(error.message().contains(&message), "{} but {message}", error.message());
-                }
-                if let Some((table, record)) = error.record() {
-                    prop_assert_eq!((table, record), ("t", number as u64 + 1));
-                } else {
-                    prop_assert!(error.message().starts_with("row "), "{}", error.message());
+                let told = error.message();
+                let refused = told.strip_prefix("row ").and_then(|told| told.split(',').next()?.parse::<usize>().ok());
+                match (refused, error.record()) {
+                    // The source gives nothing of a batch with a row that is refused, and the error of one before it is not seen.
+                    (Some(row), None) if row > number => {
+                        prop_assert_eq!(row / case.chunk(), number / case.chunk(), "{}", told);
+                    }
+                    (Some(row), None) => {
+                        prop_assert_eq!(row, number, "{}", told);
+                        let mismatch = message == "datatype mismatch" && told.contains("INTEGER PRIMARY KEY");
+                        prop_assert!(mismatch || told.contains(&message), "{} but {}", told, message);
+                    }
+                    (_, record) => {
+                        prop_assert_eq!(record, Some(("t", number as u64 + 1)), "{}", told);
+                        prop_assert_eq!(told, format!("record {}: {message}", number + 1));
+                    }
                 }
             }
             (expected, done) => prop_assert!(false, "{expected:?} but {done:?}"),
@@ -277,7 +306,11 @@ fn insert_ints(
 }
 
 fn told(error: &Error) -> (String, Option<u64>, &str) {
-    (error.message().to_owned(), error.record().map(|(_, record)| record), error.hint_text().unwrap_or_default())
+    (
+        error.message().to_owned(),
+        error.record().map(|(_, record)| record),
+        error.hint_text().unwrap_or_default(),
+    )
 }
 
 #[test]
@@ -290,16 +323,22 @@ fn a_duplicate_is_told_with_its_record_and_values() {
 
 #[test]
 fn a_trigger_that_rolls_back_ends_the_load() {
-    let trigger = "CREATE TRIGGER r BEFORE INSERT ON t WHEN new.a = 3 BEGIN SELECT RAISE(ROLLBACK, 'away'); END";
+    let trigger =
+        "CREATE TRIGGER r BEFORE INSERT ON t WHEN new.a = 3 BEGIN SELECT RAISE(ROLLBACK, 'away'); END";
     let database = open(&format!("CREATE TABLE t (a, b); {trigger}"));
     let error = insert_ints(&database, &[1, 2, 3, 4], |how| how).unwrap_err();
     let expected = "table t, one of the records 1 to 4: away".to_owned();
-    assert_eq!(told(&error), (expected, None, "a trigger of the table does ROLLBACK, which ends a load: let it ABORT"));
+    assert_eq!(
+        told(&error),
+        (expected, None, "a trigger of the table does ROLLBACK, which ends a load: let it ABORT")
+    );
 }
 
 #[test]
 fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
-    let database = open("CREATE TABLE t (a, b); CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (1); END");
+    let database = open(
+        "CREATE TABLE t (a, b); CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (1); END",
+    );
     let error = insert_ints(&database, &[1], |how| how).unwrap_err();
     assert_eq!((error.message(), error.record()), ("SQLite cannot insert into table t", None));
 }
@@ -324,11 +363,15 @@ fn an_upsert_needs_a_key_of_the_table() {
     let both = vec!["B".to_owned(), "c".to_owned()];
     let done = insert_ints(&database, &[1, 2], |how| Insert { upsert: both, ..how }).unwrap();
     assert_eq!(done, Inserted { rows: 2, ignored: 0, rejected: 0 });
-    let without = insert_ints(&database, &[1], |how| Insert { upsert: vec!["a".into()], columns: vec![1], ..how });
+    let without =
+        insert_ints(&database, &[1], |how| Insert { upsert: vec!["a".into()], columns: vec![1], ..how });
     assert_eq!(without.unwrap_err().message(), "rows are matched by a, and the input does not give it");
     let none = open("CREATE TABLE t (a, b)");
     let error = insert_ints(&none, &[1], |how| Insert { upsert: vec!["a".into()], ..how }).unwrap_err();
-    assert_eq!(error.hint_text(), Some("table t has no PRIMARY KEY and nothing UNIQUE: make a unique index first"));
+    assert_eq!(
+        error.hint_text(),
+        Some("table t has no PRIMARY KEY and nothing UNIQUE: make a unique index first")
+    );
 }
 
 #[test]
@@ -357,7 +400,8 @@ fn numbers_that_lose_something_are_refused() {
         insert(&connection, &schema.tables[0], source, &how, None, &Silent, &Cancel::new())
     };
     let error = insert(Conversions::Lossless).unwrap_err();
-    let expected = "row 1, column 0: '12345678901234567890' in column a has more than 64 bits, and would become a float";
+    let expected =
+        "row 1, column 0: '12345678901234567890' in column a has more than 64 bits, and would become a float";
     assert_eq!(error.message(), expected);
     assert_eq!(insert(Conversions::All).unwrap().rows, 2);
 }

@@ -58,12 +58,10 @@ const EQUAL: c_int = 2;
 const FROM: c_int = 4;
 const UP_TO: c_int = 8;
 
-/// Rows that a scan is thought to have: SQLite plans before it knows.
-const ROWS_EXPECTED: i64 = 10_000;
-
-/// What a scan costs, a part of it, and a lookup. Two lookups must seem dearer than a scan: SQLite would look up `rowid = 1 OR
-/// rowid = 2` in two scans, and then compare the argument with a pointer, which no value is equal to: there would be no rows.
-const COSTS: [f64; 3] = [100.0, 80.0, 60.0];
+/// What SQLite is told to expect, before anybody knows the rows: how many a scan finds, and what that costs; the same of a part of
+/// it, and of a lookup. Two lookups must seem to be more of both than a scan. Else SQLite does `rowid = 1 OR rowid > 5` in two
+/// scans, where it compares the argument once more, and no value is equal to a pointer: there would be no rows.
+const EXPECTED: [i64; 3] = [100, 80, 60];
 
 static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
     xConnect: Some(connect),
@@ -274,11 +272,12 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         usage.argvIndex = arguments;
         usage.omit = u8::from(place == 0);
     }
-    (info.estimatedCost, info.estimatedRows) = match (equal, found[2].is_some() || found[3].is_some()) {
-        (true, _) => (COSTS[2], 1),
-        (false, true) => (COSTS[1], ROWS_EXPECTED / 4),
-        (false, false) => (COSTS[0], ROWS_EXPECTED),
+    info.estimatedRows = match (equal, found[2].is_some() || found[3].is_some()) {
+        (true, _) => EXPECTED[2],
+        (false, true) => EXPECTED[1],
+        (false, false) => EXPECTED[0],
     };
+    info.estimatedCost = info.estimatedRows as f64;
     info.idxFlags = if equal { ffi::SQLITE_INDEX_SCAN_UNIQUE } else { 0 };
     if info.nOrderBy == 1 {
         // SAFETY: there is one.
