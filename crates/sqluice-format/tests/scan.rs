@@ -146,7 +146,7 @@ proptest! {
         fields in prop_oneof![Just(usize::MAX), 0..4usize],
     ) {
         let rows: Vec<(i64, usize)> =
-            (0..300).map(|i| (i * 3, if (i as u64 ^ seed) % 40 == 0 { 3000 } else { 12 })).collect();
+            (0..300).map(|i| (i * 3, if (i as u64 ^ seed).is_multiple_of(40) { 3000 } else { 12 })).collect();
         let home = lived_in(page_bytes, &rows, 4);
         let (db, mut bytes) = (open(&home.path), home.bytes());
         let trees = [("t", Kind::Table), ("ab", Kind::Index), ("w", Kind::Index)]
