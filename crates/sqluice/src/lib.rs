@@ -5,7 +5,7 @@
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
 //!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`, `existing`
-//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
+//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`]
 
 // Floor 1.
 pub mod affinity;
@@ -18,7 +18,8 @@ pub mod size;
 
 // Floor 2.
 pub mod encode;
-mod existing;
+#[doc(hidden)]
+pub mod existing;
 pub mod r#gen;
 pub mod infer;
 #[cfg(feature = "csv")]
@@ -37,6 +38,7 @@ mod sqlite;
 // Floor 3.
 pub mod check;
 pub mod generate;
+pub mod index;
 #[cfg(feature = "csv")]
 pub mod load;
 pub mod write;

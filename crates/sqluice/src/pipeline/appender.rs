@@ -66,9 +66,14 @@ impl AppendPage for Appender {
 
 impl Appender {
     pub(super) fn new(geometry: Geometry) -> Appender {
+        Appender::after(geometry, 1)
+    }
+
+    /// Gives the numbers after that of page `last`.
+    pub(crate) fn after(geometry: Geometry, last: u32) -> Appender {
         Appender {
             geometry,
-            next_page: u64::from(geometry.skip_lock_page(2)),
+            next_page: u64::from(geometry.skip_lock_page(last + 1)),
             waiting: Vec::new(),
             waiting_bytes: 0,
             first: 0,

@@ -28,6 +28,7 @@
 
 mod appender;
 mod conflicts;
+mod indexes;
 mod merge;
 mod pass;
 mod rows;
@@ -42,7 +43,8 @@ use sqluice_format::page::Geometry;
 
 pub(crate) use appender::{Appender, append_empty_leaf};
 use conflicts::Dropped;
-use merge::{MergeTree, Unique};
+pub(crate) use indexes::{IndexJob, merge_indexes};
+use merge::{KnownRows, MergeTree, Unique};
 use pass::{Made, Surroundings, Trees};
 use rows::RowsTree;
 
@@ -304,7 +306,7 @@ impl<'a> Unique<'a> {
     /// The rowid, or the primary key of a WITHOUT ROWID table.
     fn of_rows(table: &'a Table) -> Unique<'a> {
         let index = table.clustered.as_ref();
-        Unique { table, index, order: index.map(primary_key), numbered: true }
+        Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
     }
 
     fn of_index(table: &'a Table, index: &'a Index, plan: &TablePlan, on_conflict: OnConflict) -> Unique<'a> {
@@ -312,7 +314,10 @@ impl<'a> Unique<'a> {
             table,
             index: Some(index),
             order: Some(key_order(index)),
-            numbered: numbered(table, plan, on_conflict),
+            rows: match numbered(table, plan, on_conflict) {
+                true => KnownRows::Numbered,
+                false => KnownRows::Loaded,
+            },
         }
     }
 }
