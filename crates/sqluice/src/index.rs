@@ -109,10 +109,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Index {
     /// Makes what `statements` say in the database at `target`.
-    pub fn new(
-        target: impl Into<PathBuf>,
-        statements: impl IntoIterator<Item = impl Into<String>>,
-    ) -> Index {
+    pub fn new(target: impl Into<PathBuf>, statements: impl IntoIterator<Item = impl Into<String>>) -> Index {
         Index {
             target: target.into(),
             statements: statements.into_iter().map(Into::into).collect(),
@@ -189,7 +186,8 @@ impl Index {
     /// What can be wrong before the database is looked at, and the database.
     fn prepare(&self) -> Result<Prepared> {
         let statements = self.statements.iter().map(|sql| statements(sql));
-        let statements: Vec<Statement> = statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let statements: Vec<Statement> =
+            statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         if statements.is_empty() {
             return Err(Error::usage("there is no index to make").hint("give a CREATE INDEX statement"));
         }

@@ -53,7 +53,9 @@ pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result
     let bytes = u64::from(pages) * existing.geometry.page_bytes() as u64;
     let is_new = file_bytes == 0;
     let why = match () {
-        () if header.geometry.page_size() != existing.geometry.page_size() || header.geometry.reserved_bytes() > 0 => {
+        () if header.geometry.page_size() != existing.geometry.page_size()
+            || header.geometry.reserved_bytes() > 0 =>
+        {
             "its pages have changed their size".to_owned()
         }
         () if !is_new && header.change_counter != header.valid_for => {

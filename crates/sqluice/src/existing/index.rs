@@ -108,7 +108,9 @@ impl Making<'_, '_> {
         let cancel = transaction.cancel().child();
         let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
         let share = settings.sort_bytes / 4 * 3 / group.len();
-        let sorters = group.iter().map(|(_, _, ours)| Sorter::new(layout(&ours.index), share / settings.workers, &spill));
+        let sorters = group
+            .iter()
+            .map(|(_, _, ours)| Sorter::new(layout(&ours.index), share / settings.workers, &spill));
         let sorters: Vec<Sorter> = sorters.collect();
 
         phases.begin(&format!("read {name}"), None);
@@ -116,7 +118,8 @@ impl Making<'_, '_> {
 
         phases.begin(&format!("sort {name}"), None);
         let ahead = Arc::new(Ahead::new(settings.workers)?);
-        let sorted = sorters.into_iter().map(|sorter| sorter.sorted(share, settings.workers, &ahead, &cancel));
+        let sorted =
+            sorters.into_iter().map(|sorter| sorter.sorted(share, settings.workers, &ahead, &cancel));
         let sorted = sorted.collect::<Result<Vec<Sorted>>>()?;
 
         let items = sorted.iter().map(Sorted::items).sum();
@@ -205,7 +208,11 @@ fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, ent
             let Indexed::Column(of_table) = column.value else { return "NULL".to_owned() };
             let name = quoted(&table.columns[of_table].name);
             let descending = column.descending != backwards;
-            format!("{name} COLLATE {} {}", quoted(&column.collation), if descending { "DESC" } else { "ASC" })
+            format!(
+                "{name} COLLATE {} {}",
+                quoted(&column.collation),
+                if descending { "DESC" } else { "ASC" }
+            )
         });
         terms.collect::<Vec<_>>().join(", ")
     };

@@ -91,8 +91,9 @@ impl Existing {
         let file = file.map_err(|error| cannot_open(&name, error))?;
         let geometry = geometry(&file).map_err(|error| cannot_open(&name, error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags)
-            .map_err(|error| Error::target(format!("SQLite cannot open {}", name.display())).because(error))?;
+        let connection = Connection::open_with_flags(&path, flags).map_err(|error| {
+            Error::target(format!("SQLite cannot open {}", name.display())).because(error)
+        })?;
         let mut existing = Existing {
             connection,
             file,
@@ -241,9 +242,9 @@ impl Existing {
                     .hint("another program reads or writes it: wait longer (--busy-timeout), or run again; it is as it was")
             }
             Some(ErrorCode::ReadOnly) => read_only(&self.name),
-            Some(ErrorCode::NotADatabase) => {
-                Error::target(format!("{name} is no SQLite database")).because(error).hint("name another file")
-            }
+            Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is no SQLite database"))
+                .because(error)
+                .hint("name another file"),
             Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what} {name}"))
                 .because(error)
                 .hint("free some space; the database is as it was"),

@@ -293,7 +293,9 @@ impl Unique<'_> {
             return self.stored_error(a, b, message, rowid);
         }
         let rows = match (self.rows, rowid_alias) {
-            (KnownRows::Numbered, _) => DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number)),
+            (KnownRows::Numbered, _) => {
+                DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
+            }
             // Rowids count the records.
             (_, None) => {
                 let record = |item| (rowid(item) - 1) as u64;
