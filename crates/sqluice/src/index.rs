@@ -225,7 +225,7 @@ impl Index {
             table: declared.table.name.clone(),
             road: declared.road(),
             why: declared.why.clone(),
-            sql: declared.statement.sql.clone(),
+            sql: declared.statement.sql.trim_end().to_owned(),
         });
         let chunks = memory.threads * memory.chunks_per_worker * self.write.chunk_bytes;
         IndexPlan {

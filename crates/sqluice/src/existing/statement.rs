@@ -28,16 +28,25 @@ pub(crate) struct Statement {
 /// When one of them is no CREATE INDEX, or none for the database itself.
 pub(crate) fn statements(sql: &str) -> Result<Vec<Statement>> {
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
-    let statements = tokens.split(|token| token.is_symbol(sql, ";")).filter(|tokens| !tokens.is_empty());
-    let statements = statements.map(|tokens| statement(sql, tokens)).collect::<Result<Vec<_>>>()?;
+    let statements = tokens.split_inclusive(|token| token.is_symbol(sql, ";"));
+    let statements = statements.filter_map(|tokens| {
+        // SQLite keeps all up to the semicolon, or up to the end.
+        let (tokens, end) = match tokens.split_last() {
+            Some((last, before)) if last.is_symbol(sql, ";") => (before, last.at.start),
+            _ => (tokens, sql.len()),
+        };
+        let first = tokens.first()?;
+        Some(statement(sql, &sql[first.at.start..end], tokens))
+    });
+    let statements = statements.collect::<Result<Vec<_>>>()?;
     if statements.is_empty() {
         return Err(no_statement(sql));
     }
     Ok(statements)
 }
 
-fn statement(sql: &str, tokens: &[Token]) -> Result<Statement> {
-    let text = &sql[tokens[0].at.start..tokens[tokens.len() - 1].at.end];
+/// The statement of which these are the tokens; `text` is all of it.
+fn statement(sql: &str, text: &str, tokens: &[Token]) -> Result<Statement> {
     let mut rest = tokens;
     let mut is_next = |words: &[&str]| {
         let found =
@@ -91,7 +100,7 @@ mod tests {
         let quoted =
             read(" /* x */ create unique index if not exists Main.\"i \"\"x\" on [t t](a) where a > ';' ; ");
         assert_eq!((&*quoted.name, &*quoted.table, quoted.if_not_exists), ("i \"x", "t t", true));
-        assert!(quoted.sql.starts_with("create") && quoted.sql.ends_with("';'"));
+        assert!(quoted.sql.starts_with("create") && quoted.sql.ends_with("';' "));
     }
 
     #[test]
