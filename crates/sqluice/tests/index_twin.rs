@@ -39,7 +39,7 @@ fn index(path: &Path, statements: &[String], threads: usize, chunk_pages: usize)
     let write = WriteOptions {
         threads: Some(threads),
         chunk_bytes: chunk_pages * page_bytes,
-        memory_bytes: 8 << 20,
+        memory_bytes: 16 << 20,
         ..WriteOptions::default()
     };
     Index { write, ..Index::new(path, statements) }.run(&Silent, &Cancel::new())
