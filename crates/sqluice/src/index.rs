@@ -143,9 +143,9 @@ impl Index {
         let transaction = prepared.existing.begin(cancel)?;
         let schema = transaction.existing().schema()?;
         let (declared, there) = look(&transaction, &schema, prepared.statements)?;
-        let settings = self.settings(transaction.existing(), prepared.memory);
+        let settings = self.settings(&transaction, prepared.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
-        let pages_before = transaction.page_count()?;
+        let pages_before = settings.page_count;
         let made = index::make(&transaction, &declared, &settings, &mut phases)?;
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
@@ -200,9 +200,10 @@ impl Index {
         Ok(Prepared { existing, memory, statements })
     }
 
-    fn settings(&self, existing: &Existing, memory: Memory) -> Settings {
+    fn settings(&self, transaction: &Transaction<'_>, memory: Memory) -> Result<Settings> {
+        let existing = transaction.existing();
         let folder = existing.path().parent().map(Path::to_owned);
-        Settings {
+        Ok(Settings {
             geometry: existing.geometry(),
             workers: memory.threads,
             chunk_bytes: self.write.chunk_bytes,
@@ -210,7 +211,8 @@ impl Index {
             sort_bytes: memory.sort_bytes as usize,
             temp_dir: self.write.temp_dir.clone().or(folder).unwrap_or_else(std::env::temp_dir),
             on_conflict: OnConflict::Abort,
-        }
+            page_count: transaction.page_count()?,
+        })
     }
 
     fn plan_of(

@@ -23,7 +23,7 @@ use super::entries::{self, Place};
 use super::read::{FileView, damaged};
 use crate::error::{Error, Result};
 use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
-use crate::progress::Amount;
+use crate::progress::{Amount, Progress};
 use crate::report::Phases;
 use crate::schema::index::{Index, Indexed};
 use crate::schema::{Table, quoted};
@@ -42,13 +42,11 @@ pub(crate) fn make(
     let mut made = vec![None; declared.len()];
     let groups = groups(declared);
     if !groups.is_empty() {
-        let (last_page, _) = transaction.past_the_end()?;
         let mut making = Making {
             transaction,
             settings,
             phases,
-            appender: Appender::after(settings.geometry, last_page),
-            file_pages: last_page,
+            appender: Appender::after(settings.page_count, settings.geometry),
             last: None,
         };
         for group in &groups {
@@ -94,8 +92,6 @@ struct Making<'m, 'p> {
     settings: &'m Settings,
     phases: &'m mut Phases<'p>,
     appender: Appender,
-    /// Pages that there were before.
-    file_pages: u32,
     /// The last page that was written.
     last: Option<Vec<u8>>,
 }
@@ -103,7 +99,7 @@ struct Making<'m, 'p> {
 impl Making<'_, '_> {
     /// Makes indexes of one table.
     fn table(&mut self, group: &[OfTable<'_>]) -> Result<Vec<WrittenTree>> {
-        let Making { transaction, settings, phases, appender, file_pages, last } = self;
+        let Making { transaction, settings, phases, appender, last } = self;
         let name = &group[0].1.name;
         let cancel = transaction.cancel().child();
         let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
@@ -114,7 +110,7 @@ impl Making<'_, '_> {
         let sorters: Vec<Sorter> = sorters.collect();
 
         phases.begin(&format!("read {name}"), None);
-        read(transaction, settings, *file_pages, phases, group, &sorters)?;
+        read(transaction, settings, phases, group, &sorters)?;
 
         phases.begin(&format!("sort {name}"), None);
         let ahead = Arc::new(Ahead::new(settings.workers)?);
@@ -145,25 +141,31 @@ fn layout(index: &Index) -> Layout {
 fn read(
     transaction: &Transaction<'_>,
     settings: &Settings,
-    page_count: u32,
     phases: &Phases<'_>,
     group: &[OfTable<'_>],
     sorters: &[Sorter],
 ) -> Result<()> {
     let (_, table, _) = group[0];
-    let existing = transaction.existing();
-    let geometry = settings.geometry;
-    let view = FileView {
-        file: existing.file(),
-        path: existing.name(),
-        file_bytes: u64::from(page_count) * geometry.page_bytes() as u64,
-        progress: phases.progress(),
-        cancel: transaction.cancel(),
-    };
-    let root_page = root_page(transaction, &table.name)?;
+    let Settings { geometry, page_count, workers, .. } = *settings;
+    let view = transaction.view(page_count, phases.progress());
+    let place = Place { root_page: root_page(transaction, &table.name)?, geometry, page_count };
     let projections: Vec<_> = group.iter().map(|(_, _, ours)| &ours.projection).zip(sorters).collect();
-    entries::of_rows(view, table, Place { root_page, geometry, page_count }, &projections, settings.workers)?;
+    entries::of_rows(view, table, place, &projections, workers)?;
     Ok(())
+}
+
+impl Transaction<'_> {
+    /// The first pages of the file, for reading trees that this transaction does not change.
+    pub(super) fn view<'v>(&'v self, page_count: u32, progress: &'v dyn Progress) -> FileView<'v> {
+        let existing = self.existing();
+        FileView {
+            file: existing.file(),
+            path: existing.name(),
+            file_bytes: u64::from(page_count) * existing.geometry().page_bytes() as u64,
+            progress,
+            cancel: self.cancel(),
+        }
+    }
 }
 
 /// The root of a table or index.

@@ -35,7 +35,8 @@ pub(crate) fn merge_indexes(
     let trees = jobs.iter().map(|&IndexJob { table, index, sorted }| {
         let order = Some(key_order(index));
         let unique = Unique { table, index: Some(index), order, rows: KnownRows::Stored };
-        MergeTree { sorted, rowids: false, unique: index.unique.then_some(unique), dropped: &nothing }
+        let unique = index.unique.then_some(unique);
+        MergeTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
     });
     let mut around = Surroundings { output, rejects: None, progress, cancel };
     let made = pass::run(&Trees::Merge(trees.collect()), Vec::new(), settings, appender, &mut around)?;
