@@ -158,13 +158,10 @@ impl Transaction<'_> {
     /// The first pages of the file, for reading trees that this transaction does not change.
     pub(super) fn view<'v>(&'v self, page_count: u32, progress: &'v dyn Progress) -> FileView<'v> {
         let existing = self.existing();
-        FileView {
-            file: existing.file(),
-            path: existing.name(),
-            file_bytes: u64::from(page_count) * existing.geometry().page_bytes() as u64,
-            progress,
-            cancel: self.cancel(),
-        }
+        let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
+        // SQLite may know of pages that are not in the file yet.
+        let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
+        FileView { file: existing.file(), path: existing.name(), file_bytes, progress, cancel: self.cancel() }
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) mod entries;
 pub(crate) mod index;
 mod past_the_end;
 pub(crate) mod read;
+mod refill;
 pub(crate) mod statement;
 mod transaction;
 mod twin;

@@ -5,6 +5,8 @@
 //!  the bytes after a window          twice as many as the window had, up to 256 KiB
 //! ```
 //!
+//! Windows begin and end where pages do, and lie in memory where direct I/O wants them: it may be on while others write.
+//!
 //! So a tree whose leaves lie in order is read by large windows, level by level, and one that grew by insertion, whose leaves
 //! lie anywhere, by small ones.
 
@@ -12,6 +14,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use sqluice_format::aligned::AlignedBuffer;
 use sqluice_format::check::ReadPage;
 use sqluice_format::scan::ScanError;
 
@@ -50,12 +53,16 @@ pub(crate) struct FilePages<'a> {
 #[derive(Default)]
 struct Window {
     at: u64,
-    bytes: Vec<u8>,
+    buffer: AlignedBuffer,
 }
 
 impl Window {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+
     fn end(&self) -> u64 {
-        self.at + self.bytes.len() as u64
+        self.at + self.bytes().len() as u64
     }
 }
 
@@ -96,23 +103,22 @@ impl FilePages<'_> {
     fn fill(&mut self, at: u64, bytes: u64) -> Result<usize> {
         let FileView { file, path, file_bytes, progress, cancel } = self.view;
         cancel.check()?;
-        let follows = self.windows.iter().position(|window| window.end() == at && !window.bytes.is_empty());
+        let follows = self.windows.iter().position(|window| window.end() == at && !window.bytes().is_empty());
         let index = follows.unwrap_or_else(|| {
             if self.windows.len() < WINDOWS {
                 self.windows.push(Window::default());
             }
             self.windows.len() - 1
         });
-        let before = if follows.is_some() { self.windows[index].bytes.len() as u64 } else { 0 };
+        let before = if follows.is_some() { self.windows[index].bytes().len() as u64 } else { 0 };
         let wanted = (2 * before).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX).max(bytes);
-        // Windows end where pages do, so the next one begins with a page.
         let wanted = wanted.min(file_bytes.saturating_sub(at));
         let window = &mut self.windows[index];
         window.at = at;
-        window.bytes.resize(wanted as usize, 0);
-        let read = file.read_exact_at(&mut window.bytes, at);
+        window.buffer.set_len(wanted as usize);
+        let read = file.read_exact_at(window.buffer.bytes_mut(), at);
         if let Err(error) = read {
-            window.bytes.clear();
+            window.buffer.set_len(0);
             return Err(Error::read(path, error));
         }
         if wanted < bytes {
@@ -130,7 +136,7 @@ impl ReadPage for FilePages<'_> {
         let at = u64::from(number - 1) * into.len() as u64;
         let window = self.window(at, into.len() as u64)?;
         let skip = (at - window.at) as usize;
-        into.copy_from_slice(&window.bytes[skip..skip + into.len()]);
+        into.copy_from_slice(&window.bytes()[skip..skip + into.len()]);
         Ok(())
     }
 }
