@@ -7,6 +7,7 @@ mod transcript;
 mod check_info;
 mod generate;
 mod help;
+mod index;
 mod load_format;
 mod load_keys;
 mod load_rejects;
