@@ -9,12 +9,13 @@ mod load;
 use std::path::Path;
 use std::process::ExitCode;
 
+use sqluice::error::Error;
 use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use sqluice::size::Bytes;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Write};
 use crate::printer::{Printer, counted, grouped, rate};
 
 /// Does what the arguments say.
@@ -28,11 +29,21 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
 }
 
+/// Refuses a page size for a database that has its own.
+fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
+    let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+    match target.filter(has_pages).filter(|_| write.page_size.is_some() && !write.overwrite) {
+        Some(target) => {
+            Err(Error::usage(format!("{} is there, and has its own page size", target.display()))
+                .hint("leave --page-size out, or replace the whole database: --overwrite"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Prints a plan that is not carried out.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
-    if let Some(wanted) = plan.wanted() {
-        wanted.refuse()?;
-    }
+    plan.refuse()?;
     if printer.is_json() {
         printer.json(plan)?;
     } else {
