@@ -4,7 +4,7 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`, `existing_database`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`, `insert`, `existing`, `existing_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 // Floor 1.
@@ -18,11 +18,14 @@ pub mod size;
 
 // Floor 2.
 pub mod encode;
+#[doc(hidden)]
+pub mod existing;
 mod existing_database;
 pub mod r#gen;
 pub mod infer;
 #[cfg(feature = "csv")]
 pub mod input;
+mod insert;
 mod new_database;
 pub mod output;
 pub mod pipeline;

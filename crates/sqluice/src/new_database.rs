@@ -78,6 +78,7 @@ pub(crate) fn write(
         bytes: u64::from(file.page_count) * page_bytes as u64,
         checksum: file.checksum.to_hex(),
         output: described,
+        existing: None,
         threads: plan.threads,
         seconds: started.elapsed().as_secs_f64(),
         phases: phases.finish(),
@@ -250,7 +251,7 @@ fn temp_dir(plan: &Plan) -> Result<PathBuf> {
     }
 }
 
-fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
+pub(crate) fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
     let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
     let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
         let tree = written.unwrap_or_default();
@@ -266,6 +267,7 @@ fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
     });
     TableReport {
         name: plan.name.clone(),
+        action: plan.action,
         rows: entries,
         rejected: written.rejected,
         ignored: written.ignored,

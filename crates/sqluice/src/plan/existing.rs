@@ -74,6 +74,18 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same plan for a database into which no pages can be written, for the reason that is given.
+    pub(crate) fn by_insert(&self, schema: &Schema, why: &str) -> Plan {
+        let mut plan = self.clone();
+        for (table, declared) in plan.tables.iter_mut().zip(&schema.tables) {
+            if table.road != Road::Insert {
+                table.insert(declared, why);
+            }
+        }
+        plan.existing.iter_mut().for_each(|existing| existing.no_pages = Some(why.to_owned()));
+        plan
+    }
+
     /// Chooses the roads of a table, now that more is known of its rows. `options` are those of the plan.
     ///
     /// # Errors

@@ -8,11 +8,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
 use sqluice_format::page::PageSize;
 
 use super::{IfThere, WriteOptions};
 use crate::error::{Error, Result};
+use crate::existing::Existing;
 use crate::schema::token::{self, TokenKind};
 use crate::schema::{Object, Schema, Table, quoted};
 
@@ -54,31 +55,24 @@ impl There {
         if options.overwrite || !is_there(target)? {
             return Ok(None);
         }
-        let refused = |error| refused(target, error);
-        let connection = open(target, options).map_err(refused)?;
-        let there = There::read(target, &connection).map_err(refused)?;
-        let read_only = connection.is_readonly("main").map_err(refused)?;
-        drop(connection);
-        if read_only {
-            return Err(Error::target(format!("{} can't be written", target.display()))
-                .hint("give yourself the permission: chmod u+w"));
-        }
-        Ok(Some(there))
+        let existing = Existing::open(target, options.busy_timeout)?;
+        let there = There::read(target, &existing).map_err(|error| refused(target, error))?;
+        Ok(Some(There { no_pages: existing.obstacle()?, ..there }))
     }
 
-    fn read(target: &Path, connection: &Connection) -> rusqlite::Result<There> {
+    fn read(target: &Path, existing: &Existing) -> rusqlite::Result<There> {
+        let connection = existing.connection();
         // One state of it.
         connection.execute_batch("BEGIN")?;
         let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
         let schema = Schema::from_catalogue(connection, String::new(), target)?;
         let about = |table| About::read(connection, &schema, table);
         let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
-        let page_bytes = number("PRAGMA page_size")?;
         let there = There {
             name: target.to_owned(),
-            page_size: u32::try_from(page_bytes).ok().and_then(PageSize::new).unwrap_or(PageSize::DEFAULT),
+            page_size: existing.geometry().page_size(),
             pages: u32::try_from(number("PRAGMA page_count")?).unwrap_or(u32::MAX),
-            journal_mode: connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?,
+            journal_mode: existing.journal_mode().to_owned(),
             schema_version: number("PRAGMA schema_version")?,
             no_pages: None,
             schema,
@@ -294,21 +288,10 @@ fn is_there(target: &Path) -> Result<bool> {
     }
 }
 
-fn open(target: &Path, options: &WriteOptions) -> rusqlite::Result<Connection> {
-    // An absolute path is never taken for a URI.
-    let path = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(options.busy_timeout)?;
-    Ok(connection)
-}
-
 /// The error for a database that can't be read.
 fn refused(target: &Path, error: rusqlite::Error) -> Error {
     let name = target.display();
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is no SQLite database"))
-            .hint("name another file; one that is encrypted can't be read, either"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Error::target(format!("{name} is in use"))
                 .because(said(error))

@@ -1,0 +1,1 @@
+//! The right edge of a table that is there.

@@ -1,0 +1,1 @@
+//! Queries over what was written.
