@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  begin    the write lock; the schema must be the one that the plan was made for
-//!  change   columns that are added, rows that give way to new ones
 //!  pages    tables whose rows become pages, each with its indexes (`existing`)
 //!  insert   tables whose rows SQLite inserts; a new one gets the indexes that decide nothing when these are there
+//!             before either: columns are added, rows give way to new ones
 //!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
 //!  commit
 //! ```
@@ -14,7 +14,7 @@
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::existing::{Existing, Transaction};
+use crate::existing::{Existing, Outcome, Transaction};
 use crate::insert::{self, Insert, Inserted};
 use crate::new_database::report_of_table;
 use crate::pipeline::{Job, Written, WrittenTree};
@@ -57,7 +57,7 @@ pub(crate) fn write(
         None => plan,
     };
     let mut run = Run { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
-    let tables = run.write(&mut transaction, jobs)?;
+    let Outcome { tables, pages_written, output, .. } = run.write(&mut transaction, jobs)?;
     let pages = transaction.page_count()?;
     phases.begin("commit", None);
     // Before the database: what is not in it is in that file, whatever happens.
@@ -68,8 +68,6 @@ pub(crate) fn write(
     let journal_mode_after = journal_mode_after.unwrap_or_else(|_| journal_mode_before.clone());
     drop(existing);
 
-    let pages_written = tables.iter().map(pages_of).sum();
-    let by_pages = plan.tables.iter().any(|table| table.road != Road::Insert);
     Ok(Report {
         target: plan.target.clone(),
         rows: tables.iter().map(|table| table.tree.entries).sum(),
@@ -78,7 +76,7 @@ pub(crate) fn write(
         page_bytes: plan.page_bytes,
         bytes: u64::from(pages) * plan.page_bytes as u64,
         checksum: String::new(),
-        output: if by_pages { "direct" } else { "sqlite" },
+        output,
         existing: Some(ExistingReport {
             journal_mode_before,
             journal_mode_after,
@@ -111,12 +109,6 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
     Err(Error::target(format!("the schema of {name} has changed since it was looked at")).hint("run again"))
 }
 
-/// The pages of a table that were written past SQLite.
-fn pages_of(written: &Written) -> u64 {
-    let trees = std::iter::once(&written.tree).chain(written.indexes.iter().flatten());
-    trees.map(|tree| tree.leaf_pages + tree.interior_pages + tree.overflow_pages).sum()
-}
-
 /// A transaction and what it is for.
 struct Run<'r, 'p> {
     plan: &'r Plan,
@@ -128,49 +120,40 @@ struct Run<'r, 'p> {
 
 impl Run<'_, '_> {
     /// Does all of it but the commit.
-    fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Vec<Written>> {
-        for plan in &self.plan.tables {
-            change(transaction, plan)?;
-        }
-        let (mut by_pages, mut by_insert) = (Vec::new(), Vec::new());
-        for (index, job) in jobs.into_iter().enumerate() {
-            match self.plan.tables[index].road {
-                Road::Insert => by_insert.push((index, job)),
-                _ => by_pages.push((index, job)),
-            }
-        }
-        let mut written = vec![Written::default(); self.schema.tables.len()];
+    fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
+        let (by_insert, by_pages): (Vec<_>, Vec<_>) =
+            jobs.into_iter().enumerate().partition(|(index, _)| self.plan.tables[*index].road == Road::Insert);
+        let mut tables = vec![Written::default(); self.schema.tables.len()];
+        let mut outcome = Outcome { tables: Vec::new(), page_count: 0, pages_written: 0, output: "sqlite" };
         if !by_pages.is_empty() {
-            self.pages(transaction, by_pages, &mut written)?;
+            let (indexes, jobs): (Vec<usize>, Vec<Job<'_>>) = by_pages.into_iter().unzip();
+            outcome = self.pages(transaction, &indexes, jobs)?;
+            indexes.iter().zip(outcome.tables).for_each(|(&index, written)| tables[index] = written);
         }
         for (index, job) in by_insert {
-            written[index] = self.insert(transaction, index, job)?;
+            tables[index] = self.insert(transaction, index, job)?;
         }
         self.finish(transaction)?;
-        Ok(written)
+        Ok(Outcome { tables, ..outcome })
     }
 
-    /// Writes the tables of the page road.
+    /// Writes the tables of those numbers to pages.
     fn pages(
         &mut self,
         transaction: &mut Transaction<'_>,
-        jobs: Vec<(usize, Job<'_>)>,
-        written: &mut [Written],
-    ) -> Result<()> {
-        let (indexes, jobs): (Vec<usize>, Vec<Job<'_>>) = jobs.into_iter().unzip();
-        let tables = indexes.iter().map(|&index| self.schema.tables[index].clone()).collect();
+        indexes: &[usize],
+        jobs: Vec<Job<'_>>,
+    ) -> Result<Outcome> {
+        let tables: Vec<Table> = indexes.iter().map(|&index| self.schema.tables[index].clone()).collect();
         let schema = Schema { tables, others: Vec::new(), ..self.schema.clone() };
-        let tables = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
-        // What is left for the end.
-        let plan =
-            Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
+        let tables: Vec<TablePlan> = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
+        tables.iter().try_for_each(|table| change(transaction, table))?;
+        // The rest is for the end.
+        let plan = Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
         let mut by_sql = |_: &Transaction<'_>, table: &Table, _: Job<'_>| -> Result<Written> {
             Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)))
         };
-        let rejects = self.rejects.as_deref_mut();
-        let made = transaction.write(&plan, &schema, jobs, rejects, self.phases, &mut by_sql)?;
-        indexes.into_iter().zip(made).for_each(|(index, made)| written[index] = made);
-        Ok(())
+        transaction.write(&plan, &schema, jobs, self.rejects.as_deref_mut(), self.phases, &mut by_sql)
     }
 
     /// Lets SQLite insert the rows of a table.
@@ -178,10 +161,11 @@ impl Run<'_, '_> {
         let (plan, table) = (&self.plan.tables[index], &self.schema.tables[index]);
         let make = |which: &dyn Fn(bool) -> bool| {
             let indexes = table.indexes.iter().filter(|index| which(index.unique));
-            indexes.filter_map(|index| index.sql.as_deref()).try_for_each(|sql| execute(transaction, sql))
+            indexes.filter_map(|index| index.sql.as_deref()).try_for_each(|sql| transaction.execute(sql))
         };
+        change(transaction, plan)?;
         if plan.action == Action::Make {
-            execute(transaction, &plan.sql)?;
+            transaction.execute(&plan.sql)?;
             make(&|unique| unique)?;
         }
         let written = self.store(transaction, index, job)?;
@@ -221,7 +205,7 @@ impl Run<'_, '_> {
     /// What comes when all rows are there.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
-            execute(transaction, sql)?;
+            transaction.execute(sql)?;
         }
         let tables = || self.schema.tables.iter().zip(&self.plan.tables);
         if self.plan.foreign_keys {
@@ -247,18 +231,13 @@ impl Run<'_, '_> {
 
 /// Changes a table that is there before it gets rows.
 fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
-    plan.alter.iter().try_for_each(|sql| execute(transaction, sql))?;
+    plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
         // Rows that others name may come again.
-        execute(transaction, "PRAGMA defer_foreign_keys = ON")?;
-        execute(transaction, &format!("DELETE FROM main.{}", quoted(&plan.name)))?;
+        transaction.execute("PRAGMA defer_foreign_keys = ON")?;
+        transaction.execute(&format!("DELETE FROM main.{}", quoted(&plan.name)))?;
     }
     Ok(())
-}
-
-/// Runs a statement of the user's.
-fn execute(transaction: &Transaction<'_>, sql: &str) -> Result<()> {
-    transaction.execute(sql)
 }
 
 fn root_page(transaction: &Transaction<'_>, table: &str) -> Result<u32> {

@@ -334,6 +334,7 @@ impl LoadTable {
             first_rowid: self.first_rowid,
             columns: Some(given),
             computed: computed.map(|index| declared.columns[index].name.clone()),
+            adds_columns: !self.made.is_empty(),
             amid: self.amid,
         }
     }

@@ -24,6 +24,9 @@ const MANY_ROWS: u64 = 10_000;
 /// many times less than to find the place of one.
 const GROWTH: u64 = 16;
 
+/// Whether the way of pages can merge an index that is there.
+const INDEXES_GROW: bool = false;
+
 /// What is known of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
@@ -39,6 +42,8 @@ pub(crate) struct Rows {
     pub(crate) columns: Option<Vec<usize>>,
     /// A column that they do not bring, and whose DEFAULT SQLite must compute.
     pub(crate) computed: Option<String>,
+    /// Their table gets columns for them.
+    pub(crate) adds_columns: bool,
     /// It was seen that they do not come after the last rowid.
     pub(crate) amid: bool,
 }
@@ -149,6 +154,7 @@ fn filled_by_sqlite(
         () if table.columns.iter().any(|column| column.generated.is_some()) => "SQLite computes a column",
         () if table.checks => "SQLite checks its rows",
         () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
+        () if rows.adds_columns => "columns are added to it",
         () if rows.amid => "rows do not come after the last rowid",
         () if rows.with_rowids && !rows.ascending => "rows may come in any order of their rowids",
         () if rows.with_rowids && rows.first_rowid.zip(last).is_some_and(|(first, last)| first <= last) => {
@@ -174,7 +180,7 @@ fn few(table: &Table, about: &About, action: Action, rows: &Rows) -> Option<Stri
     }
     let old = if action == Action::Replace { 0 } else { about.rows_max.unwrap_or(u64::MAX) };
     let new = rows.about.unwrap_or(0);
-    if new >= MANY_ROWS && new.saturating_mul(GROWTH) >= old {
+    if INDEXES_GROW && new >= MANY_ROWS && new.saturating_mul(GROWTH) >= old {
         return None;
     }
     let new = rows.about.map_or("an unknown number of rows".to_owned(), |new| format!("about {new} rows"));
