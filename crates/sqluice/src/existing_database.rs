@@ -121,8 +121,10 @@ struct Run<'r, 'p> {
 impl Run<'_, '_> {
     /// Does all of it but the commit.
     fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
-        let (by_insert, by_pages): (Vec<_>, Vec<_>) =
-            jobs.into_iter().enumerate().partition(|(index, _)| self.plan.tables[*index].road == Road::Insert);
+        let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs
+            .into_iter()
+            .enumerate()
+            .partition(|(index, _)| self.plan.tables[*index].road == Road::Insert);
         let mut tables = vec![Written::default(); self.schema.tables.len()];
         let mut outcome = Outcome { tables: Vec::new(), page_count: 0, pages_written: 0, output: "sqlite" };
         if !by_pages.is_empty() {
@@ -149,7 +151,8 @@ impl Run<'_, '_> {
         let tables: Vec<TablePlan> = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
         tables.iter().try_for_each(|table| change(transaction, table))?;
         // The rest is for the end.
-        let plan = Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
+        let plan =
+            Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
         let mut by_sql = |_: &Transaction<'_>, table: &Table, _: Job<'_>| -> Result<Written> {
             Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)))
         };
