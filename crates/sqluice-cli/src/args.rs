@@ -233,15 +233,15 @@ pub(crate) struct Load {
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
     pub(crate) limit: Option<u64>,
 
-    /// Add the rows to those of a table that is there
+    /// Add the rows to those of a table that is there [default: such a table is an error]
     #[arg(long, conflicts_with_all = ["overwrite", "replace_table", "upsert"], help_heading = "A table that is there")]
     pub(crate) append: bool,
     /// Put the rows in the place of all those that a table has. Its columns, indexes and triggers stay; its rows go by DELETE, for
-    /// which its triggers fire
+    /// which its triggers fire [default: such a table is an error]
     #[arg(long, conflicts_with_all = ["overwrite", "upsert"], help_heading = "A table that is there")]
     pub(crate) replace_table: bool,
     /// Change the rows that have the same values in these columns, which are a key of the table, and add the others. Columns that
-    /// the file does not have stay as they are
+    /// the file does not have stay as they are [default: such a table is an error]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["overwrite", "on_conflict"], help_heading = "A table that is there")]
     pub(crate) upsert: Option<Vec<String>>,
 

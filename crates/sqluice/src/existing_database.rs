@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::existing::{Existing, Outcome, Transaction};
 use crate::insert::{self, Insert, Inserted};
 use crate::new_database::report_of_table;
+use crate::output;
 use crate::pipeline::{Job, Written, WrittenTree};
 use crate::plan::{Action, ExistingPlan, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
@@ -47,6 +48,11 @@ pub(crate) fn write(
     };
     let mut existing = Existing::open(target, known.busy_timeout)?.with_pending_byte(plan.pending_byte);
     existing.set_foreign_keys(plan.foreign_keys)?;
+    // A run that was killed when it made a new file may have left it.
+    let place = output::place(target)?;
+    for folder in plan.temp_dir.iter().chain([&place.folder]) {
+        output::remove_stale(folder, &place.file_name);
+    }
     let mut phases = Phases::new(progress, phase);
     let mut transaction = existing.begin(cancel)?;
     let journal_mode_before = transaction.existing().journal_mode().to_owned();
