@@ -340,7 +340,7 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
 #[test]
 fn several_tables_are_one_transaction() {
     let home = Home::new();
-    let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a PRIMARY KEY); INSERT INTO u VALUES (1)";
+    let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a INT PRIMARY KEY); INSERT INTO u VALUES (1)";
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch(sql).unwrap();
     for (name, csv) in [("t.csv", "a,b\n1,2\n"), ("n.csv", "x\n1\n"), ("u.csv", "a\n2\n1\n")] {
