@@ -186,7 +186,13 @@ impl Case {
         run(Load {
             format: Format { header: Some(true), ..plain() },
             reject: self.rejects.then(|| home.path("bad.csv")),
-            write: WriteOptions { if_there, on_conflict, threads: Some(2), ..WriteOptions::default() },
+            write: WriteOptions {
+                if_there,
+                on_conflict,
+                threads: Some(2),
+                many_rows: 100,
+                ..WriteOptions::default()
+            },
             sample_bytes: 64,
             part_bytes: 100,
             ..Load::new(home.path("x.db"), [home.path("t.csv")])

@@ -131,8 +131,7 @@ fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
 
 #[test]
 fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
-    let sql =
-        "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
     with(sql, "load x.db one.csv --upsert A")
         .succeeds()
         .holds("SELECT * FROM one", "1|2|'stays'\n9|9|9")
@@ -192,7 +191,8 @@ hint: [..]",
 
 #[test]
 fn triggers_fire_checks_hold_and_columns_are_computed() {
-    let sql = "CREATE TABLE one (a INTEGER CHECK (a < 5), b INTEGER, c AS (a + b) STORED); CREATE TABLE log (a);
+    let sql =
+        "CREATE TABLE one (a INTEGER CHECK (a < 5), b INTEGER, c AS (a + b) STORED); CREATE TABLE log (a);
                CREATE TRIGGER t AFTER INSERT ON one BEGIN INSERT INTO log VALUES (new.c); END;";
     with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM log", "3");
     with(sql, "load x.db more.csv -t one --append")
