@@ -18,6 +18,8 @@ mod foreign_keys;
 mod indexes;
 mod names;
 mod rows;
+
+pub(crate) use foreign_keys::check as check_foreign_keys;
 #[cfg(test)]
 mod tests;
 
