@@ -1,7 +1,7 @@
 //! The program that is measured.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
@@ -20,6 +20,15 @@ pub struct Report {
     pub checksum: String,
     /// How they got to the disk: direct, buffered, discarded.
     pub output: String,
+}
+
+/// The part of the report of a check that is needed here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Checked {
+    /// Whether all is as it should be.
+    pub sound: bool,
+    /// Rows in the database.
+    pub rows: u64,
 }
 
 /// The command `sqluice`.
@@ -45,6 +54,18 @@ impl<'a> Sqluice<'a> {
         let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
         ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
         Ok((took, report))
+    }
+
+    /// Runs a check of a database, which must find it sound.
+    ///
+    /// # Errors
+    /// When it fails, or finds something.
+    pub fn check(&self, database: &Path) -> anyhow::Result<(Took, Checked)> {
+        let mut command = Command::new(&self.file);
+        let took = self.runner.run(command.arg("check").arg(database).args(["--json", "--no-progress"]))?;
+        let checked: Checked = serde_json::from_str(&took.stdout).context("a report is JSON")?;
+        ensure!(checked.sound, "sqluice says: {}", took.stdout);
+        Ok((took, checked))
     }
 
     /// Its name and version.
