@@ -3,6 +3,7 @@
 //!
 //! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
 
+pub mod found;
 pub mod lap;
 pub mod machine;
 pub mod options;

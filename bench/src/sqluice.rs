@@ -16,7 +16,8 @@ pub struct Report {
     pub rows: u64,
     /// Bytes of the database.
     pub bytes: u64,
-    /// Of its pages.
+    /// Of its pages; empty when the database was there before.
+    #[serde(default)]
     pub checksum: String,
     /// How they got to the disk: direct, buffered, discarded.
     pub output: String,
@@ -44,13 +45,20 @@ impl<'a> Sqluice<'a> {
         Sqluice { runner, file }
     }
 
+    /// Runs a verb, which reports as JSON.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn run(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+        self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
+    }
+
     /// Runs a verb that writes so many rows, and reads its report.
     ///
     /// # Errors
     /// When it fails, or reports other rows.
     pub fn write(&self, arguments: &[&OsStr], rows: u64) -> anyhow::Result<(Took, Report)> {
-        let mut command = Command::new(&self.file);
-        let took = self.runner.run(command.args(arguments).args(["--json", "--no-progress"]))?;
+        let took = self.run(arguments)?;
         let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
         ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
         Ok((took, report))
@@ -61,8 +69,7 @@ impl<'a> Sqluice<'a> {
     /// # Errors
     /// When it fails, or finds something.
     pub fn check(&self, database: &Path) -> anyhow::Result<(Took, Checked)> {
-        let mut command = Command::new(&self.file);
-        let took = self.runner.run(command.arg("check").arg(database).args(["--json", "--no-progress"]))?;
+        let took = self.run(&["check".as_ref(), database.as_os_str()])?;
         let checked: Checked = serde_json::from_str(&took.stdout).context("a report is JSON")?;
         ensure!(checked.sound, "sqluice says: {}", took.stdout);
         Ok((took, checked))

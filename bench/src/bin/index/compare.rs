@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use sqluice_bench::found::Found;
 use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
 use sqluice_bench::options::say;
@@ -16,7 +17,6 @@ use sqluice_bench::{copy, grouped, warm};
 use crate::Settings;
 use crate::data::{Keys, csv};
 use crate::record::{MEMORY_BYTES, Record, Round, Way};
-use crate::verify::Found;
 
 const PLAIN: &str = include_str!("plain.sql");
 const AREA: &str = include_str!("area.sql");
