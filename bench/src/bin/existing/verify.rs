@@ -50,10 +50,12 @@ pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Conten
 /// changes the sum.
 fn mix(db: &Connection, table: &str) -> rusqlite::Result<String> {
     let mut columns = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    let names = columns.query_map([table], |row| row.get::<_, String>(0))?;
-    names
-        .into_iter()
-        .try_fold("0".to_owned(), |mixed, name| Ok(format!("({mixed} * 31 + {} % 1000003) % 1000003", name?)))
+    let mut names = columns.query_map([table], |row| row.get::<_, String>(0))?;
+    // Sums of sums would not change when two rows exchange a value: columns are multiplied with each other.
+    names.try_fold("1".to_owned(), |mixed, name| {
+        let value = format!("{} % 1000003", name?);
+        Ok(format!("({mixed} * (31 + {value}) + {value}) % 1000003"))
+    })
 }
 
 #[cfg(test)]
