@@ -21,6 +21,35 @@ pub struct Report {
     pub checksum: String,
     /// How they got to the disk: direct, buffered, discarded.
     pub output: String,
+    #[serde(default)]
+    tables: Vec<Table>,
+}
+
+/// A table in a report.
+#[derive(Clone, Debug, Deserialize)]
+struct Table {
+    road: String,
+    #[serde(default)]
+    indexes: Vec<Index>,
+}
+
+/// An index in a report.
+#[derive(Clone, Debug, Deserialize)]
+struct Index {
+    road: String,
+}
+
+impl Report {
+    /// The roads of its tables and of their indexes, and how bytes got to the disk.
+    pub fn roads(&self) -> String {
+        let mut roads = Vec::new();
+        for table in &self.tables {
+            roads.push(table.road.clone());
+            roads.extend(table.indexes.iter().map(|index| format!("index {}", index.road)));
+        }
+        roads.push(self.output.clone());
+        roads.join(", ")
+    }
 }
 
 /// The part of the report of a check that is needed here.
@@ -81,5 +110,22 @@ impl<'a> Sqluice<'a> {
     /// When it does not run.
     pub fn version(&self) -> anyhow::Result<String> {
         Ok(self.runner.run(Command::new(&self.file).arg("--version"))?.stdout.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roads_are_those_of_tables_and_of_indexes() {
+        let report = |tables: &str| {
+            let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
+            serde_json::from_str::<Report>(&json).unwrap().roads()
+        };
+        assert_eq!(report(""), "direct");
+        let tables =
+            r#", "tables": [{"road": "pages", "indexes": [{"road": "sorted"}]}, {"road": "insert"}]"#;
+        assert_eq!(report(tables), "pages, index sorted, insert, direct");
     }
 }

@@ -224,13 +224,13 @@ impl Track<'_> {
         let files = ["generate".as_ref(), target.as_os_str(), schema.as_os_str()];
         let flags = ["--rows", &number].map(OsStr::new);
         let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
-        Ok((took, Some(report.output)))
+        Ok((took, Some(report.roads())))
     }
 
     fn load(&self, target: &Path, csv: &Path, flags: &[&OsStr]) -> anyhow::Result<(Took, Option<String>)> {
         let files = ["load".as_ref(), target.as_os_str(), csv.as_os_str()];
         let (took, report) = self.sqluice.write(&[&files[..], flags].concat(), self.rows())?;
-        Ok((took, Some(report.output)))
+        Ok((took, Some(report.roads())))
     }
 
     /// A lap that only reads, and tells its own time: reading the whole table first is no part of it.
@@ -270,6 +270,8 @@ impl Track<'_> {
             let beside = PathBuf::from(beside);
             ensure!(!beside.exists(), "{} is left", beside.display());
         }
+        // First, since a reader of a database in WAL mode leaves files that the next writer removes.
+        self.sqluice.check(target)?;
         let mut arguments = vec!["verify".as_ref(), target.as_os_str()];
         let all = self.rows() + self.rows_there();
         if check {
@@ -288,7 +290,6 @@ impl Track<'_> {
             "rows and entries {:?} instead of {wanted:?}",
             rows.collect::<Vec<_>>()
         );
-        self.sqluice.check(target)?;
         Ok(content.tables)
     }
 
