@@ -240,6 +240,7 @@ impl Track<'_> {
         let ids = match way {
             Way::InRows => "rows",
             Way::InCarray => "carray",
+            Way::InCarraySorted => "carray-sorted",
             Way::InTemp => "temp",
             _ => "temp-key",
         };

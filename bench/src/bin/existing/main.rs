@@ -10,7 +10,8 @@
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
 //!           attach_5m                ATTACH copy of the same
 //!  in:      sum over 100,000 of 10M rows by id IN (...), 20 times
-//!           in_rows, in_carray       SELECT c1 FROM sqluice_rows(?1), carray(?1)
+//!           in_rows                  SELECT c1 FROM sqluice_rows(?1), the ids as Rows::keys puts them in order
+//!           in_carray, ..._sorted    SELECT value FROM carray(?1), the ids as they are, or sorted first
 //!           in_temp, in_temp_key     a temporary table that is filled first: without a key, and with one
 //!  append:  5M rows to a table of 20M, with an index on a column of random numbers
 //!           append                   `sqluice load --append` of a CSV file

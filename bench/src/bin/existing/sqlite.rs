@@ -4,14 +4,18 @@ use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::{Connection, Statement, params};
-use sqluice::batch::{Batch, Bytes, Column, ROWS_MAX, Spans, Values};
+use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
 use sqluice::rows::{self, Rows};
 use sqluice_bench::sync;
 
 use crate::data::{USER, User, item};
 
-/// What all have that insert, so that only the statements differ.
+/// What all have that insert, so that only the statements differ. They all say OR FAIL, too: nothing is to be undone when a
+/// statement fails, since the transaction is, and SQLite need not prepare for it.
 const PRAGMAS: &str = "PRAGMA synchronous = FULL;";
+
+/// Rows of a batch.
+const BATCH: u64 = 4096;
 
 /// Enough for sorting in few runs.
 const TUNED: &str = "PRAGMA cache_size = -200000; PRAGMA threads = 2;";
@@ -34,10 +38,11 @@ pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
     rows::register(&db)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;
     {
-        let mut insert = db.prepare("INSERT INTO user SELECT NULL, c1, c2, c3 FROM sqluice_rows(?1)")?;
+        let mut insert =
+            db.prepare("INSERT OR FAIL INTO user SELECT c1, c2, c3, c4 FROM sqluice_rows(?1)")?;
         let mut first = 0;
         while first < rows {
-            let next = (first + ROWS_MAX as u64).min(rows);
+            let next = (first + BATCH).min(rows);
             insert_batch(&mut insert, first, next)?;
             first = next;
         }
@@ -47,6 +52,7 @@ pub(crate) fn insert_rows(file: &Path, rows: u64) -> anyhow::Result<()> {
 }
 
 fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Result<()> {
+    let id: Vec<i64> = (first..next).map(|row| row as i64 + 1).collect();
     let (mut area, mut age, mut active) = (Vec::new(), Vec::new(), Vec::new());
     for user in (first..next).map(User::of) {
         area.extend_from_slice(&user.area);
@@ -54,6 +60,7 @@ fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Re
         active.push(user.active);
     }
     let columns = [
+        Values::Int(&id),
         Values::Text(Bytes { data: &area, spans: Spans::Fixed(6) }),
         Values::Int(&age),
         Values::Int(&active),
@@ -82,16 +89,18 @@ pub(crate) fn insert_unrolled(file: &Path, rows: u64, degree: usize) -> anyhow::
 }
 
 fn unrolled(rows: usize) -> String {
-    format!("INSERT INTO user VALUES {}", vec!["(NULL, ?, ?, ?)"; rows].join(", "))
+    format!("INSERT OR FAIL INTO user VALUES {}", vec!["(?, ?, ?, ?)"; rows].join(", "))
 }
 
 fn insert_once(statement: &mut Statement<'_>, rows: std::ops::Range<u64>) -> anyhow::Result<()> {
     let mut parameter = 0;
-    for User { area, age, active } in rows.map(User::of) {
-        statement.raw_bind_parameter(parameter + 1, str::from_utf8(&area)?)?;
-        statement.raw_bind_parameter(parameter + 2, age)?;
-        statement.raw_bind_parameter(parameter + 3, active)?;
-        parameter += 3;
+    for row in rows {
+        let User { area, age, active } = User::of(row);
+        statement.raw_bind_parameter(parameter + 1, row as i64 + 1)?;
+        statement.raw_bind_parameter(parameter + 2, str::from_utf8(&area)?)?;
+        statement.raw_bind_parameter(parameter + 3, age)?;
+        statement.raw_bind_parameter(parameter + 4, active)?;
+        parameter += 4;
     }
     statement.raw_execute()?;
     Ok(())
