@@ -105,7 +105,7 @@ impl Way {
     /// While it runs, and in the table.
     fn names(self) -> (&'static str, &'static str) {
         match self {
-            Way::Attach => ("attach", "a table of 50M rows gets a neighbour, DELETE: `ATTACH` copy"),
+            Way::Attach => ("attach", "a new table beside one of 50M rows, DELETE: `ATTACH` copy"),
             Way::Generate => ("generate", "`sqluice generate`, DELETE"),
             Way::Load => ("load", "`sqluice load` of a CSV file, DELETE"),
             Way::AttachWal => ("attach/w", "`ATTACH` copy, WAL"),
