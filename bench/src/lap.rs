@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::grouped;
 use crate::options::say;
 use crate::process::Took;
+use crate::stats::Spread;
 
 /// One lap of one round.
 #[derive(Clone, Debug, Serialize)]
@@ -21,7 +23,8 @@ pub struct Lap {
     pub cpu_seconds: f64,
     /// The most memory that the process held.
     pub memory_bytes: u64,
-    /// How bytes got to the disk, where it is known: direct, buffered, discarded.
+    /// How bytes got to the disk, where it is known: direct, buffered, discarded; before it the roads of tables and indexes, where
+    /// there are several.
     pub output: Option<String>,
 }
 
@@ -61,6 +64,22 @@ impl Lap {
             mib(self.memory_bytes as f64)
         )
     }
+}
+
+/// The head of a table in Markdown of [`row`]s.
+pub const HEAD: &str =
+    "| | rows | seconds: median (min..max) | M rows/s | peak memory |\n|---|---|---|---|---|\n";
+
+/// A row of a table: what the laps of one way took, of which there is at least one.
+pub fn row(title: &str, laps: &[&Lap]) -> String {
+    let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
+    format!(
+        "| {title} | {} | {:.2} | {:.2} | {:.0} MiB |",
+        grouped(laps[0].rows),
+        spread(&|lap| lap.seconds),
+        spread(&|lap| lap.rate() / 1e6),
+        mib(spread(&|lap| lap.memory_bytes as f64).max)
+    )
 }
 
 /// Bytes in MiB.

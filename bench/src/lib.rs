@@ -3,10 +3,13 @@
 //!
 //! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
 
+pub mod found;
 pub mod lap;
 pub mod machine;
 pub mod options;
 pub mod process;
+pub mod random;
+pub mod ratio;
 pub mod scratch;
 pub mod sqluice;
 pub mod stats;
@@ -54,6 +57,25 @@ pub fn sync(file: &Path) -> anyhow::Result<()> {
         opened.with_context(|| format!("cannot sync {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Reads a file from its start to its end: it is in the page cache then, if there is room.
+///
+/// # Errors
+/// When it can't be read.
+pub fn warm(file: &Path) -> anyhow::Result<()> {
+    let read = File::open(file).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
+    read.map(drop).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// A copy of a file, which is in the page cache and on the disk: nobody else's pages are written meanwhile.
+///
+/// # Errors
+/// When it can't be made.
+pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    sync(to)?;
+    warm(to)
 }
 
 /// A whole number with thousands set apart.

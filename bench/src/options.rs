@@ -49,6 +49,17 @@ impl Options {
     }
 }
 
+/// A factor as people write it: `0.01`, `1`.
+///
+/// # Errors
+/// When it is none.
+pub fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err(format!("{text:?} is no factor such as 0.01 or 1")),
+    }
+}
+
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -4,8 +4,10 @@
 //! with the peak memory of the one that started it: after four gigabytes of SQLite's cache in here, no lap would ever
 //! need less.
 
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -95,6 +97,16 @@ impl Runner {
             memory_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
             stdout,
         })
+    }
+
+    /// Runs a lap of this program's own to its end; what SQLite sorts in files lies in `folder`, beside the others.
+    ///
+    /// # Errors
+    /// As those of [`run`](Self::run).
+    pub fn own(&self, arguments: &[&OsStr], folder: &Path) -> anyhow::Result<Took> {
+        let this = std::env::current_exe().context("cannot find this program")?;
+        let lap = self.run(Command::new(this).args(arguments).env("SQLITE_TMPDIR", folder));
+        lap.with_context(|| format!("the lap {}", arguments.first().unwrap_or(&OsStr::new("")).display()))
     }
 }
 

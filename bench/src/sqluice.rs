@@ -1,7 +1,7 @@
 //! The program that is measured.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
@@ -16,10 +16,49 @@ pub struct Report {
     pub rows: u64,
     /// Bytes of the database.
     pub bytes: u64,
-    /// Of its pages.
+    /// Of its pages; empty when the database was there before.
+    #[serde(default)]
     pub checksum: String,
     /// How they got to the disk: direct, buffered, discarded.
     pub output: String,
+    #[serde(default)]
+    tables: Vec<Table>,
+}
+
+/// A table in a report.
+#[derive(Clone, Debug, Deserialize)]
+struct Table {
+    road: String,
+    #[serde(default)]
+    indexes: Vec<Index>,
+}
+
+/// An index in a report.
+#[derive(Clone, Debug, Deserialize)]
+struct Index {
+    road: String,
+}
+
+impl Report {
+    /// The roads of its tables and of their indexes, and how bytes got to the disk.
+    pub fn roads(&self) -> String {
+        let mut roads = Vec::new();
+        for table in &self.tables {
+            roads.push(table.road.clone());
+            roads.extend(table.indexes.iter().map(|index| format!("index {}", index.road)));
+        }
+        roads.push(self.output.clone());
+        roads.join(", ")
+    }
+}
+
+/// The part of the report of a check that is needed here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Checked {
+    /// Whether all is as it should be.
+    pub sound: bool,
+    /// Rows in the database.
+    pub rows: u64,
 }
 
 /// The command `sqluice`.
@@ -35,16 +74,34 @@ impl<'a> Sqluice<'a> {
         Sqluice { runner, file }
     }
 
+    /// Runs a verb, which reports as JSON.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn run(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+        self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
+    }
+
     /// Runs a verb that writes so many rows, and reads its report.
     ///
     /// # Errors
     /// When it fails, or reports other rows.
     pub fn write(&self, arguments: &[&OsStr], rows: u64) -> anyhow::Result<(Took, Report)> {
-        let mut command = Command::new(&self.file);
-        let took = self.runner.run(command.args(arguments).args(["--json", "--no-progress"]))?;
+        let took = self.run(arguments)?;
         let report: Report = serde_json::from_str(&took.stdout).context("sqluice reports something else")?;
         ensure!(report.rows == rows, "sqluice reports {} rows instead of {rows}", report.rows);
         Ok((took, report))
+    }
+
+    /// Runs a check of a database, which must find it sound.
+    ///
+    /// # Errors
+    /// When it fails, or finds something.
+    pub fn check(&self, database: &Path) -> anyhow::Result<(Took, Checked)> {
+        let took = self.run(&["check".as_ref(), database.as_os_str()])?;
+        let checked: Checked = serde_json::from_str(&took.stdout).context("a report is JSON")?;
+        ensure!(checked.sound, "sqluice says: {}", took.stdout);
+        Ok((took, checked))
     }
 
     /// Its name and version.
@@ -53,5 +110,22 @@ impl<'a> Sqluice<'a> {
     /// When it does not run.
     pub fn version(&self) -> anyhow::Result<String> {
         Ok(self.runner.run(Command::new(&self.file).arg("--version"))?.stdout.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roads_are_those_of_tables_and_of_indexes() {
+        let report = |tables: &str| {
+            let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
+            serde_json::from_str::<Report>(&json).unwrap().roads()
+        };
+        assert_eq!(report(""), "direct");
+        let tables =
+            r#", "tables": [{"road": "pages", "indexes": [{"road": "sorted"}]}, {"road": "insert"}]"#;
+        assert_eq!(report(tables), "pages, index sorted, insert, direct");
     }
 }

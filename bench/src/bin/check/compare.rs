@@ -1,18 +1,16 @@
 //! The rounds.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use serde::Deserialize;
 use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{say, this};
+use sqluice_bench::options::say;
 use sqluice_bench::process::{Runner, Took};
 use sqluice_bench::scratch::Scratch;
 use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{grouped, sync};
+use sqluice_bench::{grouped, sync, warm};
 
 use crate::Settings;
 use crate::record::{Input, Record, Round, Way};
@@ -20,19 +18,11 @@ use crate::record::{Input, Record, Round, Way};
 /// Bytes of a row in the table and in all indexes, at most.
 const ROW_BYTES_MAX: u64 = 150;
 
-/// The part of the report of a check that is needed here.
-#[derive(Debug, Deserialize)]
-struct Checked {
-    sound: bool,
-    rows: u64,
-}
-
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let dir = options.dir();
-    let program = options.sqluice()?;
-    let sqluice = Sqluice::new(runner, program.clone());
+    let sqluice = Sqluice::new(runner, options.sqluice()?);
     let version = sqluice.version()?;
     let scratch = Scratch::new(&dir, settings.rows * ROW_BYTES_MAX)?;
     let machine = Machine::here(&dir);
@@ -43,8 +33,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let rows = settings.rows.to_string();
     let flags = ["--preset", "user", "--rows", &rows].map(AsRef::as_ref);
     sqluice.write(&[&["generate".as_ref(), database.as_os_str()], &flags[..]].concat(), settings.rows)?;
-    let track = Track { runner, this: this()?, program, database, rows: settings.rows };
-    let took = runner.run(Command::new(&track.this).arg("index").arg(&track.database))?;
+    let track = Track { runner, sqluice, folder: scratch.folder().to_owned(), database, rows: settings.rows };
+    let took = track.own("index")?;
     sync(&track.database)?;
     let bytes = track.database.metadata().context("there is a file")?.len();
     say(&format!(
@@ -73,9 +63,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 /// What stays the same from lap to lap.
 struct Track<'a> {
     runner: &'a Runner,
-    /// This program, which has SQLite check.
-    this: PathBuf,
-    program: PathBuf,
+    sqluice: Sqluice<'a>,
+    folder: PathBuf,
     database: PathBuf,
     rows: u64,
 }
@@ -91,24 +80,19 @@ impl Track<'_> {
     }
 
     fn check(&self) -> anyhow::Result<Took> {
-        let mut command = Command::new(&self.program);
-        let took =
-            self.runner.run(command.arg("check").arg(&self.database).args(["--json", "--no-progress"]))?;
-        let Checked { sound, rows } = serde_json::from_str(&took.stdout).context("a report is JSON")?;
-        ensure!(sound && rows == self.rows, "sqluice says: {}", took.stdout);
+        let (took, checked) = self.sqluice.check(&self.database)?;
+        ensure!(checked.rows == self.rows, "sqluice says: {}", took.stdout);
         Ok(took)
     }
 
     fn integrity_check(&self) -> anyhow::Result<Took> {
-        let took = self.runner.run(Command::new(&self.this).arg("integrity").arg(&self.database))?;
+        let took = self.own("integrity")?;
         ensure!(took.stdout == "ok", "integrity_check says: {}", took.stdout);
         Ok(took)
     }
-}
 
-/// Reads a file once, so that it is in the page cache as far as that goes.
-fn warm(file: &Path) -> anyhow::Result<()> {
-    let read = || std::io::copy(&mut File::open(file)?, &mut std::io::sink());
-    read().with_context(|| format!("cannot read {}", file.display()))?;
-    Ok(())
+    /// What SQLite does in a process of its own.
+    fn own(&self, lap: &str) -> anyhow::Result<Took> {
+        self.runner.own(&[OsStr::new(lap), self.database.as_os_str()], &self.folder)
+    }
 }

@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, ensure};
+use sqluice_bench::found::Found;
 use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
-use sqluice_bench::options::{say, this};
+use sqluice_bench::options::say;
 use sqluice_bench::process::{Runner, Took};
 use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::sqluice::Sqluice;
-use sqluice_bench::{grouped, sync};
+use sqluice_bench::{copy, grouped, warm};
 
 use crate::Settings;
-use crate::data::{Keys, csv, warm};
+use crate::data::{Keys, csv};
 use crate::record::{MEMORY_BYTES, Record, Round, Way};
-use crate::verify::Found;
 
 const PLAIN: &str = include_str!("plain.sql");
 const AREA: &str = include_str!("area.sql");
@@ -42,7 +41,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("machine: {machine}\nprogram: {version}\n"))?;
 
     let (found, checked) = (BTreeMap::new(), BTreeSet::new());
-    let mut track = Track { settings, runner, this: this()?, sqluice, scratch: &scratch, found, checked };
+    let mut track = Track { settings, runner, sqluice, scratch: &scratch, found, checked };
     track.prepare(&ways)?;
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
@@ -58,8 +57,6 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 struct Track<'a> {
     settings: &'a Settings,
     runner: &'a Runner,
-    /// This program, which runs SQLite's laps and verifies.
-    this: PathBuf,
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
     /// What the first way with the same rows made of them: by table and number of rows.
@@ -164,17 +161,14 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
-    /// On a copy of the table without indexes, which is in the page cache and on the disk: nobody else's pages are written
-    /// meanwhile.
+    /// On a copy of the table without indexes.
     fn create_index(&self, target: &Path, rows: u64, threads: &str) -> anyhow::Result<Took> {
         let table = self.scratch.file("table.db");
         if !table.exists() {
             self.generate(&table, "plain.sql", rows, &[])?;
         }
-        std::fs::copy(&table, target).context("cannot copy the table")?;
-        sync(target)?;
-        warm(target)?;
-        self.own_lap(&["create-index".as_ref(), target.as_os_str(), "--threads".as_ref(), threads.as_ref()])
+        copy(&table, target)?;
+        self.own(&["create-index".as_ref(), target.as_os_str(), "--threads".as_ref(), threads.as_ref()])
     }
 
     fn load(
@@ -195,14 +189,11 @@ impl Track<'_> {
 
     fn insert(&self, keys: Keys, target: &Path, rows: u64) -> anyhow::Result<Took> {
         let number = rows.to_string();
-        self.own_lap(&["insert".as_ref(), keys.name().as_ref(), target.as_os_str(), number.as_ref()])
+        self.own(&["insert".as_ref(), keys.name().as_ref(), target.as_os_str(), number.as_ref()])
     }
 
-    /// A lap that this program runs; what SQLite sorts in files lies beside the others.
-    fn own_lap(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
-        let mut command = Command::new(&self.this);
-        let lap = self.runner.run(command.args(arguments).env("SQLITE_TMPDIR", self.scratch.folder()));
-        lap.with_context(|| format!("the lap {}", arguments[0].display()))
+    fn own(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
+        self.runner.own(arguments, self.scratch.folder())
     }
 
     /// Sees that a database has the rows that the others have, and an entry of each index for each.
@@ -211,7 +202,7 @@ impl Track<'_> {
         if rows <= CHECKED_ROWS_MAX && self.checked.insert(way) {
             arguments.push("--integrity-check".as_ref());
         }
-        let took = self.own_lap(&arguments)?;
+        let took = self.own(&arguments)?;
         let found: Found = serde_json::from_str(&took.stdout).context("what was found is JSON")?;
         ensure!(found.rows == i64::try_from(rows)?, "{} rows instead of {}", found.rows, grouped(rows));
         let wanted: BTreeMap<String, i64> =

@@ -44,20 +44,13 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// All numbers of rows times this: 0.01 for a try
-    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = factor)]
+    #[arg(long, default_value = "1", value_name = "FACTOR", value_parser = sqluice_bench::options::factor)]
     rows_scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     #[command(flatten)]
     options: Options,
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
-        _ => Err(format!("{text:?} is no factor such as 0.01 or 1")),
-    }
 }
 
 /// What is measured.

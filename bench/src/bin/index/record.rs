@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::RangeInclusive;
 
 use serde::Serialize;
-use sqluice_bench::grouped;
-use sqluice_bench::lap::{Lap, mib};
+use sqluice_bench::lap::{self, Lap};
 use sqluice_bench::machine::Machine;
+use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
 use crate::Part;
@@ -102,15 +101,6 @@ pub(crate) const MEMORY_BYTES: u64 = 512 << 20;
 /// Less than this is not measured: what an index adds to few rows.
 const SECONDS_MIN: f64 = 0.001;
 
-/// A ratio that matters.
-struct Compared {
-    what: &'static str,
-    /// Of a round that has all that it needs.
-    ratio: fn(&Round) -> Option<f64>,
-    /// What is claimed of the median.
-    claim: (&'static str, RangeInclusive<f64>),
-}
-
 fn seconds(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds)
 }
@@ -119,7 +109,7 @@ fn seconds_a_row(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.seconds / lap.rows as f64)
 }
 
-const COMPARED: [Compared; 5] = [
+const COMPARED: [Compared<Round>; 5] = [
     Compared {
         what: "time of `CREATE INDEX`, the faster, to what the index adds",
         ratio: |round| {
@@ -127,52 +117,29 @@ const COMPARED: [Compared; 5] = [
             let create = seconds(round, Way::Create)?.min(seconds(round, Way::Threads)?);
             Some(create / added.max(SECONDS_MIN))
         },
-        claim: ("at least 5, aim 10", 5.0..=f64::INFINITY),
+        claim: Some(("at least 5, aim 10", 5.0..=f64::INFINITY)),
     },
     Compared {
         what: "time per row, two indexes, of ten times the rows to once",
         ratio: |round| Some(seconds_a_row(round, Way::TwoTen)? / seconds_a_row(round, Way::Two)?),
-        claim: ("at most 1.50", 0.0..=1.5),
+        claim: Some(("at most 1.50", 0.0..=1.5)),
     },
     Compared {
         what: "peak memory of ten times the rows to 512 MiB",
         ratio: |round| Some(round.get(&Way::TwoTen)?.memory_bytes as f64 / MEMORY_BYTES as f64),
-        claim: ("at most 1.10", 0.0..=1.1),
+        claim: Some(("at most 1.10", 0.0..=1.1)),
     },
     Compared {
         what: "time of `INSERT` to `load`, UUIDs",
         ratio: |round| Some(seconds(round, Way::UuidSql)? / seconds(round, Way::Uuid)?),
-        claim: ("at least 20", 20.0..=f64::INFINITY),
+        claim: Some(("at least 20", 20.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of `INSERT` to `load`, shuffled INTEGER PRIMARY KEY",
         ratio: |round| Some(seconds(round, Way::ShuffledSql)? / seconds(round, Way::Shuffled)?),
-        claim: ("at least 10", 10.0..=f64::INFINITY),
+        claim: Some(("at least 10", 10.0..=f64::INFINITY)),
     },
 ];
-
-/// A ratio as it came out, taken within each round.
-#[derive(Debug, Serialize)]
-struct Ratio {
-    what: &'static str,
-    spread: Spread,
-    claim: &'static str,
-    met: bool,
-}
-
-impl Ratio {
-    /// Of rounds that have what it needs; `None` when they don't.
-    fn new(compared: &Compared, rounds: &[Round]) -> Option<Ratio> {
-        let spread = Spread::of(rounds.iter().map(compared.ratio).collect::<Option<Vec<f64>>>()?);
-        let (claim, range) = &compared.claim;
-        Some(Ratio { what: compared.what, spread, claim, met: range.contains(&spread.median) })
-    }
-
-    fn line(&self) -> String {
-        let verdict = if self.met { "met" } else { "short" };
-        format!("| {} | {:.2} | {} | {verdict} |", self.what, self.spread, self.claim)
-    }
-}
 
 /// A run.
 #[derive(Debug, Serialize)]
@@ -197,7 +164,7 @@ impl Record {
         rows_scale: f64,
         rounds: Vec<Round>,
     ) -> Record {
-        let ratios = COMPARED.iter().filter_map(|compared| Ratio::new(compared, &rounds)).collect();
+        let ratios = Ratio::all(&COMPARED, &rounds);
         let adds = |round: &Round| Some(seconds(round, Way::Indexed)? - seconds(round, Way::Plain)?);
         let adds: Option<Vec<f64>> = rounds.iter().map(adds).collect();
         let index_adds = adds.map(Spread::of);
@@ -206,37 +173,20 @@ impl Record {
 
     /// The tables: medians, and the least and the most of all rounds.
     pub(crate) fn table(&self) -> String {
-        let mut text =
-            "| | rows | seconds: median (min..max) | M rows/s | peak memory |\n|---|---|---|---|---|\n"
-                .to_owned();
+        let mut text = lap::HEAD.to_owned();
         for way in Way::ALL {
             let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
             if let Some(laps) = laps {
-                let _ = writeln!(text, "{}", line(way, &laps));
+                let _ = writeln!(text, "{}", lap::row(way.title(), &laps));
             }
             if let (Way::Indexed, Some(adds)) = (way, self.index_adds) {
                 let _ = writeln!(text, "| ... what the index adds | | {adds:.2} | | |");
             }
         }
-        text += "\n| ratio, within a round | median (min..max) | claim | |\n|---|---|---|---|\n";
-        for ratio in &self.ratios {
-            let _ = writeln!(text, "{}", ratio.line());
-        }
+        let _ = write!(text, "\n{}", ratio::table(&self.ratios));
         let _ = writeln!(text, "\nmachine: {}\nprogram: {}", self.machine, self.sqluice);
         text
     }
-}
-
-fn line(way: Way, laps: &[&Lap]) -> String {
-    let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
-    format!(
-        "| {} | {} | {:.2} | {:.2} | {:.0} MiB |",
-        way.title(),
-        grouped(laps[0].rows),
-        spread(&|lap| lap.seconds),
-        spread(&|lap| lap.rate() / 1e6),
-        mib(spread(&|lap| lap.memory_bytes as f64).max)
-    )
 }
 
 #[cfg(test)]

@@ -1,31 +1,10 @@
-//! A wrong result can't be fast: what a lap left is counted and summed up by SQLite, by way of each of its indexes.
+//! What a lap left, as SQLite finds it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 use rusqlite::{Connection, OpenFlags};
-use serde::{Deserialize, Serialize};
-
-/// What a database holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Found {
-    pub(crate) rows: i64,
-    /// The sum of a column of integers.
-    sum: i64,
-    /// The ends of the key.
-    first: String,
-    last: String,
-    /// Entries of each index.
-    pub(crate) indexes: BTreeMap<String, i64>,
-}
-
-impl Found {
-    /// Its rows, without a word about indexes.
-    pub(crate) fn without_indexes(&self) -> Found {
-        Found { indexes: BTreeMap::new(), ..self.clone() }
-    }
-}
+use sqluice_bench::found::Found;
 
 /// Looks at a database, which is sound as far as SQLite's integrity_check tells, if that is asked for.
 pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
@@ -37,43 +16,12 @@ pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found
     }
     let table: String =
         db.query_row("SELECT name FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
-    let (key, value): (String, String) = db.query_row(
-        "SELECT (SELECT name FROM pragma_table_info(?1) WHERE pk = 1),
-                (SELECT name FROM pragma_table_info(?1) WHERE type = 'INTEGER' AND pk = 0 LIMIT 1)",
+    let value: String = db.query_row(
+        "SELECT name FROM pragma_table_info(?1) WHERE type = 'INTEGER' AND pk = 0 LIMIT 1",
         [&table],
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| row.get(0),
     )?;
-    let sql = format!(
-        "SELECT count(*), coalesce(sum({value}), 0), coalesce(min({key}), '') || '', coalesce(max({key}), '') || ''
-         FROM {table} NOT INDEXED"
-    );
-    let mut found = db.query_row(&sql, [], |row| {
-        let (rows, sum, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(Found { rows, sum, first, last, indexes: BTreeMap::new() })
-    })?;
-    let mut indexes = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL")?;
-    let names = indexes.query_map([], |row| row.get::<_, String>(0))?;
-    for name in names.collect::<Result<Vec<_>, _>>()? {
-        let sql = format!("SELECT count(*) FROM {table} INDEXED BY {name}");
-        let entries = db.query_row(&sql, [], |row| row.get(0))?;
-        in_order(&db, &table, &name).with_context(|| format!("index {name}"))?;
-        found.indexes.insert(name, entries);
-    }
-    Ok(found)
-}
-
-/// Looks at the first entries of an index: they are in order, and lead to their rows.
-fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
-    let first: String =
-        db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;
-    let sql = format!(
-        "SELECT count(*) FROM (SELECT it, number, lag(it) OVER () AS previous FROM
-            (SELECT {first} AS it, rowid AS number FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000))
-         WHERE previous > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = number)"
-    );
-    let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
-    ensure!(wrong == 0, "{wrong} entries are not in order, or are not those of their rows");
-    Ok(())
+    Found::of(&db, &table, &value)
 }
 
 #[cfg(test)]

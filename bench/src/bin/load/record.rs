@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use sqluice_bench::grouped;
 use sqluice_bench::lap::{Lap, mib};
 use sqluice_bench::machine::Machine;
+use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
 /// A way from the file to a database.
@@ -60,88 +60,41 @@ pub(crate) struct Input {
     pub(crate) bytes: u64,
 }
 
-/// A ratio that matters: how a value of one way is to that of another.
-struct Compared {
-    what: &'static str,
-    value: fn(&Lap) -> f64,
-    of: Way,
-    to: Way,
-    /// What is claimed of the median.
-    claim: Option<(&'static str, RangeInclusive<f64>)>,
+fn seconds(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.seconds)
 }
 
-const COMPARED: [Compared; 5] = [
+fn memory(round: &Round, way: Way) -> Option<f64> {
+    round.get(&way).map(|lap| lap.memory_bytes as f64)
+}
+
+const COMPARED: [Compared<Round>; 5] = [
     Compared {
         what: "time of `.import` to `load --schema`",
-        value: |lap| lap.seconds,
-        of: Way::Import,
-        to: Way::Declared,
+        ratio: |round| Some(seconds(round, Way::Import)? / seconds(round, Way::Declared)?),
         claim: Some(("at least 10, aim 20", 10.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of `.import` with unsafe PRAGMAs to `load --schema`",
-        value: |lap| lap.seconds,
-        of: Way::Unsafe,
-        to: Way::Declared,
+        ratio: |round| Some(seconds(round, Way::Unsafe)? / seconds(round, Way::Declared)?),
         claim: None,
     },
     Compared {
         what: "time of `load`, inferred, to `load --schema`",
-        value: |lap| lap.seconds,
-        of: Way::Inferred,
-        to: Way::Declared,
+        ratio: |round| Some(seconds(round, Way::Inferred)? / seconds(round, Way::Declared)?),
         claim: Some(("at most 1.40", 0.0..=1.4)),
     },
     Compared {
         what: "time of ten times the rows to once",
-        value: |lap| lap.seconds,
-        of: Way::Ten,
-        to: Way::Declared,
+        ratio: |round| Some(seconds(round, Way::Ten)? / seconds(round, Way::Declared)?),
         claim: Some(("10 within 15%", 8.5..=11.5)),
     },
     Compared {
         what: "peak memory of ten times the rows to once",
-        value: |lap| lap.memory_bytes as f64,
-        of: Way::Ten,
-        to: Way::Declared,
+        ratio: |round| Some(memory(round, Way::Ten)? / memory(round, Way::Declared)?),
         claim: None,
     },
 ];
-
-/// A ratio as it came out, taken within each round.
-#[derive(Debug, Serialize)]
-struct Ratio {
-    what: &'static str,
-    spread: Spread,
-    claim: Option<&'static str>,
-    met: Option<bool>,
-}
-
-impl Ratio {
-    /// Of rounds that have both ways; `None` when they don't.
-    fn new(compared: &Compared, rounds: &[Round]) -> Option<Ratio> {
-        let ratio = |round: &Round| {
-            Some((compared.value)(round.get(&compared.of)?) / (compared.value)(round.get(&compared.to)?))
-        };
-        let spread = Spread::of(rounds.iter().map(ratio).collect::<Option<Vec<f64>>>()?);
-        let claim = compared.claim.as_ref();
-        Some(Ratio {
-            what: compared.what,
-            spread,
-            claim: claim.map(|(claim, _)| *claim),
-            met: claim.map(|(_, range)| range.contains(&spread.median)),
-        })
-    }
-
-    fn line(&self) -> String {
-        let verdict = match self.met {
-            Some(true) => "met",
-            Some(false) => "short",
-            None => "",
-        };
-        format!("| {} | {:.2} | {} | {verdict} |", self.what, self.spread, self.claim.unwrap_or(""))
-    }
-}
 
 /// A run.
 #[derive(Debug, Serialize)]
@@ -164,7 +117,7 @@ impl Record {
         input: Input,
         rounds: Vec<Round>,
     ) -> Record {
-        let ratios = COMPARED.iter().filter_map(|compared| Ratio::new(compared, &rounds)).collect();
+        let ratios = Ratio::all(&COMPARED, &rounds);
         Record { benchmark: "load", taken, sqluice, machine, input, rounds, ratios }
     }
 
@@ -183,10 +136,7 @@ impl Record {
                 let _ = writeln!(text, "{}", self.line(way, &laps));
             }
         }
-        text += "\n| ratio, within a round | median (min..max) | claim | |\n|---|---|---|---|\n";
-        for ratio in &self.ratios {
-            let _ = writeln!(text, "{}", ratio.line());
-        }
+        let _ = write!(text, "\n{}", ratio::table(&self.ratios));
         let _ = writeln!(text, "\nmachine: {}\nprogram: {}; input by {made_by}", self.machine, self.sqluice);
         text
     }
@@ -232,13 +182,5 @@ mod tests {
         assert!(lines[1].ends_with("| at most 1.40 | met |"), "{lines:?}");
         assert!(lines[2].ends_with("| 10 within 15% | short |"), "{lines:?}");
         assert!(lines[3].ends_with("| 1.50 (1.50..1.50) |  |  |"), "{lines:?}");
-    }
-
-    #[test]
-    fn ratios_are_taken_within_a_round() {
-        let rounds = [(20.0, 1.0), (60.0, 2.0), (40.0, 1.0)].map(|(import, load)| {
-            Round::from([(Way::Import, lap(import, 1)), (Way::Declared, lap(load, 1))])
-        });
-        assert!(lines(&rounds)[0].contains("| 30.00 (20.00..40.00) |"));
     }
 }

@@ -1,0 +1,75 @@
+//! A wrong result can't be fast: what a lap left is counted and summed up by SQLite, by way of each of its indexes.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, ensure};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+/// What a table holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// How many rows it has.
+    pub rows: i64,
+    /// The sum of what was asked for.
+    pub sum: i64,
+    /// The least key.
+    pub first: String,
+    /// The greatest key.
+    pub last: String,
+    /// Entries of each index that a statement made.
+    pub indexes: BTreeMap<String, i64>,
+}
+
+impl Found {
+    /// Looks at a table, and sums up an expression of its columns.
+    ///
+    /// # Errors
+    /// What SQLite says; and when entries of an index are not in order, or are not those of their rows.
+    pub fn of(db: &Connection, table: &str, sum: &str) -> anyhow::Result<Found> {
+        let key: String = db.query_row(
+            "SELECT coalesce((SELECT name FROM pragma_table_info(?1) WHERE pk = 1), 'rowid')",
+            [table],
+            |row| row.get(0),
+        )?;
+        let sql = format!(
+            "SELECT count(*), coalesce(sum({sum}), 0), coalesce(min({key}), '') || '', coalesce(max({key}), '') || ''
+             FROM {table} NOT INDEXED"
+        );
+        let mut found = db.query_row(&sql, [], |row| {
+            let (rows, sum, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(Found { rows, sum, first, last, indexes: BTreeMap::new() })
+        })?;
+        let mut indexes = db.prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL AND tbl_name = ?1",
+        )?;
+        let names = indexes.query_map([table], |row| row.get::<_, String>(0))?;
+        for name in names.collect::<Result<Vec<_>, _>>()? {
+            let sql = format!("SELECT count(*) FROM {table} INDEXED BY {name}");
+            let entries = db.query_row(&sql, [], |row| row.get(0))?;
+            in_order(db, table, &name).with_context(|| format!("index {name}"))?;
+            found.indexes.insert(name, entries);
+        }
+        Ok(found)
+    }
+
+    /// Its rows, without a word about indexes.
+    #[must_use]
+    pub fn without_indexes(&self) -> Found {
+        Found { indexes: BTreeMap::new(), ..self.clone() }
+    }
+}
+
+/// Looks at the first entries of an index: they are in order, and lead to their rows.
+fn in_order(db: &Connection, table: &str, index: &str) -> anyhow::Result<()> {
+    let first: String =
+        db.query_row("SELECT name FROM pragma_index_info(?1) WHERE seqno = 0", [index], |row| row.get(0))?;
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT it, number, lag(it) OVER () AS previous FROM
+            (SELECT {first} AS it, rowid AS number FROM {table} INDEXED BY {index} ORDER BY {first} LIMIT 100000))
+         WHERE previous > it OR it IS NOT (SELECT {first} FROM {table} NOT INDEXED WHERE rowid = number)"
+    );
+    let wrong: i64 = db.query_row(&sql, [], |row| row.get(0))?;
+    ensure!(wrong == 0, "{wrong} entries are not in order, or are not those of their rows");
+    Ok(())
+}

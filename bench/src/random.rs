@@ -1,0 +1,44 @@
+//! Numbers that look random, each a function of its place: so that a file, an INSERT and a check have the same.
+
+/// Splitmix64 of a number.
+pub fn mixed(number: u64) -> u64 {
+    let z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Where a shuffle of the numbers below `rows` puts `number`: steps that can be undone, of as many bits as the numbers have,
+/// until it is below `rows` again.
+pub fn permuted(number: u64, rows: u64) -> u64 {
+    let bits = (64 - (rows - 1).leading_zeros()).max(2);
+    let mask = (1 << bits) - 1;
+    let mut x = number;
+    loop {
+        for factor in [0x9E37_79B9_7F4A_7C15u64, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB] {
+            x = x.wrapping_mul(factor) & mask;
+            x ^= x >> (bits / 2);
+            x = x.wrapping_add(factor >> 7) & mask;
+        }
+        if x < rows {
+            return x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_shuffle_has_every_number_once() {
+        for rows in [1, 2, 3, 10, 1000, 4096, 4097] {
+            let numbers: BTreeSet<u64> = (0..rows).map(|row| permuted(row, rows)).collect();
+            assert_eq!(numbers.len() as u64, rows);
+            assert!(numbers.last() < Some(&rows));
+        }
+        let follows = (0..999).filter(|&row| permuted(row + 1, 1000) == permuted(row, 1000) + 1).count();
+        assert!(follows < 20, "{follows} rows come after the one before");
+    }
+}
