@@ -75,7 +75,7 @@ enum Rows {
 
 fn rows_of(way: Way) -> Rows {
     match way {
-        Way::Uuid | Way::UuidSql => Rows::Uuid,
+        Way::Uuid | Way::UuidSql | Way::UuidDefault => Rows::Uuid,
         Way::Shuffled | Way::ShuffledSql => Rows::Shuffled,
         _ => Rows::User,
     }
@@ -136,8 +136,9 @@ impl Track<'_> {
             Way::Threads => (self.create_index(&target, rows, "2")?, None),
             Way::Uuid => self.load(Keys::Uuid, &target, rows, &["--without-rowid"])?,
             Way::Shuffled => self.load(Keys::Shuffled, &target, rows, &[])?,
-            Way::UuidSql => (self.insert(Keys::Uuid, &target, rows)?, None),
-            Way::ShuffledSql => (self.insert(Keys::Shuffled, &target, rows)?, None),
+            Way::UuidSql => (self.insert(Keys::Uuid, &target, rows, false)?, None),
+            Way::UuidDefault => (self.insert(Keys::Uuid, &target, rows, true)?, None),
+            Way::ShuffledSql => (self.insert(Keys::Shuffled, &target, rows, false)?, None),
         };
         let bytes = target.metadata().context("there is a file")?.len();
         Lap::new(&took, rows, bytes, output).verified(way.name(), || {
@@ -187,9 +188,11 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
-    fn insert(&self, keys: Keys, target: &Path, rows: u64) -> anyhow::Result<Took> {
+    fn insert(&self, keys: Keys, target: &Path, rows: u64, defaults: bool) -> anyhow::Result<Took> {
         let number = rows.to_string();
-        self.own(&["insert".as_ref(), keys.name().as_ref(), target.as_os_str(), number.as_ref()])
+        let arguments = ["insert".as_ref(), keys.name().as_ref(), target.as_os_str(), number.as_ref()];
+        let defaults = if defaults { &["--defaults".as_ref()][..] } else { &[] };
+        self.own(&[&arguments[..], defaults].concat())
     }
 
     fn own(&self, arguments: &[&OsStr]) -> anyhow::Result<Took> {
