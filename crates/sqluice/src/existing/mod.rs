@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. Whoever is killed leaves the old
-//! content and at most a tail that nobody counts; [`Existing::begin`] cuts it off.
+//! content and at most a tail that nobody counts; the next run cuts it off.
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file and closed after SQLite has closed it: closing any
 //! descriptor of a file drops all POSIX locks that the process has on it. So nobody here opens the file otherwise while
@@ -148,6 +148,7 @@ impl Existing {
     }
 
     /// A descriptor of the file, for reading pages. It must not be closed: see the module's description.
+    #[allow(dead_code, reason = "who reads trees uses it")]
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -192,6 +193,7 @@ impl Existing {
     ///
     /// # Errors
     /// When SQLite can't read it.
+    #[allow(dead_code, reason = "who plans uses it")]
     pub(crate) fn obstacle(&self) -> Result<Option<String>> {
         self.waiting(&Cancel::new(), "look at", |_| conditions::of_kind(self))
     }
