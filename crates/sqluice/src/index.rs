@@ -123,11 +123,11 @@ impl Index {
     /// # Errors
     /// As [`Index::run`], but for what comes to light on the way.
     pub fn plan(&self) -> Result<IndexPlan> {
-        let mut prepared = self.prepare()?;
-        let transaction = prepared.existing.begin(&Cancel::new())?;
-        let schema = transaction.existing().schema()?;
-        let (declared, there) = look(&transaction, &schema, prepared.statements)?;
-        Ok(self.plan_of(&transaction, prepared.memory, &declared, &there))
+        let Prepared { existing, memory, statements } = self.prepare()?;
+        let schema = existing.schema()?;
+        let obstacle = existing.obstacle()?;
+        let (declared, there) = look(&existing, &schema, statements, obstacle.as_deref())?;
+        Ok(self.plan_of(&existing, memory, &declared, &there))
     }
 
     /// Makes them.
@@ -142,7 +142,9 @@ impl Index {
         let mut phases = Phases::new(progress, "lock");
         let transaction = prepared.existing.begin(cancel)?;
         let schema = transaction.existing().schema()?;
-        let (declared, there) = look(&transaction, &schema, prepared.statements)?;
+        let obstacle = transaction.obstacle()?;
+        let (declared, there) =
+            look(transaction.existing(), &schema, prepared.statements, obstacle.as_deref())?;
         let settings = self.settings(&transaction, prepared.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
         let pages_before = settings.page_count;
@@ -217,7 +219,7 @@ impl Index {
 
     fn plan_of(
         &self,
-        transaction: &Transaction<'_>,
+        existing: &Existing,
         memory: Memory,
         declared: &[Declared<'_>],
         there: &[Statement],
@@ -232,8 +234,8 @@ impl Index {
         let chunks = memory.threads * memory.chunks_per_worker * self.write.chunk_bytes;
         IndexPlan {
             target: self.target.clone(),
-            journal_mode: transaction.existing().journal_mode().to_owned(),
-            page_bytes: transaction.existing().geometry().page_bytes(),
+            journal_mode: existing.journal_mode().to_owned(),
+            page_bytes: existing.geometry().page_bytes(),
             threads: memory.threads,
             buffer_bytes: chunks as u64 + memory.sort_bytes,
             indexes: indexes.collect(),
@@ -249,19 +251,22 @@ struct Prepared {
     statements: Vec<Statement>,
 }
 
-/// What the statements declare, as the database is now.
+/// What the statements declare, as the database is now. `obstacle` says why SQLite must make all indexes.
 fn look<'s>(
-    transaction: &Transaction<'_>,
+    existing: &Existing,
     schema: &'s Schema,
     statements: Vec<Statement>,
+    obstacle: Option<&str>,
 ) -> Result<(Vec<Declared<'s>>, Vec<Statement>)> {
-    let obstacle = transaction.obstacle()?;
     let read_names = || {
-        let mut names = transaction.connection().prepare("SELECT type, name FROM main.sqlite_schema")?;
+        let mut names = existing.connection().prepare("SELECT type, name FROM main.sqlite_schema")?;
         names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<Vec<_>>>()
     };
-    let names = read_names().map_err(|error| transaction.failed(error, "read the schema of"))?;
-    declared(statements, schema, &names, obstacle.as_deref())
+    let names = read_names().map_err(|error| {
+        Error::target(format!("SQLite cannot read the schema of {}", existing.name().display()))
+            .because(error)
+    })?;
+    declared(statements, schema, &names, obstacle)
 }
 
 fn names(statements: &[Statement]) -> Vec<String> {

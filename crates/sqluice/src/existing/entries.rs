@@ -127,7 +127,7 @@ pub(crate) fn of_rows(
     let wanted = indexes.iter().map(|(projection, _)| projection.wanted()).max().unwrap_or(0);
     let scan = place.scan(view, kind)?.with_fields(wanted);
     let rows = AtomicU64::new(0);
-    in_parts(view, &scan, threads, || RowsTaker {
+    in_parts((view, &table.name), &scan, threads, || RowsTaker {
         wanted,
         found: Vec::with_capacity(wanted),
         indexes: indexes
@@ -153,7 +153,7 @@ pub(crate) fn of_index(
 ) -> Result<u64> {
     let scan = place.scan(view, Kind::Index)?;
     let entries = AtomicU64::new(0);
-    in_parts(view, &scan, threads, || EntriesTaker {
+    in_parts((view, &index.name), &scan, threads, || EntriesTaker {
         columns: index.columns.len(),
         buffer: sorter.buffer(),
         entries: 0,
@@ -179,9 +179,9 @@ trait Take {
     fn finish(self) -> Result<()>;
 }
 
-/// Reads all parts, each thread with a taker of its own.
+/// Reads all parts of the tree of that name, each thread with a taker of its own.
 fn in_parts<T: Take>(
-    view: FileView<'_>,
+    (view, name): (FileView<'_>, &str),
     scan: &Scan,
     threads: usize,
     taker: impl Fn() -> T + Sync,
@@ -196,7 +196,11 @@ fn in_parts<T: Take>(
             }
             let each = |rowid, record: &[u8]| {
                 taker.take(rowid, record).map_err(|error| {
-                    error.unwrap_or_else(|| damaged(view.path, &format!("the record of {rowid} is none")))
+                    error.unwrap_or_else(|| {
+                        // Entries of indexes have no rowids.
+                        let which = if rowid == 0 { "an entry".to_owned() } else { format!("row {rowid}") };
+                        damaged(view.path, &format!("{which} of {name} is no record that belongs there"))
+                    })
                 })
             };
             scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
