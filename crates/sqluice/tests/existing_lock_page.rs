@@ -19,7 +19,7 @@ fn move_pending_byte(to: u32) {
 const SCHEMA: &str = "CREATE TABLE one (x); CREATE TABLE t (x); CREATE INDEX i ON t (x);";
 
 fn rows(count: usize) -> Vec<Row> {
-    let bytes = |row: usize| if row % 9 == 0 { 2500 } else { 150 + row % 50 };
+    let bytes = |row: usize| if row.is_multiple_of(9) { 2500 } else { 150 + row % 50 };
     (0..count).map(|row| vec![Owned::Blob(vec![row as u8; bytes(row)])]).collect()
 }
 

@@ -168,7 +168,7 @@ mod tests {
         let (geometry, root, bytes) = table();
         let edge = read_of(geometry, root, &bytes).unwrap();
         assert_eq!((edge.largest_rowid, edge.counted_from), (Some(3_000_000), 3_000_000));
-        assert_eq!((edge.levels.len(), edge.interior_pages.len()), (3, 2));
+        assert_eq!((edge.levels.len(), edge.interior_pages.len()), (2, 1));
         assert!(edge.leaf.is_none());
         assert_eq!(edge.levels[0].last().unwrap().last_rowid, 3_000_000);
     }

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. Whoever is killed leaves the old
-//! content and at most a tail that nobody counts; [`Existing::begin`] cuts it off.
+//! content and at most a tail that nobody counts; the next run cuts it off.
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file and closed after SQLite has closed it: closing any
 //! descriptor of a file drops all POSIX locks that the process has on it. So nobody here opens the file otherwise while
