@@ -1,5 +1,6 @@
 //! Databases that are there: what becomes of their tables, what is refused, and what is told.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -218,7 +219,7 @@ fn foreign_keys_of_a_new_table_may_name_rows_that_are_there() {
         )
     };
     load("b").succeeds().holds("SELECT * FROM one INDEXED BY i WHERE b = 2", "1|2");
-    load("a").fails(1, "error: one.csv:2: [..]FOREIGN KEY[..]\n\nhint: [..]");
+    load("a").fails(1, "error: one.csv:2: table one, row 1: p has no row for a = 1\n\nhint: [..]");
 }
 
 #[test]
@@ -285,6 +286,16 @@ hint: it needs what an application brings to SQLite: load into another table, an
                UPDATE sqlite_schema SET sql = replace(sql, 'abs', 'mine')";
     with(sql, "load x.db one.csv --append")
         .fails(1, "error: no rows can be added to table one of x.db: unknown function: mine()\n\nhint: [..]");
+}
+
+#[test]
+fn a_schema_of_a_newer_format_is_refused() {
+    let transcript = with(ONE, "load x.db one.csv --append");
+    let path = transcript.folder().join("x.db");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[47] = 5;
+    fs::write(path, bytes).unwrap();
+    transcript.fails(1, "error: SQLite cannot read x.db\n  caused by: unsupported file format");
 }
 
 #[test]
