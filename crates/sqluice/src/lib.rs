@@ -4,7 +4,7 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`, `existing`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
 
 // Floor 1.
@@ -18,6 +18,8 @@ pub mod size;
 
 // Floor 2.
 pub mod encode;
+#[doc(hidden)]
+pub mod existing;
 pub mod r#gen;
 pub mod infer;
 #[cfg(feature = "csv")]

@@ -184,9 +184,10 @@ impl Run<'_, '_> {
             sort_bytes: plan.sort_bytes as usize,
             temp_dir: temp_dir(plan)?,
             on_conflict: plan.on_conflict,
+            page_count: 1,
         };
         let direct = plans.iter().filter(|plan| plan.road != Road::Sqlite);
-        let jobs = jobs.into_iter().zip(direct).collect();
+        let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();
         let Pages { tables, mut appender } =
             pipeline::run(jobs, &settings, output, self.rejects.as_deref_mut(), self.phases, self.cancel)?;
         let mut direct = tables.into_iter();
@@ -242,7 +243,7 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
 }
 
 /// Where what does not fit the memory is kept: in the folder of the target, if the user names no other.
-fn temp_dir(plan: &Plan) -> Result<PathBuf> {
+pub(crate) fn temp_dir(plan: &Plan) -> Result<PathBuf> {
     match (&plan.temp_dir, &plan.target) {
         (Some(folder), _) => Ok(folder.clone()),
         (None, Some(target)) => Ok(output::place(target)?.folder),
@@ -250,7 +251,8 @@ fn temp_dir(plan: &Plan) -> Result<PathBuf> {
     }
 }
 
-fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
+/// What is told of a table.
+pub(crate) fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
     let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
     let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
         let tree = written.unwrap_or_default();

@@ -240,14 +240,28 @@ impl Chunk {
     /// Gives the pages their numbers: `first` and those that follow, the lock-byte page left out. Links and dividers name
     /// them from then on.
     pub fn relocate(&mut self, first: u32) {
+        self.link(|geometry, to| geometry.nth_page(first, to));
+        self.dividers.relocate(first, self.geometry);
+    }
+
+    /// The same where the first page is the only leaf, and stands elsewhere: those after it get the numbers from `first` on.
+    ///
+    /// # Panics
+    /// When there are several leaves, or a divider after the one.
+    pub fn relocate_overflow(&mut self, first: u32) {
+        assert!(self.leaves.len() == 1 && self.dividers().next().is_none(), "a root stands alone");
+        self.link(|geometry, to| geometry.nth_page(first, to - 1));
+    }
+
+    /// Writes the numbers of the pages that links name.
+    fn link(&mut self, number: impl Fn(Geometry, u32) -> u32) {
         let (geometry, links) = (self.geometry, std::mem::take(&mut self.links));
         let bytes = self.bytes_mut();
         for link in &links {
-            let number = geometry.nth_page(first, link.to);
+            let number = number(geometry, link.to);
             bytes[link.at..link.at + PAGE_NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
         }
         self.links = links;
-        self.dividers.relocate(first, geometry);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The interior levels of an index or a WITHOUT ROWID table: keys are dividers, entries that are in no leaf.
 
-use super::{AppendPage, Branch, Levels};
+use super::{AppendPage, Branch, Levels, write_page};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{Geometry, PageKind};
 
@@ -62,8 +62,22 @@ impl IndexTree {
     /// # Panics
     /// When no leaf was added, for an empty index is one empty leaf, or the last one was not the last: a divider is left over.
     pub fn finish(self, pages: &mut impl AppendPage) -> u32 {
+        self.check_last();
+        self.levels.finish(pages)
+    }
+
+    /// Writes what is left except the root, and the root to `page`, whose number the caller knows.
+    ///
+    /// # Panics
+    /// As [`IndexTree::finish`], and when there is but one leaf: that is the root.
+    pub fn finish_root(mut self, page: &mut [u8], pages: &mut impl AppendPage) {
+        self.check_last();
+        let children = self.levels.reduce(0, pages);
+        write_page(page, 0, self.levels.geometry, &children);
+    }
+
+    fn check_last(&self) {
         let last = self.levels.levels.first().and_then(|level| level.children.last());
         assert!(last.is_none_or(|last| last.divider.is_empty()), "a divider is left over");
-        self.levels.finish(pages)
     }
 }

@@ -161,6 +161,14 @@ impl<B: Branch> Levels<B> {
 }
 
 impl<B: Branch> Level<B> {
+    /// Children that stood on one page, with the right-most one or without.
+    fn of(children: Vec<B>, geometry: Geometry) -> Level<B> {
+        let cell_bytes = children.iter().map(taken_bytes).sum();
+        let right = children.last().map_or(0, taken_bytes);
+        assert!(cell_bytes - right <= interior_budget(geometry), "the children did not stand on one page");
+        Level { children, cell_bytes }
+    }
+
     /// Adds a child. When two more have come than fit a page, returns those that fill it and keeps the two.
     fn add(&mut self, child: B, geometry: Geometry) -> Option<Vec<B>> {
         self.cell_bytes += taken_bytes(&child);

@@ -1,6 +1,6 @@
 //! The interior levels of a table: keys are rowids.
 
-use super::{AppendPage, Branch, Levels, write_page};
+use super::{AppendPage, Branch, Level, Levels, write_page};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{Geometry, PageKind};
 use crate::varint;
@@ -55,6 +55,17 @@ impl TableTree {
     /// A tree without leaves.
     pub fn new(geometry: Geometry) -> TableTree {
         TableTree { levels: Levels::new(geometry) }
+    }
+
+    /// A tree that has grown already: `levels` are the children of its right edge, those of the leaves' level first, the root's last.
+    /// Of each page above the leaves' level the right-most child is left out: it will be made anew.
+    ///
+    /// # Panics
+    /// When what stood on one page does not fit one.
+    pub fn growing(geometry: Geometry, levels: Vec<Vec<Child>>) -> TableTree {
+        let mut tree = TableTree::new(geometry);
+        tree.levels.levels = levels.into_iter().map(|children| Level::of(children, geometry)).collect();
+        tree
     }
 
     /// Adds the next leaf; writes the interior pages that it completes.

@@ -32,7 +32,7 @@ use crate::schema::{Generated, Table};
 use crate::source::{Refused, RefusedRow};
 use entries::Entries;
 use rowid::{Alias, Seen};
-pub(crate) use rowid::{AnyOrder, null_among_numbers, out_of_order};
+pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
 use scatter::{Head, Rows};
 use stored::{Scratch, Stored};
 

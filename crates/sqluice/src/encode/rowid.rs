@@ -197,6 +197,16 @@ fn no_rowid_left(name: &str) -> Error {
         .hint("give the row a number that is free")
 }
 
+/// The error for rows that would need rowids beyond the largest.
+pub(crate) fn no_rowids_left(table: &str) -> Error {
+    Error::input(format!("table {table} has no rowids left behind the largest")).out_of_order()
+}
+
+/// The error for rows that do not come after those that are there.
+pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
+    Error::input(format!("{name} = {rowid} does not come after {last}, the last in the table")).out_of_order()
+}
+
 /// The error for rows that do not come in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {

@@ -1,5 +1,6 @@
 //! Where pages go.
 
+mod direct;
 mod free_space;
 mod leftover;
 mod new_file;
@@ -14,6 +15,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+pub(crate) use direct::Direct;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;
@@ -76,7 +78,7 @@ fn sync_folder(folder: &File) -> io::Result<()> {
 }
 
 /// Adds the cause, and what the user can do about it.
-fn explained(failure: Error, error: io::Error) -> Error {
+pub(crate) fn explained(failure: Error, error: io::Error) -> Error {
     let hint = match error.kind() {
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {

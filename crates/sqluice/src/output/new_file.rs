@@ -13,19 +13,16 @@
 //! `NAME-wal` would be rolled into the new file by SQLite without a word, so where there is no database it is refused.
 
 use std::fs::{self, File};
-use std::io::{self, IoSlice};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::direct::Direct;
 use super::replace::Old;
 use super::wanted::{Place, Wanted, exists, place};
 use super::{Output, explained, leftover, sync_folder};
 use crate::error::{Error, Result};
-
-/// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
-const DIRECT_BYTES: usize = 4096;
 
 /// A new file that gets its name when it is whole.
 #[derive(Debug)]
@@ -39,7 +36,7 @@ pub struct NewFile {
     folder: File,
     file: File,
     temporary: Option<PathBuf>,
-    direct: bool,
+    direct: Direct,
 }
 
 impl NewFile {
@@ -55,7 +52,7 @@ impl NewFile {
         let cannot_create = |error| cannot_create(&place.folder, error);
         let folder = File::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
-        let direct = page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(&file, true);
+        let direct = Direct::new(&file, page_bytes);
         let temporary = Some(temporary);
         let new = NewFile { name: wanted.path.to_owned(), place, old, folder, file, temporary, direct };
         if let Some(old) = &new.old {
@@ -63,26 +60,6 @@ impl NewFile {
             old.recover()?;
         }
         Ok(new)
-    }
-
-    fn write_all(&mut self, mut offset: u64, mut slices: &mut [IoSlice<'_>]) -> Result<(), Errno> {
-        while !slices.is_empty() {
-            match rustix::io::pwritev(&self.file, slices, offset) {
-                Ok(0) => return Err(Errno::IO),
-                Ok(n) => {
-                    IoSlice::advance_slices(&mut slices, n);
-                    offset += n as u64;
-                }
-                Err(Errno::INTR) => {}
-                // A file system may take the flag and refuse the write, or have written a part that is no whole block.
-                Err(Errno::INVAL) if self.direct => {
-                    set_direct(&self.file, false);
-                    self.direct = false;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 
     /// Gives the file its name, which nothing has.
@@ -101,9 +78,7 @@ impl NewFile {
 
 impl Output for NewFile {
     fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
-        let mut slices: Vec<IoSlice<'_>> =
-            pages.iter().filter(|pages| !pages.is_empty()).map(|pages| IoSlice::new(pages)).collect();
-        self.write_all(offset, &mut slices).map_err(|error| self.failed("write", error))
+        self.direct.write(&self.file, offset, pages).map_err(|error| self.failed("write", error))
     }
 
     fn path(&self) -> Option<&Path> {
@@ -138,7 +113,7 @@ impl Output for NewFile {
     // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others
     // wrote: so SQLite may use the page cache although this descriptor does not.
     fn describe(&self) -> &'static str {
-        if self.direct { "direct" } else { "buffered" }
+        self.direct.describe()
     }
 }
 
@@ -148,21 +123,6 @@ impl Drop for NewFile {
             let _ = fs::remove_file(temporary);
         }
     }
-}
-
-/// Switches direct I/O; says whether it is on.
-#[cfg(target_os = "linux")]
-fn set_direct(file: &File, direct: bool) -> bool {
-    let set = rustix::fs::fcntl_getfl(file).and_then(|mut flags| {
-        flags.set(OFlags::DIRECT, direct);
-        rustix::fs::fcntl_setfl(file, flags)
-    });
-    direct && set.is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn set_direct(_: &File, _: bool) -> bool {
-    false
 }
 
 /// Renames unless `to` exists, in one step where the file system has it.

@@ -36,18 +36,29 @@ pub(crate) struct Appender {
     /// Single pages that were appended.
     appended: u64,
     checksum: Checksum,
+    /// Numbers of pages that were there and are made anew: single pages get these first.
+    reused: Vec<u32>,
+    /// Pages that were there, with their new bytes.
+    overwritten: Vec<(u32, Vec<u8>)>,
 }
 
 /// Pages that follow each other.
 #[derive(Debug)]
 enum Piece {
     Chunk(Box<Sealed>),
+    /// A chunk without its first page, which is a root.
+    Overflow(Box<Sealed>),
     /// That part of the single pages.
     Singles(Range<usize>),
 }
 
 impl AppendPage for Appender {
     fn append_page(&mut self, page: &[u8]) -> u32 {
+        if let Some(number) = self.reused.pop() {
+            self.overwrite(number, page.to_vec());
+            self.appended += 1;
+            return number;
+        }
         // Past the last legal number the page is lost: `check` says so before anything is committed.
         let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
         let start = self.singles.bytes().len();
@@ -65,17 +76,37 @@ impl AppendPage for Appender {
 }
 
 impl Appender {
-    pub(super) fn new(geometry: Geometry) -> Appender {
+    /// For a file that has so many pages.
+    pub(super) fn after(page_count: u32, geometry: Geometry) -> Appender {
+        let next_page = u64::from(page_count) + 1;
         Appender {
             geometry,
-            next_page: u64::from(geometry.skip_lock_page(2)),
+            next_page: next_page + u64::from(next_page == u64::from(geometry.lock_page())),
             waiting: Vec::new(),
             waiting_bytes: 0,
             first: 0,
             singles: AlignedBuffer::default(),
             appended: 0,
             checksum: Checksum::default(),
+            reused: Vec::new(),
+            overwritten: Vec::new(),
         }
+    }
+
+    /// The next single pages get these numbers, of pages that were there.
+    pub(super) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
+        self.reused.extend(numbers);
+    }
+
+    /// Notes the new bytes of a page that was there.
+    fn overwrite(&mut self, number: u32, bytes: Vec<u8>) {
+        self.overwritten.push((number, bytes));
+    }
+
+    /// The same for an interior page that is a root.
+    pub(super) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
+        self.appended += 1;
+        self.overwrite(number, bytes);
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -146,7 +177,23 @@ impl Appender {
         Ok((first, read))
     }
 
-    /// The same for a chunk that no worker wants back.
+    /// Makes the only leaf of a chunk the root of its tree, which is page `root`. What overflows from it follows the other pages.
+    pub(super) fn append_below_root(&mut self, root: u32, mut sealed: Sealed) -> Result<()> {
+        let page_bytes = self.geometry.page_bytes();
+        let count = sealed.chunk.page_count() - 1;
+        let first = self.take_numbers(count)?;
+        sealed.chunk.relocate_overflow(first);
+        let (leaf, overflow) = sealed.chunk.bytes().split_at(page_bytes);
+        self.overwrite(root, leaf.to_vec());
+        for (index, page) in (0..).zip(overflow.chunks_exact(page_bytes)) {
+            self.checksum.add(self.geometry.nth_page(first, index), PageHash::of(page));
+        }
+        self.waiting_bytes += overflow.len();
+        self.wait(first, Piece::Overflow(Box::new(sealed)));
+        Ok(())
+    }
+
+    /// As [`Appender::append_chunk`], for a chunk that no worker wants back.
     pub(crate) fn append_whole(&mut self, chunk: Chunk) -> Result<u32> {
         let pages = chunk.bytes().chunks_exact(self.geometry.page_bytes());
         let hashes = pages.map(PageHash::of).collect();
@@ -158,6 +205,7 @@ impl Appender {
         let singles = self.singles.bytes();
         let pages = self.waiting.iter().map(|piece| match piece {
             Piece::Chunk(sealed) => sealed.chunk.bytes(),
+            Piece::Overflow(sealed) => &sealed.chunk.bytes()[self.geometry.page_bytes()..],
             Piece::Singles(range) => &singles[range.clone()],
         });
         let lock_page = self.geometry.lock_page();
@@ -172,7 +220,7 @@ impl Appender {
             }
         }
         for piece in self.waiting.drain(..) {
-            if let Piece::Chunk(sealed) = piece {
+            if let Piece::Chunk(sealed) | Piece::Overflow(sealed) = piece {
                 done(*sealed);
             }
         }
@@ -189,6 +237,13 @@ impl Appender {
         self.checksum.add(1, PageHash::of(page_1));
         output.write(0, &[self.singles.bytes()])?;
         Ok(self.checksum)
+    }
+
+    /// Writes what waits. Returns the pages that were there and have new bytes; the caller writes these.
+    pub(crate) fn finish_growing(mut self, output: &mut dyn Output) -> Result<Vec<(u32, Vec<u8>)>> {
+        self.check()?;
+        self.flush(output, drop)?;
+        Ok(self.overwritten)
     }
 
     /// Pages in the file, page 1 and the lock-byte page among them.

@@ -23,6 +23,8 @@ pub(super) struct MergeTree<'a> {
     pub(super) unique: Option<Unique<'a>>,
     /// Records whose items are left out.
     pub(super) dropped: &'a Dropped,
+    /// The page of its root, if that is there already.
+    pub(super) root_page: Option<u32>,
 }
 
 /// A key that no two rows may share.

@@ -28,6 +28,8 @@
 
 mod appender;
 mod conflicts;
+mod ground;
+mod growing;
 mod merge;
 mod pass;
 mod rows;
@@ -42,6 +44,7 @@ use sqluice_format::page::Geometry;
 
 pub(crate) use appender::{Appender, append_empty_leaf};
 use conflicts::Dropped;
+pub(crate) use ground::{Edge, Ground};
 use merge::{MergeTree, Unique};
 use pass::{Made, Surroundings, Trees};
 use rows::RowsTree;
@@ -87,6 +90,8 @@ pub(crate) struct Settings {
     /// Where to keep what they do not hold.
     pub(crate) temp_dir: PathBuf,
     pub(crate) on_conflict: OnConflict,
+    /// Pages that are there: new ones come after them.
+    pub(crate) page_count: u32,
 }
 
 /// A B-tree as it now stands in the file.
@@ -114,7 +119,7 @@ pub(crate) struct Written {
     pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 
-/// The pages of all tables, numbered from 2 on: page 1 is the caller's to write.
+/// The pages of all tables, numbered from the first on that is not there: page 1 is the caller's to write.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) tables: Vec<Written>,
@@ -132,9 +137,10 @@ pub(crate) struct TableSorters {
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 /// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
-/// there is a file for such rows. `cancel` is set when the run fails: who waits for a pipe waits no longer.
+/// there is a file for such rows. A table whose trees are there grows from its ground. `cancel` is set when the run fails: who waits
+/// for a pipe waits no longer.
 pub(crate) fn run(
-    jobs: Vec<(Job<'_>, &TablePlan)>,
+    jobs: Vec<(Job<'_>, &TablePlan, Option<Ground>)>,
     settings: &Settings,
     output: &mut dyn Output,
     rejects: Option<&mut RejectFile>,
@@ -143,21 +149,21 @@ pub(crate) fn run(
 ) -> Result<Pages> {
     let mut run = Run {
         settings,
-        appender: Appender::new(settings.geometry),
+        appender: Appender::after(settings.page_count, settings.geometry),
         around: Surroundings { output, rejects, progress: phases.progress(), cancel },
         phases,
         spill: Arc::new(Spill::new(settings.temp_dir.clone())),
     };
     let mut tables = Vec::new();
     let mut jobs = jobs.into_iter().peekable();
-    while let Some((job, plan)) = jobs.next() {
+    while let Some((job, plan, ground)) = jobs.next() {
         if plan.sorts() {
-            tables.push(run.sorted_table(job, plan)?);
+            tables.push(run.sorted_table(job, plan, ground)?);
             continue;
         }
-        let mut plain = vec![job];
-        while let Some((job, _)) = jobs.next_if(|(_, plan)| !plan.sorts()) {
-            plain.push(job);
+        let mut plain = vec![(job, ground)];
+        while let Some((job, _, ground)) = jobs.next_if(|(_, plan, _)| !plan.sorts()) {
+            plain.push((job, ground));
         }
         tables.extend(run.plain_tables(plain)?);
     }
@@ -174,9 +180,11 @@ struct Run<'a, 'p> {
 
 impl Run<'_, '_> {
     /// Tables whose rows come in order, and which have no indexes.
-    fn plain_tables(&mut self, jobs: Vec<Job<'_>>) -> Result<Vec<Written>> {
-        let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) =
-            jobs.into_iter().map(|job| (RowsTree::new(job.table, job.conversions, None), job.source)).unzip();
+    fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<Ground>)>) -> Result<Vec<Written>> {
+        let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
+            .into_iter()
+            .map(|(job, ground)| (RowsTree::new(job.table, job.conversions, None, ground), job.source))
+            .unzip();
         let indexes: Vec<usize> = trees.iter().map(|tree| tree.table.indexes.len()).collect();
         let made = self.pass(&Trees::Rows(trees), sources)?;
         let written = made.into_iter().zip(indexes).map(|(made, indexes)| Written {
@@ -190,12 +198,12 @@ impl Run<'_, '_> {
     }
 
     /// A table with indexes, or whose rows come in any order.
-    fn sorted_table(&mut self, job: Job<'_>, plan: &TablePlan) -> Result<Written> {
+    fn sorted_table(&mut self, job: Job<'_>, plan: &TablePlan, ground: Option<Ground>) -> Result<Written> {
         let table = job.table;
         let sorters = TableSorters::new(table, plan, self.settings, &self.spill);
         let tree = RowsTree {
             in_sequence: plan.in_sequence,
-            ..RowsTree::new(table, job.conversions, Some((plan.road, &sorters)))
+            ..RowsTree::new(table, job.conversions, Some((plan.road, &sorters)), ground.clone())
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };
@@ -211,8 +219,13 @@ impl Run<'_, '_> {
         self.phases.begin(&format!("sort {}", table.name), None);
         let (rows_sorted, indexes) = sorters.sorted(self.settings, self.around.cancel)?;
         let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
-        let trees =
-            merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, self.settings.on_conflict);
+        let on_conflict = self.settings.on_conflict;
+        let mut trees = merge_trees(table, plan, rows_sorted.as_ref(), &indexes, &dropped, on_conflict);
+        if let Some(ground) = &ground {
+            let rows = rows_sorted.as_ref().map(|_| ground.root_page);
+            let roots = rows.into_iter().chain(indexes.iter().map(|(index, _)| ground.indexes[*index]));
+            trees.iter_mut().zip(roots).for_each(|(tree, root_page)| tree.root_page = Some(root_page));
+        }
         let items = trees.iter().map(|tree| tree.sorted.items()).sum();
         self.phases.begin(&format!("merge {}", table.name), Some(Amount { rows: items, bytes: 0 }));
         let mut merged = self.pass(&Trees::Merge(trees), Vec::new())?.into_iter();
@@ -273,11 +286,12 @@ fn merge_trees<'a>(
         rowids: table.clustered.is_none(),
         unique: Some(Unique::of_rows(table)),
         dropped,
+        root_page: None,
     });
     let indexes = indexes.iter().map(|(index, sorted)| {
         let index = &table.indexes[*index];
         let unique = index.unique.then(|| Unique::of_index(table, index, plan, on_conflict));
-        MergeTree { sorted, rowids: false, unique, dropped }
+        MergeTree { sorted, rowids: false, unique, dropped, root_page: None }
     });
     rows.into_iter().chain(indexes).collect()
 }
@@ -325,6 +339,7 @@ impl<'a> RowsTree<'a> {
         table: &'a Table,
         conversions: Conversions,
         sorted: Option<(Road, &'a TableSorters)>,
+        ground: Option<Ground>,
     ) -> RowsTree<'a> {
         RowsTree {
             table,
@@ -333,6 +348,8 @@ impl<'a> RowsTree<'a> {
             in_sequence: false,
             sorters: sorted.map(|(_, sorters)| sorters),
             seen: AnyOrder::default(),
+            root_page: ground.as_ref().map(|ground| ground.root_page),
+            edge: ground.map(|ground| ground.edge),
         }
     }
 }

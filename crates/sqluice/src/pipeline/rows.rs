@@ -1,11 +1,12 @@
 //! Rows as they come from a source: onto pages, or to the sorters.
 
+use super::ground::Edge;
 use super::pass::{Edges, Task};
 use super::worker::{Done, Filling};
 use super::{Settings, TableSorters};
 use crate::batch::Batch;
 use crate::encode::entries::Entries;
-use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange};
+use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
 use crate::error::Result;
 use crate::plan::Road;
 use crate::schema::Table;
@@ -22,6 +23,10 @@ pub(super) struct RowsTree<'a> {
     /// What is sorted of it.
     pub(super) sorters: Option<&'a TableSorters>,
     pub(super) seen: AnyOrder,
+    /// The page of its root, if that is there already.
+    pub(super) root_page: Option<u32>,
+    /// The rows that are there already.
+    pub(super) edge: Option<Edge>,
 }
 
 /// Encodes the parts of a table that one worker gets.
@@ -46,7 +51,8 @@ impl<'a> RowsEncoder<'a> {
     pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
         let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
         let place = part.place();
-        let next_rowid = part.first_row() as i64 + 1;
+        let counted_from = self.tree.edge.as_ref().map_or(0, |edge| edge.counted_from);
+        let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
         let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
         let decoded = part.decode(&mut encoding);
         let (rowids, sorted) = (encoding.rowids, encoding.sorted);
@@ -79,6 +85,9 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
         let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
         if tree.road == Road::Pages {
             filling.open()?;
+            if tree.table.rowid_alias.is_none() && next_rowid.checked_add(batch.rows as i64 - 1).is_none() {
+                return Err(no_rowids_left(&tree.table.name).into());
+            }
             let last = self.rowids.map(|rowids| rowids.last);
             let rowids = encoder.encode_in_order(batch, *next_rowid, last, *filling, entries)?;
             self.rowids = Some(match self.rowids {
@@ -91,12 +100,12 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
             encoder.encode_in_any_order(batch, *next_rowid, &tree.seen, largest, entries)?;
             self.sorted += batch.rows as u64;
         }
-        *next_rowid += batch.rows as i64;
+        *next_rowid = next_rowid.wrapping_add(batch.rows as i64);
         Ok(())
     }
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
-        self.next_rowid += 1;
+        self.next_rowid = self.next_rowid.wrapping_add(1);
         self.filling.bad_row(bad)
     }
 }

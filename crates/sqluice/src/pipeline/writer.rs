@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 
 use crossbeam_channel::Receiver;
-use sqluice_format::chunk::Chunk;
-use sqluice_format::page::{Geometry, PageKind};
-use sqluice_format::tree::{Child, IndexTree, TableTree};
 
-use super::appender::{Appender, append_empty_leaf};
-use super::merge::{Ends, MergeTree};
+use super::appender::Appender;
+use super::growing::Growing;
+use super::merge::Ends;
 use super::pass::{Edges, Made, Message, PartId, Returns, Sealed, Surroundings, Trees};
-use crate::encode::{LastRowid, RowidRange, null_among_numbers, out_of_order};
+use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
 use crate::error::{Error, Place, Result};
-use crate::plan::Road;
 use crate::progress::Amount;
 use crate::schema::Table;
 use crate::source::BadRow;
@@ -27,19 +24,11 @@ pub(super) struct Writer<'a, 'o> {
     around: &'a mut Surroundings<'o>,
     /// Finished trees.
     made: Vec<Made>,
-    tree: Growing,
+    tree: Growing<'a>,
     current: Made,
     last_rowid: Option<LastRowid>,
     /// The end of what is sorted so far.
     ends: Option<Box<Ends>>,
-}
-
-/// The interior pages of the tree that is being made.
-enum Growing {
-    /// The rows go to a sorter.
-    None,
-    Table(TableTree),
-    Index(IndexTree),
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
@@ -49,8 +38,8 @@ impl<'a, 'o> Writer<'a, 'o> {
         around: &'a mut Surroundings<'o>,
     ) -> Writer<'a, 'o> {
         let tree = Growing::new(trees, 0, appender.geometry());
-        let (made, current) = (Vec::new(), Made::default());
-        Writer { trees, appender, around, made, tree, current, last_rowid: None, ends: None }
+        let (made, current, last_rowid) = (Vec::new(), Made::default(), trees.last_rowid(0));
+        Writer { trees, appender, around, made, tree, current, last_rowid, ends: None }
     }
 
     pub(super) fn write_all(
@@ -117,9 +106,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     fn append(&mut self, sealed: Sealed) -> Result<()> {
         let (pages, rows) = (sealed.chunk.page_count(), sealed.chunk.rows());
         let leaves = sealed.chunk.leaves().len() as u64;
-        let tree = &self.tree;
-        let (first, children) = self.appender.append_chunk(sealed, |chunk| Children::of(chunk, tree))?;
-        children.add_to(&mut self.tree, first, self.appender);
+        self.tree.append(sealed, self.appender)?;
         let tree = &mut self.current.tree;
         tree.entries += rows;
         tree.leaf_pages += leaves;
@@ -174,6 +161,9 @@ impl<'a, 'o> Writer<'a, 'o> {
         let name = rowid_alias.map_or("rowid", |alias| &columns[alias].name);
         match self.last_rowid {
             Some(before) if first_assumed && !before.counted => return wrong(null_among_numbers(name)),
+            Some(before) if before.rowid >= first && self.current.largest_rowid.is_none() => {
+                return wrong(not_after_last(name, before.rowid, first));
+            }
             Some(before) if before.rowid >= first => {
                 return wrong(out_of_order(name, before.rowid, first));
             }
@@ -184,25 +174,18 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn finish_tree(&mut self) -> Result<()> {
-        let geometry = self.appender.geometry();
-        let next = Growing::new(self.trees, self.made.len() + 1, geometry);
-        let tree = std::mem::replace(&mut self.tree, next);
-        let empty = self.current.tree.leaf_pages == 0;
+        let next = self.made.len() + 1;
+        let growing = Growing::new(self.trees, next, self.appender.geometry());
+        let tree = std::mem::replace(&mut self.tree, growing);
         let written = &mut self.current.tree;
-        match tree {
-            Growing::None => {}
-            tree if empty => {
-                let kind =
-                    if matches!(tree, Growing::Table(_)) { PageKind::LeafTable } else { PageKind::LeafIndex };
-                written.leaf_pages = 1;
-                written.root_page = append_empty_leaf(kind, self.appender);
-            }
-            Growing::Table(tree) => written.root_page = tree.finish(self.appender),
-            Growing::Index(tree) => written.root_page = tree.finish(self.appender),
-        }
-        written.interior_pages = self.appender.take_appended().saturating_sub(u64::from(empty));
+        let empty = written.leaf_pages == 0;
+        written.root_page = tree.finish(self.appender)?;
+        written.leaf_pages += u64::from(empty && written.root_page > 0);
+        // An empty leaf is appended as interior pages are.
+        let appended = self.appender.take_appended();
+        written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
-        self.last_rowid = None;
+        self.last_rowid = self.trees.last_rowid(next);
         self.ends = None;
         self.appender.check()
     }
@@ -215,61 +198,12 @@ impl Trees<'_> {
             Trees::Merge(trees) => trees.len(),
         }
     }
-}
 
-impl Growing {
-    /// What tree `index` of a pass becomes.
-    fn new(trees: &Trees<'_>, index: usize, geometry: Geometry) -> Growing {
-        match trees {
-            Trees::Rows(trees) => match trees.get(index).map(|tree| tree.road) {
-                Some(Road::Pages) => Growing::Table(TableTree::new(geometry)),
-                _ => Growing::None,
-            },
-            Trees::Merge(trees) => match trees.get(index) {
-                Some(MergeTree { rowids: true, .. }) => Growing::Table(TableTree::new(geometry)),
-                Some(_) => Growing::Index(IndexTree::new(geometry)),
-                None => Growing::None,
-            },
-        }
-    }
-}
-
-/// The leaves of a chunk, for the level above.
-enum Children {
-    Table(Vec<sqluice_format::chunk::Leaf>),
-    /// Each with the cell of the divider after it.
-    Index(Vec<(u32, Option<Vec<u8>>)>),
-}
-
-impl Children {
-    /// Of a chunk whose pages have their numbers.
-    fn of(chunk: &Chunk, tree: &Growing) -> Children {
-        let leaves = chunk.leaves();
-        match tree {
-            Growing::Index(_) => {
-                let mut dividers = chunk.dividers().map(|divider| divider.cell.to_vec());
-                Children::Index(leaves.iter().map(|leaf| (leaf.page, dividers.next())).collect())
-            }
-            _ => Children::Table(leaves.to_vec()),
-        }
-    }
-
-    /// Adds them to the tree, the chunk being at page `first` now.
-    fn add_to(self, tree: &mut Growing, first: u32, pages: &mut Appender) {
-        let geometry = pages.geometry();
-        let number = |page| geometry.nth_page(first, page);
-        match (self, tree) {
-            (Children::Table(leaves), Growing::Table(tree)) => {
-                for leaf in leaves {
-                    tree.add_leaf(Child { page: number(leaf.page), last_rowid: leaf.last_rowid }, pages);
-                }
-            }
-            (Children::Index(leaves), Growing::Index(tree)) => {
-                for (leaf, divider) in leaves {
-                    tree.add(number(leaf), divider.as_deref(), pages);
-                }
-            }
-            _ => unreachable!("pages come for a tree"),
-        }
+    /// What the rows of a tree come after.
+    fn last_rowid(&self, index: usize) -> Option<LastRowid> {
+        let Trees::Rows(trees) = self else { return None };
+        // As if those that are there had been counted.
+        let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
+        Some(LastRowid { rowid, counted: true })
     }
 }

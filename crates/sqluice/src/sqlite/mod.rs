@@ -86,6 +86,25 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
+    /// Does it in a database that is there, in an open transaction: the rows of all tables are in place, and so are the indexes that
+    /// decided which of them stay. The schema's first tables are those of the plan; others may follow, for foreign keys to point to.
+    ///
+    /// # Errors
+    /// As [`Work::finish`]. The transaction is to be rolled back then.
+    pub(crate) fn finish_in(
+        &self,
+        connection: &Connection,
+        path: &Path,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let set = sorting_memory(self.plan);
+        connection.execute_batch(&set).map_err(|error| failed(error, "take memory"))?;
+        let sorting = SortingIn::folder(connection, self.plan.temp_dir.as_deref().or(path.parent()));
+        let done = self.run(connection, None, progress);
+        sorting.end(connection);
+        done.map(drop)
+    }
+
     /// The schema of the staging database: the tables of [`Road::Sqlite`] with the columns that take values, of the same types
     /// and with no constraints but NOT NULL; `None` if there are no such tables. STRICT tables stay STRICT, for ANY means
     /// something else in others.
@@ -125,7 +144,8 @@ impl<'a> Work<'a> {
         for (table, _) in self.tables().filter(|(_, plan)| plan.road != Road::Sqlite) {
             checks::check(connection, table)?;
         }
-        for table in self.schema.tables.iter().filter(|table| self.plan.foreign_keys && table.foreign_keys) {
+        let keyed = self.tables().filter(|(table, _)| self.plan.foreign_keys && table.foreign_keys);
+        for (table, _) in keyed {
             foreign_keys::check(connection, self.schema, table)?;
         }
         if self.plan.analyze {
@@ -206,15 +226,19 @@ fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connectio
     let mut connection = Connection::open_with_flags(path, flags)?;
     let cancel = cancel.clone();
     connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
-    // Each sorting thread takes as much as the page cache.
+    connection.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+         PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; PRAGMA foreign_keys = OFF;",
+    )?;
+    connection.execute_batch(&sorting_memory(plan))?;
+    Ok(connection)
+}
+
+/// How SQLite divides the memory: each sorting thread takes as much as the page cache.
+fn sorting_memory(plan: &Plan) -> String {
     let threads = plan.threads.min(8);
     let cache_kib = (plan.memory_bytes / (threads as u64 + 2)) >> 10;
-    connection.execute_batch(&format!(
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
-         PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; PRAGMA foreign_keys = OFF;
-         PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}"
-    ))?;
-    Ok(connection)
+    format!("PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}")
 }
 
 /// The folder where SQLite sorts what does not fit the memory. It is one of the whole process.

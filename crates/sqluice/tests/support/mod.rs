@@ -1,6 +1,7 @@
 //! Random tables and rows for tests, and ways to look at what became of them.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod existing;
 pub(crate) mod files;
 pub(crate) mod keys;
 #[cfg(feature = "csv")]

@@ -1,0 +1,78 @@
+//! Why pages can't be written into a database directly. Its rows then go through SQLite.
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use sqluice_format::database::Header;
+
+use super::{Existing, dbpage};
+
+/// The first record format with integers 0 and 1 that take no bytes, and with descending indexes.
+const SCHEMA_FORMAT: u32 = 4;
+
+/// What keeps pages away from this database, whatever its state is at the moment: a sentence for the plan.
+pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
+    let connection = &existing.connection;
+    let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;
+    let mode = existing.journal_mode();
+    let why = match () {
+        () if !dbpage::is_there(connection)? => {
+            "this build of SQLite has no sqlite_dbpage (SQLITE_ENABLE_DBPAGE_VTAB)".to_owned()
+        }
+        () if connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)? => {
+            "SQLite is in defensive mode, in which it takes no pages".to_owned()
+        }
+        () if auto_vacuum != 0 => {
+            "it is an auto_vacuum database, whose pointer map only SQLite keeps".to_owned()
+        }
+        () if existing.geometry.reserved_bytes() > 0 => {
+            let bytes = existing.geometry.reserved_bytes();
+            format!("each page ends with {bytes} bytes of an extension, which only SQLite knows to fill")
+        }
+        () if existing.encoding() != "UTF-8" => format!("its text is {}", existing.encoding()),
+        () if !["delete", "truncate", "persist", "wal"].contains(&mode) => {
+            format!("its journal mode is {mode}")
+        }
+        () if attached(connection)? => "other databases are attached to it".to_owned(),
+        () => return Ok(None),
+    };
+    Ok(Some(why))
+}
+
+/// What keeps pages away from it as it is now, under the write lock; the tail that nobody counts is gone by then.
+pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result<Option<String>> {
+    let connection = &existing.connection;
+    let Some(page_1) = dbpage::read(connection, 1)? else {
+        // SQLite makes the first page with the first table.
+        return Ok((file_bytes > 0).then(|| "it has bytes, but no pages".to_owned()));
+    };
+    let header = match Header::from_bytes(&page_1) {
+        Ok(header) => header,
+        Err(error) => return Ok(Some(format!("its header is none ({error:?})"))),
+    };
+    let pages: u32 = connection.query_row("PRAGMA main.page_count", [], |row| row.get(0))?;
+    let bytes = u64::from(pages) * existing.geometry.page_bytes() as u64;
+    let is_new = file_bytes == 0;
+    let why = match () {
+        () if header.geometry.page_size() != existing.geometry.page_size()
+            || header.geometry.reserved_bytes() > 0 =>
+        {
+            "its pages have changed their size".to_owned()
+        }
+        () if !is_new && header.change_counter != header.valid_for => {
+            "an old version of SQLite wrote it last, which did not note how many pages it has".to_owned()
+        }
+        () if header.schema_format != 0 && header.schema_format < SCHEMA_FORMAT => {
+            format!("its schema format is {}, which knows fewer types of values", header.schema_format)
+        }
+        () if !is_new && file_bytes != bytes => {
+            format!("its file has {file_bytes} bytes, and its {pages} pages take {bytes}")
+        }
+        () => return Ok(None),
+    };
+    Ok(Some(why))
+}
+
+fn attached(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pragma_database_list WHERE name NOT IN ('main', 'temp'))";
+    connection.query_row(sql, [], |row| row.get(0))
+}

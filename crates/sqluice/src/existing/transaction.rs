@@ -1,0 +1,240 @@
+//! The one transaction that changes the database.
+//!
+//! * Raw pages and SQLite share the file, but never the same page at the same time: SQLite has those up to the count that it
+//!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
+//! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log tells, which is the old one. So
+//!   the log is copied first, all of it, under the write lock: then there is nothing left that anyone could copy.
+//! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
+//!   nobody knows whether it is done: then nothing is cut.
+
+use std::io;
+
+use rusqlite::Connection;
+
+use super::past_the_end::PastTheEnd;
+use super::{Existing, WAIT, conditions, dbpage, is_busy};
+use crate::error::{Error, Result};
+use crate::progress::Cancel;
+
+/// VDBE instructions between two looks at whether the run is cancelled.
+const CANCEL_STEPS: i32 = 1000;
+
+/// A write transaction, rolled back unless it is committed.
+#[derive(Debug)]
+pub(crate) struct Transaction<'e> {
+    existing: &'e mut Existing,
+    cancel: Cancel,
+    /// Of the file, when it began; its tail is cut off by then.
+    file_bytes: u64,
+    /// In WAL mode: whether the file holds all that is in the log.
+    checkpointed: bool,
+    state: State,
+}
+
+/// What has become of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Open,
+    /// COMMIT has failed, and nobody knows what it did before.
+    Unknown,
+    Committed,
+}
+
+impl<'e> Transaction<'e> {
+    pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
+        cancel.check()?;
+        existing.waiting(cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
+        let cancel = cancel.clone();
+        let mut transaction =
+            Transaction { existing, cancel, file_bytes: 0, checkpointed: true, state: State::Open };
+        transaction.start()?;
+        Ok(transaction)
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let cancelled = self.cancel.clone();
+        let connection = &mut self.existing.connection;
+        let handler = Some(move || cancelled.check().is_err());
+        connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))?;
+        // Somebody may have changed it since it was opened.
+        self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
+        self.find_state()?;
+        self.cut_dead_tail()
+    }
+
+    /// Finds out what of the log and of the file there is.
+    fn find_state(&mut self) -> Result<()> {
+        self.checkpointed = self.existing.journal_mode != "wal" || self.checkpoint()?;
+        let metadata = self.existing.file.metadata();
+        self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
+        Ok(())
+    }
+
+    /// Copies the log into the file; says whether all of it is there. A connection in a transaction can't.
+    fn checkpoint(&self) -> Result<bool> {
+        let copied = || {
+            let other = Connection::open(&self.existing.path)?;
+            other.busy_timeout(WAIT)?;
+            other.query_row("PRAGMA main.wal_checkpoint(PASSIVE)", [], |row| {
+                let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(busy == 0 && log == copied)
+            })
+        };
+        match copied() {
+            Err(error) if is_busy(&error) => Ok(false),
+            other => other.map_err(|error| self.failed(error, "copy the log into")),
+        }
+    }
+
+    /// Cuts off what a killed run left.
+    fn cut_dead_tail(&mut self) -> Result<()> {
+        let bytes = u64::from(self.page_count()?) * self.existing.geometry.page_bytes() as u64;
+        // A file that is empty still has no page, although SQLite counts the one that it will make.
+        if self.checkpointed && self.file_bytes > bytes && bytes > 0 {
+            self.existing.file.set_len(bytes).map_err(|error| self.cannot_cut(error))?;
+            self.file_bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Why pages can't be written into this database now: a sentence for people. Then rows go through SQLite.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub(crate) fn obstacle(&self) -> Result<Option<String>> {
+        if !self.checkpointed {
+            let why = "somebody reads what is in its log only, so that the log can't be copied into the file";
+            return Ok(Some(why.to_owned()));
+        }
+        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        match of_kind {
+            Some(why) => Ok(Some(why)),
+            None => conditions::of_state(self.existing, self.file_bytes)
+                .map_err(|error| self.failed(error, "look at")),
+        }
+    }
+
+    /// The connection, in its transaction.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.existing.connection
+    }
+
+    /// The database.
+    pub(crate) fn existing(&self) -> &Existing {
+        self.existing
+    }
+
+    /// Whether the run should stop.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Runs SQL.
+    ///
+    /// # Errors
+    /// What SQLite says against it.
+    pub(crate) fn execute(&self, sql: &str) -> Result<()> {
+        self.connection().execute_batch(sql).map_err(|error| self.failed(error, "change"))
+    }
+
+    /// Pages in the database, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub(crate) fn page_count(&self) -> Result<u32> {
+        self.query("PRAGMA main.page_count", "read")
+    }
+
+    /// A page, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When there is none of that number, or it can't be read.
+    pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
+        let page = dbpage::read(self.connection(), number).map_err(|error| self.failed(error, "read"))?;
+        page.ok_or_else(|| Error::target(format!("{} has no page {number}", self.existing.name.display())))
+    }
+
+    /// Where new pages go: the last page that there is, and what writes behind it. Until [`Transaction::publish`] SQLite must not
+    /// be asked for pages.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub(crate) fn past_the_end(&self) -> Result<(u32, PastTheEnd<'_>)> {
+        let Existing { file, name, geometry, .. } = &*self.existing;
+        Ok((self.page_count()?, PastTheEnd::new(file, name, geometry.page_bytes())))
+    }
+
+    /// Makes written pages part of the database, which has `page_count` pages then: those that are `overwritten` were there,
+    /// `last` is the last one, if it has grown. SQL works again after it, and sees them.
+    ///
+    /// # Errors
+    /// When SQLite can't write.
+    pub(crate) fn publish(
+        &self,
+        overwritten: &[(u32, Vec<u8>)],
+        page_count: u32,
+        last: Option<Vec<u8>>,
+    ) -> Result<()> {
+        self.cancel.check()?;
+        debug_assert!(overwritten.iter().all(|(number, _)| *number < page_count || last.is_none()));
+        let last = last.as_ref().map(|page| (page_count, &page[..]));
+        dbpage::publish(self.connection(), overwritten, last).map_err(|error| self.failed(error, "write to"))
+    }
+
+    /// Commits. In rollback mode readers are waited for.
+    ///
+    /// # Errors
+    /// When somebody reads all the time, or it can't be written. Then it is as it was.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.unwatch();
+        let committed = self.existing.waiting(&self.cancel, "commit to", |connection| {
+            match connection.execute_batch("COMMIT") {
+                Err(error) if is_busy(&error) => Err(error),
+                other => Ok(other),
+            }
+        })?;
+        self.state = if committed.is_ok() { State::Committed } else { State::Unknown };
+        committed.map_err(|error| self.failed(error, "commit to"))
+    }
+
+    /// The error for what SQLite could not do.
+    pub(crate) fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
+        self.existing.failed(error, what)
+    }
+
+    fn query<T: rusqlite::types::FromSql>(&self, sql: &str, what: &str) -> Result<T> {
+        self.connection().query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error, what))
+    }
+
+    fn cannot_cut(&self, error: io::Error) -> Error {
+        let name = self.existing.name.display();
+        Error::target(format!("cannot cut off what lies behind the last page of {name}")).because(error)
+    }
+
+    fn unwatch(&mut self) {
+        let _ = self.existing.connection.progress_handler(CANCEL_STEPS, None::<fn() -> bool>);
+    }
+}
+
+/// Undoes what is not committed.
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        self.unwatch();
+        let ended = self.connection().is_autocommit();
+        match self.state {
+            State::Committed => return,
+            // After some errors SQLite itself has rolled back, and with it has gone the lock.
+            State::Open if ended => {
+                if self.connection().execute_batch("BEGIN IMMEDIATE").is_ok() {
+                    let _ = self.find_state().and_then(|()| self.cut_dead_tail());
+                }
+            }
+            State::Open if self.checkpointed => {
+                let _ = self.existing.file.set_len(self.file_bytes);
+            }
+            State::Open | State::Unknown => {}
+        }
+        let _ = self.connection().execute_batch("ROLLBACK");
+    }
+}

@@ -1,0 +1,72 @@
+//! Writing pages past the page cache, where the file system can.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
+const DIRECT_BYTES: usize = 4096;
+
+/// How pages get into a file.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    on: bool,
+}
+
+impl Direct {
+    /// Switches direct I/O on, where pages of `page_bytes` bytes and the file system permit it.
+    pub(crate) fn new(file: &File, page_bytes: usize) -> Direct {
+        Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(file, true) }
+    }
+
+    /// Writes whole pages from byte `offset` of the file on. The slices follow each other there.
+    pub(crate) fn write(&mut self, file: &File, mut offset: u64, pages: &[&[u8]]) -> io::Result<()> {
+        let mut slices: Vec<IoSlice<'_>> =
+            pages.iter().filter(|pages| !pages.is_empty()).map(|pages| IoSlice::new(pages)).collect();
+        let mut slices = &mut slices[..];
+        while !slices.is_empty() {
+            match rustix::io::pwritev(file, slices, offset) {
+                Ok(0) => return Err(Errno::IO.into()),
+                Ok(n) => {
+                    IoSlice::advance_slices(&mut slices, n);
+                    offset += n as u64;
+                }
+                Err(Errno::INTR) => {}
+                // A file system may take the flag and refuse the write, or have written a part that is no whole block.
+                Err(Errno::INVAL) if self.on => self.off(file),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Switches it off.
+    pub(crate) fn off(&mut self, file: &File) {
+        if self.on {
+            set_direct(file, false);
+            self.on = false;
+        }
+    }
+
+    /// For the report.
+    pub(crate) fn describe(&self) -> &'static str {
+        if self.on { "direct" } else { "buffered" }
+    }
+}
+
+/// Switches direct I/O; says whether it is on.
+#[cfg(target_os = "linux")]
+fn set_direct(file: &File, direct: bool) -> bool {
+    let set = rustix::fs::fcntl_getfl(file).and_then(|mut flags| {
+        flags.set(OFlags::DIRECT, direct);
+        rustix::fs::fcntl_setfl(file, flags)
+    });
+    direct && set.is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_direct(_: &File, _: bool) -> bool {
+    false
+}
