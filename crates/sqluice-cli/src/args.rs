@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
@@ -76,12 +77,18 @@ pub(crate) struct Write {
     /// database]
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// Bytes of a page of the new file: a power of two from 512 to 65536
-    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = page_size)]
-    pub(crate) page_size: PageSize,
-    /// Replace the database, if there is one of that name
+    /// Bytes of a page of a new file: a power of two from 512 to 65536 [default: 4096]
+    #[arg(long, value_name = "BYTES", value_parser = page_size)]
+    pub(crate) page_size: Option<PageSize>,
+    /// Replace the whole database, if there is one of that name
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// How long to wait for a database that others use, in seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration)]
+    pub(crate) busy_timeout: Duration,
+    /// Refuse rows whose FOREIGN KEY names no row [default: yes in a new database, no in one that is there]
+    #[arg(long)]
+    pub(crate) foreign_keys: bool,
     /// Run ANALYZE at the end, so that SQLite knows what its indexes are good for [default: not run]
     #[arg(long)]
     pub(crate) analyze: bool,
@@ -95,8 +102,10 @@ impl Write {
         WriteOptions {
             threads: self.threads.map(usize::from),
             memory_bytes: self.memory,
-            page_size: self.page_size,
+            page_size: self.page_size.unwrap_or(PageSize::DEFAULT),
             overwrite: self.overwrite,
+            busy_timeout: self.busy_timeout,
+            foreign_keys: self.foreign_keys.then_some(true),
             temp_dir: self.temp_dir.clone(),
             analyze: self.analyze,
             ..WriteOptions::default()
@@ -112,7 +121,7 @@ fn page_size(text: &str) -> Result<PageSize, String> {
         .ok_or_else(|| "a page size is a power of two from 512 to 65536".to_owned())
 }
 
-/// Make a test database from a schema
+/// Make a test database from a schema, or add to one that is there
 ///
 /// The schema is ordinary CREATE TABLE statements, with a comment such as `-- gen: int(1, 100)` on a column that needs more
 /// than its type says.
@@ -131,6 +140,9 @@ pub(crate) struct Generate {
     /// The same seed makes the same file
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Add to the rows of tables that are there, those that come next; the schema must declare them the same [default: an error]
+    #[arg(long, conflicts_with_all = ["overwrite", "discard"])]
+    pub(crate) append: bool,
     /// Make all pages, write none, and report their checksum
     #[arg(long, conflicts_with = "overwrite")]
     pub(crate) discard: bool,
@@ -144,6 +156,7 @@ fn generate_help() -> String {
   sqluice generate big.db --preset user --rows 1e9
   sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
   sqluice generate --preset user --rows 500M --discard
+  sqluice generate shop.db schema.sql --rows customer=0 --rows orders=1M --append
 
 Functions of a `-- gen:` comment:\n"
         .to_owned();
@@ -160,7 +173,12 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     }
 }
 
-/// Load CSV and TSV files into a new database
+/// Load CSV and TSV files into a database
+///
+/// It is made if it is not there, and so is a table. One that is there stays as it is, unless you say what becomes of its rows:
+/// --append, --replace-table or --upsert. Then columns are those of the table, by name: it says their types, and the DEFAULT of those
+/// that the file does not have. A database that is there changes by one transaction, also for several tables: a load that
+/// fails or is killed changes nothing.
 ///
 /// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
 /// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
@@ -180,9 +198,12 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
   with a key and indexes:
     sqluice load shop.db orders.csv --primary-key id --index 'customer, date desc'
   bad rows go to a file of their own:
-    sqluice load shop.db orders.csv --reject bad.csv")]
+    sqluice load shop.db orders.csv --reject bad.csv
+  more rows for a table that is there, or other values for some of its rows:
+    sqluice load shop.db orders-may.csv --table orders --append
+    sqluice load shop.db prices.csv --upsert product")]
 pub(crate) struct Load {
-    /// The database to make
+    /// The database, a new one or one that is there
     #[arg(value_name = "DB")]
     pub(crate) db: PathBuf,
     /// The files to load; - is standard input, and a pattern such as 'log-*.csv' stands for all that match
@@ -192,7 +213,8 @@ pub(crate) struct Load {
     /// The table that all files go to [default: a table for each file, named after it]
     #[arg(short, long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
     pub(crate) table: Option<String>,
-    /// A file with the CREATE TABLE statements, such as --dry-run prints [default: made from the files]
+    /// A file with the CREATE TABLE statements, such as --dry-run prints; what is there already must be the same [default: made
+    /// from the files]
     #[arg(long, value_name = "FILE.sql", help_heading = "Table")]
     pub(crate) schema: Option<PathBuf>,
     /// The type of a column, such as zip=TEXT; may be repeated [default: INTEGER, REAL or TEXT, which all its values have]
@@ -204,12 +226,24 @@ pub(crate) struct Load {
     /// Load these columns only, in this order; with --no-header: the names of the columns [default: all]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), help_heading = "Table")]
     pub(crate) columns: Option<Vec<String>>,
-    /// Add the columns that the schema's table, or the first file of a table, does not have [default: an error]
+    /// Add the columns that the table, or the first file of a new one, does not have [default: an error]
     #[arg(long, visible_alias = "alter", help_heading = "Table")]
     pub(crate) add_columns: bool,
     /// Read so many records of each table at most, bad ones among them [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count, help_heading = "Table")]
     pub(crate) limit: Option<u64>,
+
+    /// Add the rows to those of a table that is there [default: such a table is an error]
+    #[arg(long, conflicts_with_all = ["overwrite", "replace_table", "upsert"], help_heading = "A table that is there")]
+    pub(crate) append: bool,
+    /// Put the rows in the place of all those that a table has. Its columns, indexes and triggers stay; its rows go by DELETE, for
+    /// which its triggers fire [default: such a table is an error]
+    #[arg(long, conflicts_with_all = ["overwrite", "upsert"], help_heading = "A table that is there")]
+    pub(crate) replace_table: bool,
+    /// Change the rows that have the same values in these columns, which are a key of the table, and add the others. Columns that
+    /// the file does not have stay as they are [default: such a table is an error]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["overwrite", "on_conflict"], help_heading = "A table that is there")]
+    pub(crate) upsert: Option<Vec<String>>,
 
     /// The columns of the PRIMARY KEY. One INTEGER column names the rowid itself, and SQLite gives the next number for NULL; of
     /// others none may be NULL [default: none]

@@ -1,4 +1,6 @@
-//! Numbers as people write them: `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`.
+//! Numbers as people write them: `1_000_000`, `1e9`, `10M`, `1B`; sizes `512MiB`, `64k`, `1GB`; durations `5`, `500ms`, `2min`.
+
+use std::time::Duration;
 
 /// A count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
 pub(crate) fn count(text: &str) -> Result<u64, String> {
@@ -26,6 +28,24 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         ("b", 1.0),
     ];
     scaled(text, &scales).ok_or_else(|| format!("{text:?} is no size such as 65536, 512MiB or 2GB"))
+}
+
+/// The longest time that can be asked for: SQLite counts milliseconds in 31 bits.
+const SECONDS_MAX: f64 = 2_000_000.0;
+
+/// A time: seconds, or a number with one of ms, s, min, h.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let unit =
+        units.iter().find_map(|(unit, seconds)| Some((lower.strip_suffix(unit)?.trim_end(), *seconds)));
+    let (digits, factor) = unit.unwrap_or((&lower, 1.0));
+    let seconds = Some(digits).filter(|digits| digits.starts_with(|c: char| c.is_ascii_digit()));
+    let seconds = seconds.and_then(|digits| digits.parse::<f64>().ok()).map(|number| number * factor);
+    seconds
+        .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("{text:?} is no time such as 5, 0.5, 500ms or 2min"))
 }
 
 /// A whole number with one of the endings, which stand for factors.
@@ -72,6 +92,24 @@ mod tests {
             assert!(count(text).is_err(), "{text}");
         }
         assert!(count("99999999999T").is_err());
+    }
+
+    #[test]
+    fn times_are_seconds_unless_they_say_otherwise() {
+        for (text, millis) in [
+            ("5", 5000),
+            ("0.5", 500),
+            ("500ms", 500),
+            ("2 s", 2000),
+            ("2min", 120_000),
+            ("1h", 3_600_000),
+            ("0", 0),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "s", "-1", "1d", "inf", "nan", "1e300", "5 6"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ error: cannot create a file in .
 hint: choose a folder that you may write to
 ";
     assert_eq!((ran.code(), &*ran.stderr), (Some(1), stderr), "{ran:?}");
-    run(&root, generate("x.db", "3")).failed(1, "x.db already exists");
+    run(&root, generate("x.db", "3")).failed(1, "x.db is read-only");
     for flag in ["--dry-run", "-q"] {
         let args = [&generate("x.db", "3")[..], &["--overwrite", flag]].concat();
         run(&root, args).failed(1, "x.db is read-only, and is not replaced\n\nhint: ");

@@ -1,22 +1,27 @@
-//! `generate`: a new database from a schema and a seed.
+//! `generate`: a database from a schema and a seed, or more rows for one that is there.
+//!
+//! Rows that are added to a table are those that come next: of a table of 1,000 rows that gets 500 more, the same seed makes what it
+//! makes of 1,500.
 
 use std::path::PathBuf;
 
 use crate::encode::Conversions;
 use crate::error::{Error, Place, Result};
+use crate::existing_database;
 pub use crate::r#gen::preset;
 use crate::r#gen::{Spec, TableSpec};
 use crate::new_database;
 use crate::pipeline::Job;
-use crate::plan::{Plan, WriteOptions};
+use crate::plan::{Action, IfThere, Plan, Road, Rows, There, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
-use crate::schema::Schema;
+use crate::schema::{Schema, Table};
 
 /// A database to make up.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// The database, which must not exist unless it may be overwritten; `None`: make its pages and throw them away.
+    /// The database; `None`: make its pages and throw them away. Of one that is there, tables must be declared the same, and
+    /// [`IfThere`] says what becomes of them.
     pub target: Option<PathBuf>,
     /// What it declares, and what its columns hold.
     pub schema: Schema,
@@ -32,6 +37,8 @@ pub struct Generate {
 #[derive(Debug)]
 pub struct PreparedGenerate {
     plan: Plan,
+    /// The first row of each table, counted from 0.
+    first_rows: Vec<u64>,
     schema: Schema,
     spec: Spec,
     rows: Vec<u64>,
@@ -42,7 +49,7 @@ impl Generate {
     /// Understands the schema and decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a comment is malformed, a table is unknown, or nobody said how many rows it gets.
+    /// When a comment is malformed, a table is unknown, nobody said how many rows it gets, or what is there is in the way.
     pub fn prepare(&self) -> Result<PreparedGenerate> {
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
@@ -55,10 +62,19 @@ impl Generate {
             }
         }
         let rows = schema.tables.iter().map(|table| self.rows_of(&table.name)).collect::<Result<Vec<_>>>()?;
-        let mut plan = Plan::new(schema, self.target.clone(), &self.write)?;
+        let there = match &self.target {
+            Some(target) => There::look(target, &self.write)?,
+            None => None,
+        };
+        let (schema, mut plan) = self.plan(there.as_ref())?;
+        let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
-            self.sort_unless_counted(&mut plan, index, table)?;
+            first_rows.push(match &there {
+                Some(there) => self.choose((index, declared), there, &mut plan, table, rows[index])?,
+                None => 0,
+            });
+            self.sort_unless_counted((index, declared), &mut plan, table)?;
             let (plan, rows) = (&mut plan.tables[index], rows[index]);
             plan.rows = Some(rows);
             plan.sources = vec![format!("the generator, seed {}", self.seed)];
@@ -66,15 +82,65 @@ impl Generate {
             bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
-        Ok(PreparedGenerate { plan, schema: schema.clone(), spec, rows, seed: self.seed })
+        plan.refuse()?;
+        Ok(PreparedGenerate { plan, first_rows, schema, spec, rows, seed: self.seed })
+    }
+
+    /// The schema of what is written, and how that is done.
+    fn plan(&self, there: Option<&There>) -> Result<(Schema, Plan)> {
+        let Some(there) = there else {
+            let plan = Plan::new(&self.schema, self.target.clone(), &self.write)?;
+            return Ok((self.schema.clone(), plan));
+        };
+        if let IfThere::Upsert(_) = self.write.if_there {
+            return Err(Error::usage("rows that are made up are added to others, or replace them")
+                .hint("IfThere::Append or IfThere::Replace"));
+        }
+        for table in &self.schema.tables {
+            there.refuse_name(&table.name, &self.write.if_there)?;
+        }
+        let schema = there.combine(self.schema.clone())?;
+        let plan = Plan::into_existing(&schema, there, &self.write)?;
+        Ok((schema, plan))
+    }
+
+    /// The road of a table, now that its rows are known. Returns the first of these.
+    fn choose(
+        &self,
+        (index, declared): (usize, &Table),
+        there: &There,
+        plan: &mut Plan,
+        table: &TableSpec,
+        rows: u64,
+    ) -> Result<u64> {
+        let last = there.about(&declared.name).filter(|_| plan.tables[index].action == Action::Append);
+        let first_row = last.and_then(|about| u64::try_from(about.largest_rowid?).ok()).unwrap_or(0);
+        let with_rowids = table.rowids().is_some();
+        let arriving = Rows {
+            about: Some(rows),
+            with_rowids,
+            ascending: table.counts_rows(),
+            first_rowid: i64::try_from(first_row)
+                .ok()
+                .filter(|_| with_rowids)
+                .map(|row| row.saturating_add(1)),
+            ..Rows::default()
+        };
+        plan.choose((index, declared), there, arriving, &self.write)?;
+        Ok(first_row)
     }
 
     /// Rowids must ascend, and of what can be asked for only the number of the row does that: other rows are sorted.
-    fn sort_unless_counted(&self, plan: &mut Plan, index: usize, table: &TableSpec) -> Result<()> {
+    fn sort_unless_counted(
+        &self,
+        (index, declared): (usize, &Table),
+        plan: &mut Plan,
+        table: &TableSpec,
+    ) -> Result<()> {
         match table.rowids() {
-            Some(column) if !table.counts_rows() => {
+            Some(column) if !table.counts_rows() && plan.tables[index].road != Road::Insert => {
                 let why = format!("rows are not in the order of {}", column.name);
-                plan.sort_rows((index, &self.schema.tables[index]), column.is_nullable(), &why, &self.write)
+                plan.sort_rows((index, declared), column.is_nullable(), &why, &self.write)
             }
             _ => Ok(()),
         }
@@ -109,13 +175,21 @@ impl PreparedGenerate {
     /// When the database can't be written: there is none, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
-        let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(&self.rows);
-        let jobs = tables.map(|((table, spec), &rows)| {
-            Ok(Job { table, conversions: Conversions::All, source: Box::new(spec.source(self.seed, rows)?) })
+        let rows = self.first_rows.iter().zip(&self.rows);
+        let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(rows);
+        let jobs = tables.map(|((table, spec), (&first, &rows))| {
+            let source = Box::new(spec.source_from(self.seed, first, rows)?);
+            Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
-            .map_err(with_rows)
+        let cancel = cancel.child();
+        let written = match self.plan.existing {
+            None => new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel),
+            Some(_) => {
+                existing_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel)
+            }
+        };
+        written.map_err(with_rows)
     }
 }
 

@@ -4,8 +4,10 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, `new_database`, `existing`
+//!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`]
+
+#![deny(unsafe_code)]
 
 // Floor 1.
 pub mod affinity;
@@ -20,16 +22,20 @@ pub mod size;
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;
+mod existing_database;
 pub mod r#gen;
 pub mod infer;
 #[cfg(feature = "csv")]
 pub mod input;
+#[doc(hidden)]
+pub mod insert;
 mod new_database;
 pub mod output;
 pub mod pipeline;
 pub mod plan;
 mod reject;
 pub mod report;
+pub mod rows;
 #[doc(hidden)]
 pub mod sort;
 pub mod source;

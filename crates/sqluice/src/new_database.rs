@@ -78,6 +78,7 @@ pub(crate) fn write(
         bytes: u64::from(file.page_count) * page_bytes as u64,
         checksum: file.checksum.to_hex(),
         output: described,
+        existing: None,
         threads: plan.threads,
         seconds: started.elapsed().as_secs_f64(),
         phases: phases.finish(),
@@ -268,6 +269,7 @@ pub(crate) fn report_of_table(plan: &TablePlan, written: &Written) -> TableRepor
     });
     TableReport {
         name: plan.name.clone(),
+        action: plan.action,
         rows: entries,
         rejected: written.rejected,
         ignored: written.ignored,

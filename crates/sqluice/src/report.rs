@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::plan::{Road, path_as_text};
+use crate::plan::{Action, Road, path_as_text};
 use crate::progress::{Amount, Progress};
 
 /// What a run did.
@@ -24,10 +24,14 @@ pub struct Report {
     pub page_bytes: usize,
     /// Bytes of the file.
     pub bytes: u64,
-    /// The checksum of all pages, in hexadecimal: see [`checksum`](crate::checksum).
+    /// The checksum of all pages, in hexadecimal: see [`checksum`](crate::checksum). Empty for a database that was there before,
+    /// which is not read as a whole.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
-    /// How pages got to the disk: `direct`, `buffered` or `discarded`.
+    /// How pages got to the disk: `direct`, `buffered` or `discarded`, or by `sqlite`.
     pub output: &'static str,
+    /// What became of a database that was there before.
+    pub existing: Option<ExistingReport>,
     /// Worker threads.
     pub threads: usize,
     /// Seconds, from the plan to the durable file.
@@ -36,6 +40,19 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// What happened to each table.
     pub tables: Vec<TableReport>,
+}
+
+/// What became of a database that was there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExistingReport {
+    /// Its journal mode before.
+    pub journal_mode_before: String,
+    /// Its journal mode after: the same.
+    pub journal_mode_after: String,
+    /// Pages that it had before.
+    pub pages_before: u32,
+    /// Pages that were written past SQLite. How many SQLite wrote nobody knows.
+    pub pages_written: u64,
 }
 
 /// A phase of a run.
@@ -52,6 +69,8 @@ pub struct PhaseReport {
 pub struct TableReport {
     /// Its name.
     pub name: String,
+    /// What was done to it.
+    pub action: Action,
     /// Rows written.
     pub rows: u64,
     /// Bad rows that went to the reject file.

@@ -1,19 +1,21 @@
-//! `write`: a new database whose rows come from the caller's own sources.
+//! `write`: a database whose rows come from the caller's own sources.
 
 use std::path::Path;
 
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
+use crate::existing_database;
 use crate::new_database;
 use crate::pipeline::Job;
-use crate::plan::{Plan, WriteOptions};
+use crate::plan::{Plan, Rows, There, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
 use crate::schema::Schema;
 use crate::source::Source;
 
-/// Writes the tables of `schema` to a new database, `target`, or, if that is `None`, makes its pages and throws them away.
-/// `sources` has one source of rows for each table, in the order of [`Schema::tables`].
+/// Writes the tables of `schema` to the database `target`, or, if that is `None`, makes its pages and throws them away. Where it is
+/// there already, and not to be overwritten, tables that it has must be declared the same, and [`IfThere`](crate::plan::IfThere)
+/// says what becomes of them. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
 ///
 /// # Errors
 /// When the schema holds something that can't be done yet, a source fails, a value can't be stored, or the database can't
@@ -30,14 +32,36 @@ pub fn write_tables(
     if tables != given {
         return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
     }
-    let plan = Plan::new(schema, target.map(Path::to_owned), options)?;
+    let there = target.map(|target| There::look(target, options)).transpose()?.flatten();
+    let (schema, plan) = match there {
+        None => (schema.clone(), Plan::new(schema, target.map(Path::to_owned), options)?),
+        Some(there) => into_existing(schema, &there, options)?,
+    };
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
         conversions: Conversions::All,
         source,
     });
-    new_database::write(&plan, schema, jobs.collect(), None, "write", progress, &cancel.child())
+    let (jobs, cancel) = (jobs.collect(), cancel.child());
+    match plan.existing {
+        None => new_database::write(&plan, &schema, jobs, None, "write", progress, &cancel),
+        Some(_) => existing_database::write(&plan, &schema, jobs, None, "write", progress, &cancel),
+    }
+}
+
+/// Nothing is known of the rows: SQLite takes those of tables that are there.
+fn into_existing(schema: &Schema, there: &There, options: &WriteOptions) -> Result<(Schema, Plan)> {
+    for table in &schema.tables {
+        there.refuse_name(&table.name, &options.if_there)?;
+    }
+    let schema = there.combine(schema.clone())?;
+    let mut plan = Plan::into_existing(&schema, there, options)?;
+    for (index, table) in schema.tables.iter().enumerate() {
+        let rows = Rows { with_rowids: table.rowid_alias.is_some(), ..Rows::default() };
+        plan.choose((index, table), there, rows, options)?;
+    }
+    Ok((schema, plan))
 }
 
 fn add(sum: Amount, more: Option<Amount>) -> Option<Amount> {

@@ -204,7 +204,7 @@ fn an_orphan_ends_the_load_unless_foreign_keys_are_left_alone() {
     let error = refused("a\n7\n", sql);
     assert_eq!(error.message(), "table t, row 1: p has no row for a = 7");
     let (_home, file, target) = home_of("a\n7\n");
-    let write = WriteOptions { foreign_keys: false, ..WriteOptions::default() };
+    let write = WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() };
     load(&target, &file, sql, write, &Cancel::new()).unwrap();
 }
 

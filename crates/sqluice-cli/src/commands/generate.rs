@@ -5,15 +5,17 @@ use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::generate;
+use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
-use super::{print_plan, print_report};
+use super::{print_plan, print_report, refuse_page_size};
 use crate::args::Generate;
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
     let (target, schema) = files(args)?;
+    refuse_page_size(&args.write, target.as_deref())?;
     let generate = generate::Generate {
         target,
         schema: match (&args.preset, schema) {
@@ -23,7 +25,10 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         },
         rows: args.rows.clone(),
         seed: args.seed,
-        write: args.write.options(),
+        write: WriteOptions {
+            if_there: if args.append { IfThere::Append } else { IfThere::Refuse },
+            ..args.write.options()
+        },
     };
     let prepared = generate.prepare()?;
     if args.write.dry_run {

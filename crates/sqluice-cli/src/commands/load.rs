@@ -1,22 +1,24 @@
 //! `sqluice load`.
 
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
-use sqluice::plan::WriteOptions;
+use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
-use super::{print_plan, print_report};
+use super::{print_plan, print_report, refuse_page_size};
 use crate::args::{Format, Load, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
     refuse_swapped(&args.db)?;
+    refuse_page_size(&args.write, Some(&args.db))?;
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
         printer.note("note: reading what is typed, up to Ctrl-D");
     }
@@ -38,6 +40,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         without_rowid: args.without_rowid,
         write: WriteOptions {
             on_conflict: args.on_conflict.map(Into::into).unwrap_or_default(),
+            if_there: if_there(args),
             ..args.write.options()
         },
         ..load::Load::new(&args.db, &args.files)
@@ -54,16 +57,32 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     print_report(&report, args.reject.as_deref(), printer)
 }
 
+/// What becomes of a table that is there.
+fn if_there(args: &Load) -> IfThere {
+    match &args.upsert {
+        Some(keys) => IfThere::Upsert(keys.clone()),
+        None if args.append => IfThere::Append,
+        None if args.replace_table => IfThere::Replace,
+        None => IfThere::Refuse,
+    }
+}
+
 /// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
     let of_data =
         ["csv", "tsv", "tab", "txt", "gz", "zst"].iter().any(|data| extension.eq_ignore_ascii_case(data));
-    if !of_data || !db.is_file() {
+    if !of_data || !db.is_file() || begins_as_database(db) {
         return Ok(());
     }
     Err(Error::usage(format!("{} is named as the database, and looks like a file to load", db.display()))
         .hint("the database comes first: sqluice load DB FILE"))
+}
+
+fn begins_as_database(file: &Path) -> bool {
+    let mut start = [0; 16];
+    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"SQLite format 3\0"
 }
 
 fn format(args: &Load) -> Result<load::Format, Error> {

@@ -9,12 +9,13 @@ mod load;
 use std::path::Path;
 use std::process::ExitCode;
 
-use sqluice::plan::Plan;
+use sqluice::error::Error;
+use sqluice::plan::{Action, Plan, Road};
 use sqluice::progress::Cancel;
-use sqluice::report::Report;
+use sqluice::report::{ExistingReport, Report, TableReport};
 use sqluice::size::Bytes;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Write};
 use crate::printer::{Printer, counted, grouped, rate};
 
 /// Does what the arguments say.
@@ -28,11 +29,21 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     }
 }
 
+/// Refuses a page size for a database that has its own.
+fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
+    let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+    match target.filter(has_pages).filter(|_| write.page_size.is_some() && !write.overwrite) {
+        Some(target) => {
+            Err(Error::usage(format!("{} is there, and has its own page size", target.display()))
+                .hint("leave --page-size out, or replace the whole database: --overwrite"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Prints a plan that is not carried out.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
-    if let Some(wanted) = plan.wanted() {
-        wanted.refuse()?;
-    }
+    plan.refuse()?;
     if printer.is_json() {
         printer.json(plan)?;
     } else {
@@ -48,14 +59,15 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let target = report.target.as_ref().map_or("nowhere".to_owned(), |target| target.display().to_string());
-    printer.note(&format!(
-        "{} to {target}: {} in {:.2} s ({}), checksum {}",
-        counted(report.rows, "row"),
-        Bytes(report.bytes),
-        report.seconds,
-        rate(report.rows, report.seconds),
-        report.checksum,
-    ));
+    let (rows, seconds) = (counted(report.rows, "row"), report.seconds);
+    let rate = rate(report.rows, seconds);
+    printer.note(&match &report.existing {
+        None => {
+            let (bytes, checksum) = (Bytes(report.bytes), &report.checksum);
+            format!("{rows} to {target}: {bytes} in {seconds:.2} s ({rate}), checksum {checksum}")
+        }
+        Some(_) => format!("{rows} into {target} in {seconds:.2} s ({rate})"),
+    });
     match rejects {
         Some(file) if report.rejected > 0 => {
             printer.note(&format!("{} rejected, see {}", counted(report.rejected, "row"), file.display()));
@@ -70,11 +82,29 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         counted(u64::from(report.pages), "page"),
         report.page_bytes
     ));
+    if let Some(existing) = &report.existing {
+        let ExistingReport { journal_mode_before: before, journal_mode_after: after, .. } = existing;
+        let mode = if before == after { after.clone() } else { format!("{before}, and now {after}") };
+        printer.detail(&format!(
+            "journal mode {mode}; {} before, {} past SQLite",
+            counted(u64::from(existing.pages_before), "page"),
+            counted(existing.pages_written, "page")
+        ));
+    }
     if !report.phases.is_empty() {
         let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
         printer.detail(&phases.collect::<Vec<_>>().join(", "));
     }
     for table in &report.tables {
+        if table.road == Road::Insert {
+            printer.detail(&format!(
+                "  {}: {} by insert, root {}",
+                table.name,
+                changes(table),
+                table.root_page
+            ));
+            continue;
+        }
         printer.detail(&format!(
             "  {}: {}; {} leaf, {} interior, {} overflow pages, root {}",
             table.name,
@@ -97,6 +127,16 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What SQLite did with the rows of a table.
+fn changes(table: &TableReport) -> String {
+    let rows = counted(table.rows, "row");
+    let rows = match table.action {
+        Action::Upsert => format!("{rows} added or changed"),
+        _ => format!("{rows} added"),
+    };
+    if table.ignored > 0 { format!("{rows}, {} left out,", grouped(table.ignored)) } else { rows }
 }
 
 fn entries(number: u64) -> String {

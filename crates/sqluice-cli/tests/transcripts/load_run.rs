@@ -80,7 +80,9 @@ fn a_dry_run_makes_nothing_not_even_a_reject_file() {
     let plan = load("one.csv --dry-run --json").succeeds().says("").ran.json();
     assert_eq!((&plan["target"], &plan["tables"][0]["name"]), (&"x.db".into(), &"one".into()));
     assert_eq!(plan["tables"][0]["sql"], "CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)");
-    load("one.csv --dry-run").file("x.db", "precious").fails(1, "error: x.db already exists\n\nhint: [..]");
+    load("one.csv --dry-run")
+        .file("x.db", "precious")
+        .fails(1, "error: x.db is no SQLite database\n  caused by: [..]\n\nhint: [..]");
 }
 
 #[test]

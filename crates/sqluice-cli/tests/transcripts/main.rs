@@ -5,6 +5,7 @@ mod support;
 mod transcript;
 
 mod check_info;
+mod existing;
 mod generate;
 mod help;
 mod load_format;

@@ -14,7 +14,8 @@ fn quiet_is_silent_and_verbose_says_more() {
     assert_eq!((&*ran.stdout, &*ran.stderr), ("", ""));
     let ran = run(folder, ["check", "q.db", "--quiet"]).ok();
     assert_eq!((&*ran.stdout, &*ran.stderr), ("", ""));
-    let ran = run(folder, [&generate("q.db", "3")[..], &["-q"]].concat()).failed(1, "q.db already exists");
+    let ran = run(folder, [&generate("q.db", "3")[..], &["-q"]].concat())
+        .failed(1, "q.db already has a table user");
     assert!(ran.stderr.contains("hint: "));
 
     let ran = run(folder, generate("n.db", "3")).ok();
@@ -59,7 +60,7 @@ fn json_is_all_that_standard_output_gets() {
     assert_eq!(names(folder), ["x.db"], "a dry run makes nothing");
 
     let ran = run(folder, [&["--json"], &generate("x.db", "3")[..]].concat());
-    ran.failed(1, "x.db already exists");
+    ran.failed(1, "x.db already has a table user");
 }
 
 #[test]

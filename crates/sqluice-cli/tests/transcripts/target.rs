@@ -8,14 +8,16 @@ use crate::transcript::{ONE_ROW, fails, matches};
 
 #[test]
 fn a_target_that_is_in_the_way_is_refused() {
-    let exists = "\
-error: x.db already exists
+    let no_database = "\
+error: x.db is no SQLite database
+  caused by: file is not a database
 
-hint: name another file, or replace this one: --overwrite";
-    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3", 1, exists);
-    fails(&[("x.db", "")], "generate x.db --preset user --rows 3", 1, exists);
-    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3 --dry-run", 1, exists);
-    fails(&[("x.db", "precious"), ONE_ROW], "load x.db one.csv", 1, exists);
+hint: name another file";
+    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3", 1, no_database);
+    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3 --append", 1, no_database);
+    fails(&[("x.db", "precious")], "generate x.db --preset user --rows 3 --dry-run", 1, no_database);
+    fails(&[("x.db", "precious"), ONE_ROW], "load x.db one.csv", 1, no_database);
+    fails(&[("x.db", "precious"), ONE_ROW], "load x.db one.csv --append", 1, no_database);
     fails(
         &[("x.db/", "")],
         "generate x.db --preset user --rows 3",
@@ -161,7 +163,7 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
     assert!(folder.join("y.db").is_symlink() && folder.join("x.db").is_symlink());
     assert_eq!(names(&folder.join("data")), ["other.db"]);
     assert_eq!(integrity(&folder.join("data/other.db")), "ok");
-    run(folder, generate("x.db", "3")).failed(1, "x.db already exists");
+    run(folder, generate("x.db", "3")).failed(1, "x.db already has a table user");
 
     fs::remove_file(folder.join("data/other.db")).unwrap();
     fs::write(folder.join("data/other.db-wal"), "hot").unwrap();

@@ -11,6 +11,7 @@
 //!
 //! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
 
+mod convert;
 pub(crate) mod entries;
 mod rowid;
 mod scatter;
@@ -28,8 +29,9 @@ use sqluice_format::varint;
 use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Result};
-use crate::schema::{Generated, Table};
+use crate::schema::Table;
 use crate::source::{Refused, RefusedRow};
+pub(crate) use convert::Converter;
 use entries::Entries;
 use rowid::{Alias, Seen};
 pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
@@ -139,16 +141,9 @@ impl Rowids<'_> {
 impl Encoder {
     /// An encoder for a table's rows, on pages of `geometry`.
     pub fn new(table: &Table, geometry: Geometry, conversions: Conversions) -> Encoder {
-        let columns = table.columns.iter().map(|column| ColumnRules {
-            name: column.name.clone(),
-            affinity: column.affinity,
-            not_null: column.not_null,
-            strict: if table.strict { StrictType::of_declared_type(&column.declared_type) } else { None },
-            computed: column.generated == Some(Generated::Virtual),
-        });
         Encoder {
             geometry,
-            columns: columns.collect(),
+            columns: ColumnRules::of(table),
             conversions,
             rowid_alias: table.rowid_alias,
             autoincrement: table.autoincrement,

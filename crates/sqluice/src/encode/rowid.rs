@@ -161,7 +161,12 @@ pub(super) fn of_alias<'a>(
 }
 
 /// The refusal of a value that is no rowid.
-fn refusal(wanted: Result<Rowid, Error>, value: Value<'_>, row: usize, alias: Alias<'_>) -> RefusedRow {
+pub(super) fn refusal(
+    wanted: Result<Rowid, Error>,
+    value: Value<'_>,
+    row: usize,
+    alias: Alias<'_>,
+) -> RefusedRow {
     let mismatch = |_| {
         Error::input(format!("{} in column {}, which is INTEGER PRIMARY KEY", describe(&value), alias.name))
     };
@@ -169,7 +174,7 @@ fn refusal(wanted: Result<Rowid, Error>, value: Value<'_>, row: usize, alias: Al
 }
 
 /// What a value asks for, or what it would lose.
-fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
+pub(super) fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
     let rowid = affinity::to_rowid(value);
     match rowid {
         Rowid::Given(_) if alias.lossless => match loss_of(&value, affinity::Affinity::Integer) {

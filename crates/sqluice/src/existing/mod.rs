@@ -40,6 +40,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sqluice_format::page::{Geometry, PageSize};
 
 pub(crate) use transaction::Transaction;
+pub(crate) use write::Outcome;
 pub use write::write_into;
 
 use crate::error::{Error, Result};

@@ -278,6 +278,7 @@ pub(crate) fn write(
         bytes: u64::from(outcome.page_count) * page_bytes as u64,
         checksum: String::new(),
         output: outcome.output,
+        existing: None,
         threads: plan.threads,
         seconds: started.elapsed().as_secs_f64(),
         phases: phases.finish(),

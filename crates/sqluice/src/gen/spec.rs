@@ -108,11 +108,20 @@ impl TableSpec {
     /// # Errors
     /// When there are more than SQLite can number.
     pub fn source(&self, seed: u64, rows: u64) -> Result<GeneratedTable> {
-        if i64::try_from(rows).is_err() {
-            return Err(Error::usage(format!("{rows} rows are more than a table can have"))
+        self.source_from(seed, 0, rows)
+    }
+
+    /// A source of the `rows` rows that come after the table's first `first`.
+    ///
+    /// # Errors
+    /// When there are more than SQLite can number.
+    pub fn source_from(&self, seed: u64, first: u64, rows: u64) -> Result<GeneratedTable> {
+        let last = first.saturating_add(rows);
+        if i64::try_from(last).is_err() {
+            return Err(Error::usage(format!("{last} rows are more than a table can have"))
                 .hint(format!("SQLite numbers rows up to {}", i64::MAX)));
         }
-        Ok(GeneratedTable::new(self, seed, rows))
+        Ok(GeneratedTable::new(self, seed, (first, rows)))
     }
 
     /// The column that names the rowid.

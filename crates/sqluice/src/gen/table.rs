@@ -24,6 +24,8 @@ const BATCH_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub struct GeneratedTable {
     columns: Arc<[Option<Filler>]>,
+    /// Of the table, the number of the first row of this source.
+    first: u64,
     rows: u64,
     next_row: u64,
     part_rows: u64,
@@ -38,13 +40,14 @@ struct Filler {
 }
 
 impl GeneratedTable {
-    pub(super) fn new(table: &TableSpec, seed: u64, rows: u64) -> GeneratedTable {
+    pub(super) fn new(table: &TableSpec, seed: u64, (first, rows): (u64, u64)) -> GeneratedTable {
         let columns = table.columns.iter().map(|column| {
             let key = Key::of_column(seed, &table.name, &column.name);
             column.generator.clone().map(|generator| Filler { key, generator })
         });
         GeneratedTable {
             columns: columns.collect(),
+            first,
             rows,
             next_row: 0,
             part_rows: part_rows(table.row_bytes()),
@@ -80,7 +83,8 @@ impl Source for GeneratedTable {
         let first_row = self.next_row;
         self.next_row += rows;
         let columns = Arc::clone(&self.columns);
-        Ok(Some(Box::new(RowRange { columns, first_row, rows, batch_rows: self.batch_rows })))
+        let GeneratedTable { first, batch_rows, .. } = *self;
+        Ok(Some(Box::new(RowRange { columns, first, first_row, rows, batch_rows })))
     }
 
     fn total(&self) -> Option<Amount> {
@@ -91,6 +95,9 @@ impl Source for GeneratedTable {
 /// Consecutive rows.
 struct RowRange {
     columns: Arc<[Option<Filler>]>,
+    /// Of the table, the number of the first row of the source.
+    first: u64,
+    /// Of the source, the number of the first row.
     first_row: u64,
     rows: u64,
     batch_rows: usize,
@@ -103,8 +110,9 @@ impl Part for RowRange {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let mut vectors: Vec<Vector> = self.columns.iter().map(|_| Vector::default()).collect();
-        let end = self.first_row + self.rows;
-        for first in (self.first_row..end).step_by(self.batch_rows) {
+        let start = self.first + self.first_row;
+        let end = start + self.rows;
+        for first in (start..end).step_by(self.batch_rows) {
             let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
             for (filler, vector) in self.columns.iter().zip(&mut vectors) {
                 match filler {

@@ -12,7 +12,7 @@
 //! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so these
 //! rows are refused, and no other.
 
-use super::Load;
+use super::request::Request;
 use super::tables::LoadTable;
 use crate::affinity::{Rowid, to_rowid};
 use crate::batch::Batch;
@@ -27,7 +27,7 @@ use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
 /// be found out.
 pub(super) fn located(
     mut error: Error,
-    load: &Load,
+    load: &Request,
     tables: &mut [LoadTable],
     schema: &Schema,
     progress: &dyn Progress,
@@ -99,7 +99,7 @@ fn words(first: &Found, second: &Found) -> String {
 /// Reads the files of a table up to the last of the rows, which come in the order of the files.
 fn find(
     told: &Told<'_>,
-    load: &Load,
+    load: &Request,
     table: &mut LoadTable,
     schema: &Schema,
     progress: &dyn Progress,
@@ -139,14 +139,10 @@ fn find(
 }
 
 /// Whether the files have the column that names the rowid.
-fn gives_rowids(table: &LoadTable, load: &Load, declared: &Table) -> Result<Option<usize>> {
+fn gives_rowids(table: &LoadTable, load: &Request, declared: &Table) -> Result<Option<usize>> {
     let Some(alias) = declared.rowid_alias else { return Ok(None) };
-    for file in &table.files {
-        if matches!(file.map(declared, load)?[alias], ColumnFrom::Field(_)) {
-            return Ok(Some(alias));
-        }
-    }
-    Ok(None)
+    let gives = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
+    Ok(table.maps(declared, load)?.iter().any(gives).then_some(alias))
 }
 
 /// The column that a message points at: the first of the key.
@@ -258,7 +254,7 @@ impl Sink for Finder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PreparedLoad;
+    use super::super::{Load, PreparedLoad};
     use super::*;
     use crate::progress::Silent;
     use std::fs;
@@ -348,7 +344,7 @@ mod tests {
 
     #[test]
     fn an_error_about_something_else_stays_as_it_is() {
-        let load = Load::new("x.db", ["t.csv"]);
+        let load = Request::of_new(Load::new("x.db", ["t.csv"]));
         let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
         let error = located(Error::input("else"), &load, &mut [], &schema, &Silent, &Cancel::new());
         assert_eq!((error.to_string().as_str(), error.hint_text()), ("else", None));

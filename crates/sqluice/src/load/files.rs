@@ -4,7 +4,8 @@ use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Load, default};
+use super::default;
+use super::request::Request;
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::infer::Evidence;
@@ -53,7 +54,7 @@ pub(super) struct LoadFile {
 }
 
 /// Opens all files of a load, in order.
-pub(super) fn open_all(load: &Load, paths: &[PathBuf], cancel: &Cancel) -> Result<Vec<LoadFile>> {
+pub(super) fn open_all(load: &Request, paths: &[PathBuf], cancel: &Cancel) -> Result<Vec<LoadFile>> {
     let mut rows_left = load.limit.unwrap_or(u64::MAX);
     let mut files = Vec::new();
     for path in paths {
@@ -70,11 +71,12 @@ pub(super) fn open_all(load: &Load, paths: &[PathBuf], cancel: &Cancel) -> Resul
 
 impl LoadFile {
     /// Opens a file, of which `rows_max` rows are loaded.
-    fn open(path: &Path, load: &Load, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
+    fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
         let encoding = load.format.encoding;
         let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
         // Before anything is waited for.
         let table = table_name(path, input.name(), load)?;
+        load.refuse_table(&table)?;
         let known = declared_columns(&table, load);
         let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
         let Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader } =
@@ -101,7 +103,7 @@ impl LoadFile {
     }
 
     /// The names of the columns, and what is to be said about them.
-    fn take_names(&mut self, reader: &CsvReader, load: &Load, guessed: bool) -> Result<()> {
+    fn take_names(&mut self, reader: &CsvReader, load: &Request, guessed: bool) -> Result<()> {
         self.names = reader.header().to_vec();
         if self.options.header {
             self.places = Some((0..self.names.len()).map(|field| reader.place_of(field)).collect());
@@ -162,14 +164,20 @@ impl LoadFile {
     }
 
     /// Whether a column of that name is to be loaded.
-    pub(super) fn selects(&self, load: &Load, name: &str) -> bool {
+    pub(super) fn selects(&self, load: &Request, name: &str) -> bool {
         let named = |columns: &Vec<String>| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
         load.columns.as_ref().is_none_or(named)
     }
 
     /// Whether its columns are those of a declared table in their order, as nothing names them.
-    pub(super) fn is_by_position(&self, load: &Load) -> bool {
-        self.places.is_none() && load.columns.is_none() && load.schema.is_some()
+    pub(super) fn is_by_position(&self, load: &Request) -> bool {
+        self.places.is_none() && load.columns.is_none() && load.declared(&self.table).is_some()
+    }
+
+    /// Whether it has a value for a column of its table.
+    pub(super) fn gives(&self, load: &Request, name: &str) -> bool {
+        self.is_by_position(load)
+            || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
     }
 
     /// Whether it can be read more than once.
@@ -182,8 +190,9 @@ impl LoadFile {
         self.input.spool(folder, progress)
     }
 
-    /// Which of its fields go to which of the table's columns.
-    pub(super) fn map(&self, table: &Table, load: &Load) -> Result<Vec<ColumnFrom>> {
+    /// Which of its fields go to which of the table's columns; `left_out` are those that no file of the table has, and for
+    /// which SQLite finds a value.
+    pub(super) fn map(&self, table: &Table, left_out: &[usize], load: &Request) -> Result<Vec<ColumnFrom>> {
         if self.is_by_position(load) {
             let taking = table.columns.iter().filter(|column| column.generated.is_none());
             let (fields, columns) = (self.names.len(), taking.count());
@@ -209,6 +218,7 @@ impl LoadFile {
                 Some(field) => Ok(ColumnFrom::Field(field)),
                 // NULL is the next rowid.
                 None if table.rowid_alias == Some(index) => Ok(ColumnFrom::Constant(Constant::Null)),
+                None if left_out.contains(&index) => Ok(ColumnFrom::Constant(Constant::Null)),
                 None => default::constant(column).map(ColumnFrom::Constant),
             }
         };
@@ -258,7 +268,7 @@ impl LoadFile {
 }
 
 /// The table of the file at `path`, which messages call `name`.
-fn table_name(path: &Path, name: &Path, load: &Load) -> Result<String> {
+fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
     let named = load.table.clone().or_else(|| input::stem(path)).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
         Error::usage(format!("no table can be named after {}", name.display())).hint("name it: --table NAME")
@@ -282,7 +292,7 @@ struct Sampled {
 
 impl Sampled {
     /// A sample of the usual size, or, where the first record is longer, of a larger one.
-    fn new(input: &mut InputFile, load: &Load, given: &Given<'_>) -> Result<Sampled> {
+    fn new(input: &mut InputFile, load: &Request, given: &Given<'_>) -> Result<Sampled> {
         let mut sample_bytes = load.sample_bytes;
         loop {
             let sample = input.sample(sample_bytes)?;
@@ -320,7 +330,7 @@ fn sniff_lines(sample: &Sample, given: &Given<'_>) -> Sniffed {
 }
 
 /// How the file is read.
-fn csv_options(load: &Load, sniffed: &Sniffed) -> CsvOptions {
+fn csv_options(load: &Request, sniffed: &Sniffed) -> CsvOptions {
     CsvOptions {
         dialect: sniffed.dialect,
         header: sniffed.header,
@@ -346,8 +356,8 @@ fn sample_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<Cs
 }
 
 /// The columns of the declared table that the file is for.
-fn declared_columns<'a>(table: &str, load: &'a Load) -> Vec<&'a str> {
-    let table = load.schema.as_ref().and_then(|schema| schema.table(table));
+fn declared_columns<'a>(table: &str, load: &'a Request) -> Vec<&'a str> {
+    let table = load.declared(table);
     table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
 }
 

@@ -12,6 +12,7 @@
 //! Of several tables those get a key or an index that have all its columns; at least one must.
 
 use super::Load;
+use super::request::Request;
 use super::tables::{LoadTable, listed};
 use crate::error::{Error, Result};
 use crate::schema::token::{Token, TokenKind, tokens};
@@ -66,17 +67,22 @@ pub(super) fn refuse_twice(flag: &str, names: &[String]) -> Result<()> {
 }
 
 /// Whether every key and index has a table that has its columns.
-pub(super) fn check_columns(load: &Load, tables: &[LoadTable]) -> Result<()> {
+pub(super) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> {
+    // What is there has its keys.
+    let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.is_there()).collect();
+    if tables.is_empty() {
+        return Ok(());
+    }
     let needs = |flag: &str, names: &[&str]| match tables.iter().any(|table| table.has_all(load, names)) {
         true => Ok(()),
-        false => Err(no_table(load, tables, flag, names)),
+        false => Err(no_table(load, &tables, flag, names)),
     };
     let key: Vec<&str> = load.primary_key.iter().map(String::as_str).collect();
     needs("--primary-key", &key)?;
     specs(load)?.iter().try_for_each(|spec| needs(spec.flag(), &spec.names()))
 }
 
-fn no_table(load: &Load, tables: &[LoadTable], flag: &str, names: &[&str]) -> Error {
+fn no_table(load: &Request, tables: &[&LoadTable], flag: &str, names: &[&str]) -> Error {
     let unknown = names.iter().find(|name| !tables.iter().any(|table| table.has_all(load, &[name])));
     let columns = tables[0].column_names(load);
     let hint = match tables {
@@ -93,8 +99,9 @@ fn no_table(load: &Load, tables: &[LoadTable], flag: &str, names: &[&str]) -> Er
 }
 
 /// The statements that make the indexes.
-pub(super) fn statements(load: &Load, tables: &[LoadTable]) -> Result<String> {
+pub(super) fn statements(load: &Request, tables: &[&LoadTable]) -> Result<String> {
     let mut taken = load.schema.as_ref().map(names_in).unwrap_or_default();
+    taken.extend(load.there.iter().flat_map(|there| names_in(&there.schema)));
     taken.extend(tables.iter().map(|table| table.name().to_ascii_lowercase()));
     let mut sql = String::new();
     for spec in specs(load)? {
@@ -143,7 +150,7 @@ impl IndexSpec {
     }
 
     /// The statement that makes it for a table that has its columns; `taken` are the names that others have.
-    fn statement(&self, table: &LoadTable, load: &Load, taken: &mut Vec<String>) -> String {
+    fn statement(&self, table: &LoadTable, load: &Request, taken: &mut Vec<String>) -> String {
         let own: Vec<&str> = self.names().into_iter().map(|name| table.spelled(load, name)).collect();
         let base = format!("idx_{}_{}", table.name(), own.join("_"));
         let mut name = base.clone();

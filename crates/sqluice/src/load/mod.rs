@@ -1,10 +1,11 @@
-//! `load`: files into a new database.
+//! `load`: files into a database, a new one or one that is there.
 //!
 //! ```text
 //!  prepare   files ──> a sample of each ──> dialect, header, evidence for types ──> tables ──> plan
 //!  run       parts of all files ──> pages; the values are watched: types that do not hold for all of them end the attempt
 //!            ... then everything is read once for its types, and loaded again
-//!            ... rows that do not come in the order of their INTEGER PRIMARY KEY end it, too: they are loaded again, sorted
+//!            ... rows that do not come in the order of their INTEGER PRIMARY KEY end it, too: they are loaded again, sorted,
+//!                or, where they do not come after the rows that are there, by SQLite
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
@@ -24,17 +25,19 @@ mod order;
 mod paths;
 mod request;
 mod tables;
+mod there;
 
 use std::path::PathBuf;
 
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
+use crate::existing_database;
 use crate::infer::{self, Watch, Watched};
 use crate::input::{self, Encoding};
 use crate::new_database;
 use crate::output;
 use crate::pipeline::Job;
-use crate::plan::{Plan, Road, WriteOptions};
+use crate::plan::{Plan, Road, TablePlan, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress, Silent};
 use crate::reject::RejectFile;
 use crate::report::Report;
@@ -43,12 +46,13 @@ use crate::source::csv::{Given, PART_BYTES};
 use crate::source::{NoRows, Source};
 use files::LoadFile;
 use order::Order;
+use request::Request;
 use tables::LoadTable;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
 pub const SAMPLE_BYTES: usize = 2 << 20;
 
-/// Files that become tables of a new database.
+/// Files that become tables of a database, or rows of such.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// The database.
@@ -60,6 +64,7 @@ pub struct Load {
     /// The table that all go to; `None`: one for each, named after it.
     pub table: Option<String>,
     /// What the database declares; `None`: tables with the columns that the files have, of the types that their values have.
+    /// Tables that are there already are as they are, and must be declared the same.
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of those that the values have. Not with a schema.
     pub types: Vec<(String, String)>,
@@ -136,7 +141,7 @@ impl Format {
 
 /// A load that knows its input.
 pub struct PreparedLoad {
-    load: Load,
+    load: Request,
     cancel: Cancel,
     /// Set by a failed attempt, too, and known to whoever waits for a pipe.
     stop: Cancel,
@@ -181,14 +186,15 @@ impl Load {
         request::check(&self)?;
         let inputs = input::expand(&self.files)?;
         paths::refuse_shared(&self, &inputs)?;
-        request::check_targets(&self)?;
+        let load = Request::new(self)?;
+        load.check_targets()?;
         let stop = cancel.child();
-        let files = files::open_all(&self, &inputs, &stop)?;
-        let tables = tables::assign(&self, files)?;
-        let (schema, plan) = self.plan(&tables)?;
-        let mut prepared = PreparedLoad { load: self, cancel: cancel.clone(), stop, tables, schema, plan };
+        let files = files::open_all(&load, &inputs, &stop)?;
+        let tables = tables::assign(&load, files)?;
+        let (schema, plan) = load.plan(&tables)?;
+        let mut prepared = PreparedLoad { load, cancel: cancel.clone(), stop, tables, schema, plan };
         prepared.complete_plan()?;
-        prepared.plan.wanted().map_or(Ok(()), |wanted| wanted.refuse())?;
+        prepared.plan.refuse()?;
         Ok(prepared)
     }
 
@@ -199,12 +205,21 @@ impl Load {
             None => Ok(output::place(&self.target)?.folder),
         }
     }
+}
 
+impl Request {
     fn plan(&self, tables: &[LoadTable]) -> Result<(Schema, Plan)> {
         let schema = tables::declare(self, tables)?;
-        let plan = Plan::new(&schema, Some(self.target.clone()), &self.write);
+        let plan = match &self.there {
+            None => Plan::new(&schema, Some(self.target.clone()), &self.write),
+            Some(there) => Plan::into_existing(&schema, there, &self.write),
+        };
         let plan = if self.schema.is_none() { plan.map_err(request::of_made_sql) } else { plan };
-        Ok((schema, plan?))
+        let mut plan = plan?;
+        for table in tables.iter().filter(|table| table.is_there()) {
+            plan.tables[table.index_in(&schema)].alter = table.alter().collect();
+        }
+        Ok((schema, plan))
     }
 }
 
@@ -275,7 +290,7 @@ impl PreparedLoad {
     /// # Errors
     /// When the input is bad or the database can't be written: there is none, then.
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
-        request::check_targets(&self.load)?;
+        self.load.check_targets()?;
         self.keep_streams(progress)?;
         // What can't be read is met again by the load, unless that finds a fault before it.
         let mut read = Ok(());
@@ -302,7 +317,9 @@ impl PreparedLoad {
     fn sort_more(&mut self) -> Result<()> {
         let hoped = self.tables.iter().any(|table| table.order == Order::Hoped);
         for table in &mut self.tables {
-            if table.order == Order::Hoped || !hoped {
+            if self.plan.tables[table.index_in(&self.schema)].appends() {
+                table.amid = true;
+            } else if table.order == Order::Hoped || !hoped {
                 table.order = table.order.next();
             }
         }
@@ -317,7 +334,8 @@ impl PreparedLoad {
         let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
-        let guessed = tables.iter().any(|table| table.order.is_guess());
+        let guessed = tables.iter().any(|table| table.order.is_guess())
+            || plan.tables.iter().any(TablePlan::appends) && load.reject.is_none();
         for table in &mut *tables {
             let watched: Vec<Watched> = table.watched(schema);
             let index = table.index_in(schema);
@@ -330,15 +348,11 @@ impl PreparedLoad {
             Some(file) => Some(RejectFile::create(file, load.write.overwrite, load.rejects_max)?),
             None => None,
         };
-        let written = new_database::write(
-            plan,
-            schema,
-            jobs(schema, sources, conversions),
-            rejects,
-            "load",
-            progress,
-            stop,
-        );
+        let jobs = jobs(schema, sources, conversions);
+        let written = match plan.existing {
+            None => new_database::write(plan, schema, jobs, rejects, "load", progress, stop),
+            Some(_) => existing_database::write(plan, schema, jobs, rejects, "load", progress, stop),
+        };
         stop.reset();
         match written {
             Ok(report) => Ok(Attempt::Done(report)),
@@ -374,12 +388,16 @@ impl PreparedLoad {
         if !matches!(table.order, Order::Any | Order::AnyWithNulls) {
             table.order = order::of_samples(table, load, schema);
         }
+        if let Some(there) = &load.there {
+            let rows = table.rows(&schema.tables[index], load);
+            plan.choose((index, &schema.tables[index]), there, rows, &load.write)?;
+        }
         match plan.tables[index].road {
             Road::Pages => {}
             Road::Sorted if table.order == Order::Hoped => table.order = Order::Any,
             Road::Sorted => {}
             // To SQLite rows come as they like.
-            Road::Sqlite => {
+            Road::Sqlite | Road::Insert => {
                 table.order = Order::Ascending;
                 return Ok(());
             }
@@ -417,7 +435,10 @@ impl PreparedLoad {
             sources[index] = Some(table.sample_source(load, schema).ok()?);
         }
         // Without what only a file can get.
-        let nowhere = Plan { target: None, threads: 1, analyze: false, ..plan.clone() };
+        let nowhere = match load.there {
+            None => Plan { target: None, threads: 1, analyze: false, ..plan.clone() },
+            Some(_) => alone(schema, load)?,
+        };
         let jobs = jobs(schema, sources, Conversions::All);
         let report =
             new_database::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
@@ -431,6 +452,17 @@ impl PreparedLoad {
         });
         Some(report.bytes + more_pages.sum::<u64>() * report.page_bytes as u64)
     }
+}
+
+/// The plan for the rows alone, in any order, as if nothing were there.
+fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
+    let page_size = load.there.as_ref().map_or(load.write.page_size, |there| there.page_size);
+    let options = WriteOptions { page_size, threads: Some(1), analyze: false, ..load.write.clone() };
+    let mut plan = Plan::new(schema, None, &options).ok()?;
+    for (index, table) in schema.tables.iter().enumerate().filter(|(_, table)| table.rowid_alias.is_some()) {
+        plan.sort_rows((index, table), true, "", &options).ok()?;
+    }
+    Some(plan)
 }
 
 /// The tables of `schema`, in their order, each with its source, if it has one.

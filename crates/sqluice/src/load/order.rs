@@ -9,7 +9,7 @@
 //!
 //! NULL stands for the next number. Among numbers, what is next depends on all rows before.
 
-use super::Load;
+use super::request::Request;
 use super::tables::LoadTable;
 use crate::affinity::{Rowid, to_rowid};
 use crate::batch::Batch;
@@ -48,12 +48,11 @@ impl Order {
 }
 
 /// What the samples say.
-pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) -> Order {
+pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema) -> Order {
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
-    let maps = table.files.iter().map(|file| file.map(declared, load));
     // Whoever opens the files tells what is wrong with them.
-    let Ok(maps) = maps.collect::<Result<Vec<_>>>() else { return Order::Hoped };
+    let Ok(maps) = table.maps(declared, load) else { return Order::Hoped };
     let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {
         0 => return Order::Ascending,
@@ -71,6 +70,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) ->
             }
         }
     }
+    table.first_rowid = ascending.first;
     match () {
         () if ascending.nulls && ascending.last.is_some() => Order::AnyWithNulls,
         () if ascending.broken => Order::Any,
@@ -82,6 +82,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Load, schema: &Schema) ->
 /// Sees whether the values of the only column ascend; those that are no rowids, and bad rows, say nothing.
 #[derive(Default)]
 struct Ascending {
+    first: Option<i64>,
     last: Option<i64>,
     nulls: bool,
     broken: bool,
@@ -92,6 +93,7 @@ impl Sink for Ascending {
         for row in 0..batch.rows {
             match to_rowid(batch.columns[0].get(row)) {
                 Rowid::Given(rowid) => {
+                    self.first.get_or_insert(rowid);
                     self.broken |= self.last.is_some_and(|last| last >= rowid);
                     self.last = Some(rowid);
                 }

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::Load;
 use super::files::LoadFile;
-use super::keys;
 use super::order::Order;
+use super::request::Request;
 use super::request::of_made_sql;
+use super::{default, keys, there};
 use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
+use crate::plan::Rows;
 use crate::schema::{Schema, Table, quoted, token};
 use crate::source::Source;
 use crate::source::chain::Chain;
@@ -18,14 +19,20 @@ use crate::source::csv::{COLUMNS_MAX, ColumnFrom};
 pub(super) struct LoadTable {
     name: String,
     pub(super) files: Vec<LoadFile>,
-    /// The schema declares it.
+    /// The schema or the database declares it.
     declared: bool,
-    /// The columns that no schema declares, in the table's order.
+    /// The database has it.
+    there: bool,
+    /// The columns that nobody declares, in the table's order.
     made: Vec<Made>,
     /// The evidence for types is that of all values.
     settled: bool,
     /// Whether its rows come in the order of their rowids.
     pub(super) order: Order,
+    /// The first rowid of the samples.
+    pub(super) first_rowid: Option<i64>,
+    /// Its rows do not come after those that are there.
+    pub(super) amid: bool,
 }
 
 /// A column that is made for the files.
@@ -50,7 +57,7 @@ impl Made {
 }
 
 /// Gives every file its table.
-pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
+pub(super) fn assign(load: &Request, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
     for file in files {
         let name = file.table.clone();
@@ -62,12 +69,15 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
                 return Err(Error::usage(message).hint("--table NAME loads all files into one table"));
             }
             None => tables.push(LoadTable {
-                name,
                 files: vec![file],
-                declared: load.schema.is_some(),
+                declared: load.schema.is_some() || load.has(&name).is_some(),
+                there: load.has(&name).is_some(),
                 made: Vec::new(),
                 settled: false,
                 order: Order::Ascending,
+                first_rowid: None,
+                amid: false,
+                name,
             }),
         }
     }
@@ -81,12 +91,13 @@ pub(super) fn assign(load: &Load, files: Vec<LoadFile>) -> Result<Vec<LoadTable>
         let error = Error::usage(format!("--columns names no column of {}", file.name()));
         return Err(error.hint(format!("there are: {}", listed(&names))));
     }
+    there::check(load, &tables)?;
     keys::check_columns(load, &tables)?;
     Ok(tables)
 }
 
 /// Every column that the user names must be there.
-fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
+fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
     let in_files = |name: &str| {
         let files = tables.iter().flat_map(|table| &table.files);
         files.flat_map(|file| &file.names).any(|found| found.eq_ignore_ascii_case(name))
@@ -103,8 +114,18 @@ fn check_names(load: &Load, tables: &[LoadTable]) -> Result<()> {
     Ok(())
 }
 
-/// The schema of the new database: what the user declares, and the columns that are made for the files.
-pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
+/// The schema of what is written: what the user declares, and the columns that are made for the files.
+pub(super) fn declare(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
+    let schema = declare_new(load, tables)?;
+    match &load.there {
+        None => Ok(schema),
+        Some(there) => there::with_tables(schema, there, tables),
+    }
+}
+
+/// What is declared besides the tables that are there.
+fn declare_new(load: &Request, tables: &[LoadTable]) -> Result<Schema> {
+    let tables: Vec<&LoadTable> = tables.iter().filter(|table| !table.there).collect();
     let (mut sql, file) = match &load.schema {
         Some(schema) if load.indexes.is_empty() && tables.iter().all(|table| table.made.is_empty()) => {
             return Ok(schema.clone());
@@ -112,10 +133,10 @@ pub(super) fn declare(load: &Load, tables: &[LoadTable]) -> Result<Schema> {
         Some(schema) => (ended(&schema.sql), schema.file.as_path()),
         None => (String::new(), Path::new("")),
     };
-    for table in tables {
+    for table in &tables {
         sql += &table.ddl(load);
     }
-    sql += &keys::statements(load, tables)?;
+    sql += &keys::statements(load, &tables)?;
     Schema::parse(sql, file).map_err(of_made_sql)
 }
 
@@ -140,10 +161,10 @@ pub(super) fn listed(names: &[&str]) -> String {
 
 impl LoadTable {
     /// Finds the columns that must be made.
-    fn make_columns(&mut self, load: &Load) -> Result<()> {
-        let declared = match &load.schema {
-            Some(schema) => Some(schema.table(&self.name).ok_or_else(|| not_declared(schema, &self.name))?),
-            None => None,
+    fn make_columns(&mut self, load: &Request) -> Result<()> {
+        let declared = match (load.declared(&self.name), &load.schema) {
+            (None, Some(schema)) => return Err(not_declared(schema, &self.name)),
+            (declared, _) => declared,
         };
         for (index, file) in self.files.iter().enumerate() {
             if file.is_by_position(load) {
@@ -200,13 +221,21 @@ impl LoadTable {
         }
     }
 
+    /// The statements that add the made columns to a declared table.
+    pub(super) fn alter(&self) -> impl Iterator<Item = String> {
+        let table = quoted(&self.name);
+        let made = self.made.iter().filter(|_| self.declared);
+        made.map(move |made| {
+            format!("ALTER TABLE {table} ADD COLUMN {} {}", quoted(&made.name), made.declared_type())
+        })
+    }
+
     /// What declares the made columns.
-    fn ddl(&self, load: &Load) -> String {
+    fn ddl(&self, load: &Request) -> String {
         let table = quoted(&self.name);
         let declared = |made: &Made| format!("{} {}", quoted(&made.name), made.declared_type());
         if self.declared {
-            let columns = self.made.iter().map(declared);
-            return columns.map(|column| format!("ALTER TABLE {table} ADD COLUMN {column};\n")).collect();
+            return self.alter().map(|sql| sql + ";\n").collect();
         }
         let key = self.primary_key(load);
         // Alone, it is another name for the rowid.
@@ -234,7 +263,7 @@ impl LoadTable {
     }
 
     /// The columns that the user makes its key, if it has them all.
-    fn primary_key(&self, load: &Load) -> Vec<&Made> {
+    fn primary_key(&self, load: &Request) -> Vec<&Made> {
         let made = |name: &String| self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
         load.primary_key.iter().map(made).collect::<Option<Vec<_>>>().unwrap_or_default()
     }
@@ -244,22 +273,83 @@ impl LoadTable {
     }
 
     /// The names of its columns.
-    pub(super) fn column_names<'a>(&'a self, load: &'a Load) -> Vec<&'a str> {
-        let declared = load.schema.as_ref().and_then(|schema| schema.table(&self.name));
+    pub(super) fn column_names<'a>(&'a self, load: &'a Request) -> Vec<&'a str> {
+        let declared = load.declared(&self.name);
         let declared = declared.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str());
         declared.chain(self.made.iter().map(|made| made.name.as_str())).collect()
     }
 
     /// Whether it has columns of all these names.
-    pub(super) fn has_all(&self, load: &Load, names: &[&str]) -> bool {
+    pub(super) fn has_all(&self, load: &Request, names: &[&str]) -> bool {
         let columns = self.column_names(load);
         names.iter().all(|name| columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
     }
 
     /// A column's name as the table has it.
-    pub(super) fn spelled<'a>(&'a self, load: &'a Load, name: &'a str) -> &'a str {
+    pub(super) fn spelled<'a>(&'a self, load: &'a Request, name: &'a str) -> &'a str {
         let mut columns = self.column_names(load).into_iter();
         columns.find(|column| column.eq_ignore_ascii_case(name)).unwrap_or(name)
+    }
+
+    /// Whether the database has it.
+    pub(super) fn is_there(&self) -> bool {
+        self.there
+    }
+
+    /// Whether it gets a column of that name.
+    pub(super) fn makes(&self, name: &str) -> bool {
+        self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The columns that take values, and whether some file has one for them.
+    pub(super) fn given<'a>(
+        &'a self,
+        declared: &'a Table,
+        load: &'a Request,
+    ) -> impl Iterator<Item = (usize, bool)> + 'a {
+        let columns = declared.columns.iter().enumerate();
+        let taking = columns.filter(|(_, column)| column.generated.is_none());
+        taking.map(|(index, column)| (index, self.files.iter().any(|file| file.gives(load, &column.name))))
+    }
+
+    /// What the plan must know of its rows.
+    pub(super) fn rows(&self, declared: &Table, load: &Request) -> Rows {
+        let given: Vec<usize> =
+            self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
+        let mut left_out = self.given(declared, load).filter(|(_, given)| !given).map(|(index, _)| index);
+        let computed = left_out.find(|&index| {
+            declared.rowid_alias != Some(index) && default::constant(&declared.columns[index]).is_err()
+        });
+        let sample_rows = self.files[0].sample_rows as f64;
+        let with_rowids = declared.rowid_alias.is_some_and(|alias| given.contains(&alias));
+        Rows {
+            about: self.scale(load).map(|scale| (scale * sample_rows) as u64),
+            with_rowids,
+            // A second attempt would reject the same rows again.
+            ascending: match self.order {
+                Order::Ascending => true,
+                Order::Hoped => load.reject.is_none(),
+                Order::Any | Order::AnyWithNulls => false,
+            },
+            first_rowid: self.first_rowid,
+            columns: Some(given),
+            computed: computed.map(|index| declared.columns[index].name.clone()),
+            adds_columns: !self.made.is_empty(),
+            amid: self.amid,
+        }
+    }
+
+    /// For each file, which of its fields go to which columns.
+    pub(super) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<Vec<ColumnFrom>>> {
+        let mut left_out = Vec::new();
+        // Into a new file no SQLite inserts it, which could compute the value.
+        if load.there.is_some() {
+            let columns = self
+                .given(declared, load)
+                .filter(|(index, given)| !given && default::constant(&declared.columns[*index]).is_err());
+            left_out.extend(columns.map(|(index, _)| index));
+        }
+        self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
     }
 
     /// Bytes of its files, when that is known of all.
@@ -306,10 +396,9 @@ impl LoadTable {
     }
 
     /// The rows of all files. Each is opened when the one before it has been read.
-    pub(super) fn source<'a>(&'a mut self, load: &Load, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
+    pub(super) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
-        let maps: Vec<Vec<ColumnFrom>> =
-            self.files.iter().map(|file| file.map(table, load)).collect::<Result<_>>()?;
+        let maps = self.maps(table, load)?;
         let mut files = self.files.iter_mut().zip(maps);
         let open = move |rows| files.next().map(|(file, map)| file.source(map, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))
@@ -318,18 +407,17 @@ impl LoadTable {
     /// The rows of the sample of its first file.
     pub(super) fn sample_source<'a>(
         &'a mut self,
-        load: &Load,
+        load: &Request,
         schema: &Schema,
     ) -> Result<Box<dyn Source + 'a>> {
-        let file = &mut self.files[0];
-        let map = file.map(&schema.tables[schema_index(schema, &self.name)], load)?;
-        let mut opens = Some((file, map));
+        let map = self.maps(&schema.tables[self.index_in(schema)], load)?.swap_remove(0);
+        let mut opens = Some((&mut self.files[0], map));
         let open = move |_| opens.take().map(|(file, map)| file.sample_source(map));
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
     /// How many times more rows there are than in the sample of its first file, where that can be told.
-    pub(super) fn scale(&self, load: &Load) -> Option<f64> {
+    pub(super) fn scale(&self, load: &Request) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;
         let LoadFile { sample_text_bytes, sample_rows, .. } = self.files[0];

@@ -21,6 +21,23 @@ pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &s
     }
 }
 
+/// Refuses to let the database at `name` grow by about `bytes` bytes when they are not free on its disk.
+pub(crate) fn refuse_growth(name: &Path, bytes: u64) -> Result<()> {
+    let folder = super::place(name)?.folder;
+    match free_bytes(&folder) {
+        Some(free) if !fits(bytes, free) => {
+            let (bytes, free) = (Bytes(bytes), Bytes(free));
+            let message = format!(
+                "{} will grow by about {bytes:.1}, and there are only {free:.1} free in {}",
+                name.display(),
+                folder.display()
+            );
+            Err(Error::target(message).hint("free some space; the database stays as it is"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a file fits. Its size is an estimate, so what is short by less than a tenth is tried.
 fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
     estimated_bytes - estimated_bytes / 10 <= free_bytes

@@ -16,6 +16,7 @@ use std::io;
 use std::path::Path;
 
 pub(crate) use direct::Direct;
+pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;

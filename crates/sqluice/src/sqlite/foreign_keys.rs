@@ -21,7 +21,7 @@ struct Key {
 }
 
 /// Sees that the rows of a table have their parents.
-pub(super) fn check(connection: &Connection, schema: &Schema, table: &Table) -> Result<()> {
+pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> Result<()> {
     match orphans(connection, schema, table) {
         Ok(None) => Ok(()),
         Ok(Some(error)) => Err(error),

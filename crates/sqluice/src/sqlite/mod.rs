@@ -18,6 +18,8 @@ mod foreign_keys;
 mod indexes;
 mod names;
 mod rows;
+
+pub(crate) use foreign_keys::check as check_foreign_keys;
 #[cfg(test)]
 mod tests;
 
@@ -295,7 +297,7 @@ fn refuse_siblings(path: &Path) -> Result<()> {
 }
 
 /// The error for what SQLite could not do.
-fn failed(error: rusqlite::Error, what: &str) -> Error {
+pub(crate) fn failed(error: rusqlite::Error, what: &str) -> Error {
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
         Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what}"))
@@ -316,7 +318,7 @@ fn failed(error: rusqlite::Error, what: &str) -> Error {
 }
 
 /// SQLite's own message, without the statement.
-fn said(error: rusqlite::Error) -> String {
+pub(crate) fn said(error: rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message,
         rusqlite::Error::SqlInputError { msg, .. } => msg,
@@ -325,7 +327,7 @@ fn said(error: rusqlite::Error) -> String {
 }
 
 /// Whether it is the values that SQLite does not take.
-fn is_of_values(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_of_values(error: &rusqlite::Error) -> bool {
     use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
     matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | TooBig))
 }

@@ -84,7 +84,7 @@ fn orphans_are_named_with_their_values_and_their_parents() {
     .fails();
     assert_eq!(told.message, "table c, row 2: p has no row for p = 2");
     assert_eq!(told.hint, "2 such rows; next: row 3: p has no row for x = 'a', y = 'c'");
-    let without = WriteOptions { foreign_keys: false, ..WriteOptions::default() };
+    let without = WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() };
     Waiting::with(sql, "INSERT INTO c VALUES (2, 'a', 'b')", without).finished();
 }
 

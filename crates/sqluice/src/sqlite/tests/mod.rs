@@ -180,7 +180,7 @@ fn nothing_is_done_where_nothing_is_needed() {
     }
     let sql = "CREATE TABLE t (a REFERENCES t)";
     assert!(
-        !Waiting::with(sql, "", WriteOptions { foreign_keys: false, ..WriteOptions::default() })
+        !Waiting::with(sql, "", WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() })
             .work()
             .is_needed()
     );

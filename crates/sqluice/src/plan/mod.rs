@@ -1,26 +1,32 @@
 //! What will be done, before anything is written: plain data, printed by `--dry-run`.
 
-use std::fmt;
+mod existing;
+mod print;
+mod there;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
+pub(crate) use existing::Rows;
+pub(crate) use there::There;
+
 use crate::error::{Error, Result};
-use crate::output::Wanted;
+use crate::output::{self, Wanted};
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::index::{Index, IndexOrigin, Indexed};
-use crate::schema::{Column, Generated, Schema, Table, token};
-use crate::size::Bytes;
+use crate::schema::{Column, Generated, Schema, Table};
 
-/// How a new database is written, whatever its rows come from.
+/// How a database is written, whatever its rows come from.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Worker threads; `None`: one a core.
     pub threads: Option<usize>,
     /// Bytes that the run may take, besides the largest single row: at least 24 MiB.
     pub memory_bytes: u64,
-    /// The page size of the new file.
+    /// The page size of a new file; one that is there keeps its own.
     pub page_size: PageSize,
     /// Whether a database that has the target's name is replaced. No connection of this process may have it open, not even
     /// an idle one: it would lose its locks.
@@ -31,8 +37,13 @@ pub struct WriteOptions {
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
     pub analyze: bool,
-    /// Whether rows whose FOREIGN KEY points nowhere end the run.
-    pub foreign_keys: bool,
+    /// Whether rows whose FOREIGN KEY points nowhere end the run; `None`: in a new database they do, and in one that is there
+    /// nobody looks, as SQLite itself would not.
+    pub foreign_keys: Option<bool>,
+    /// What becomes of a table that the database has already.
+    pub if_there: IfThere,
+    /// How long a database that is in use is waited for.
+    pub busy_timeout: Duration,
     /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
     /// small.
     #[doc(hidden)]
@@ -52,7 +63,9 @@ impl Default for WriteOptions {
             temp_dir: None,
             on_conflict: OnConflict::Abort,
             analyze: false,
-            foreign_keys: true,
+            foreign_keys: None,
+            if_there: IfThere::Refuse,
+            busy_timeout: Duration::from_secs(5),
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
         }
@@ -73,6 +86,36 @@ pub enum OnConflict {
     Replace,
 }
 
+/// What becomes of a table that the database has already.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IfThere {
+    /// It ends the run.
+    #[default]
+    Refuse,
+    /// It gets the new rows besides its own.
+    Append,
+    /// It gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.
+    Replace,
+    /// Rows whose values in these columns, which are a key of the table, are there already are changed, in the columns that
+    /// are given; others are added.
+    Upsert(Vec<String>),
+}
+
+/// What is done to a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// It is made.
+    #[default]
+    Make,
+    /// It gets rows besides its own.
+    Append,
+    /// It gets rows instead of its own.
+    Replace,
+    /// Some of its rows are changed, and others added.
+    Upsert,
+}
+
 /// The way that rows or index entries take into the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -83,6 +126,8 @@ pub enum Road {
     Sorted,
     /// By SQLite, when the pages of the rest are in place.
     Sqlite,
+    /// By INSERT, a batch of rows at a time; entries of indexes come with the rows.
+    Insert,
 }
 
 /// What will be done; see the module's description.
@@ -93,6 +138,8 @@ pub struct Plan {
     pub target: Option<PathBuf>,
     /// Whether there is a file of that name, which the new one replaces.
     pub replaces: bool,
+    /// The database of that name that the rows go into; `None`: a new one is made.
+    pub existing: Option<ExistingPlan>,
     /// Bytes of a page.
     pub page_bytes: usize,
     /// Worker threads.
@@ -105,7 +152,7 @@ pub struct Plan {
     pub buffer_bytes: u64,
     /// Bytes of them that sorting takes.
     pub sort_bytes: u64,
-    /// The file's size, roughly, where it can be told.
+    /// The file's size, roughly, where it can be told; of a database that is there: by how much it grows.
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
@@ -129,11 +176,34 @@ pub struct Plan {
     pub(crate) memory_bytes: u64,
 }
 
+/// A database that is there.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExistingPlan {
+    /// Its pages.
+    pub pages: u32,
+    /// Its journal mode, which stays.
+    pub journal_mode: String,
+    /// Why no pages can be written into it; `None`: they can.
+    pub no_pages: Option<String>,
+    /// The columns whose values are the key of a row that may be there already.
+    pub upsert: Vec<String>,
+    /// How long somebody else who uses it is waited for.
+    #[serde(skip)]
+    pub(crate) busy_timeout: Duration,
+    /// `PRAGMA schema_version` when the plan was made.
+    #[serde(skip)]
+    pub(crate) schema_version: i64,
+}
+
 /// What will be done with a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TablePlan {
     /// Its name.
     pub name: String,
+    /// What is done to it.
+    pub action: Action,
+    /// Statements that change it before it gets rows.
+    pub alter: Vec<String>,
     /// Rows that it will get, where that is known.
     pub rows: Option<u64>,
     /// Where they come from; nowhere, if there is none.
@@ -149,6 +219,9 @@ pub struct TablePlan {
     /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
+    /// The columns that its rows bring; the others take what the table says. `None`: all that take values.
+    #[serde(skip)]
+    pub(crate) columns: Option<Vec<usize>>,
 }
 
 /// What will be done with an index.
@@ -171,6 +244,7 @@ impl Road {
             Road::Pages => "pages",
             Road::Sorted => "sorted",
             Road::Sqlite => "sqlite",
+            Road::Insert => "insert",
         }
     }
 }
@@ -192,6 +266,7 @@ impl Plan {
         Ok(Plan {
             target,
             replaces,
+            existing: None,
             page_bytes: options.page_size.bytes(),
             threads: memory.threads,
             chunk_bytes: options.chunk_bytes,
@@ -209,7 +284,7 @@ impl Plan {
             temp_dir: options.temp_dir.clone(),
             on_conflict: options.on_conflict,
             analyze: options.analyze,
-            foreign_keys: options.foreign_keys,
+            foreign_keys: options.foreign_keys.unwrap_or(true),
             pending_byte: options.pending_byte,
             memory_bytes: options.memory_bytes,
         })
@@ -234,9 +309,18 @@ impl Plan {
         let falls =
             self.on_conflict != OnConflict::Abort && declared.indexes.iter().any(|index| index.unique);
         if in_sequence && falls {
-            table.leave_to_sqlite("what NULL means for a rowid depends on which rows stay");
+            let why = "what NULL means for a rowid depends on which rows stay";
+            match self.existing {
+                None => table.leave_to_sqlite(why),
+                Some(_) => table.insert(declared, why),
+            }
         }
         table.in_sequence = in_sequence && table.road == Road::Sorted;
+        self.divide_memory(options)
+    }
+
+    /// Divides the memory anew, as roads are others.
+    fn divide_memory(&mut self, options: &WriteOptions) -> Result<()> {
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
         (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
         self.sort_bytes = memory.sort_bytes;
@@ -244,10 +328,25 @@ impl Plan {
         Ok(())
     }
 
-    /// The file that will be written: what lies there can be asked before.
+    /// The new file that will be written: what lies there can be asked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
         let Plan { replaces, estimated_bytes, .. } = *self;
-        self.target.as_deref().map(|path| Wanted { path, replaces, estimated_bytes })
+        let path = self.target.as_deref().filter(|_| self.existing.is_none());
+        path.map(|path| Wanted { path, replaces, estimated_bytes })
+    }
+
+    /// Refuses what the run would refuse for what lies at the target or for want of room. Nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`]; of a database that is there, when it has no room to grow.
+    pub fn refuse(&self) -> Result<()> {
+        if let Some(wanted) = self.wanted() {
+            return wanted.refuse();
+        }
+        match (&self.target, self.estimated_bytes) {
+            (Some(target), Some(bytes)) => output::refuse_growth(target, bytes),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -325,6 +424,8 @@ impl TablePlan {
         };
         let mut plan = TablePlan {
             name: table.name.clone(),
+            action: Action::Make,
+            alter: Vec::new(),
             rows: None,
             sources: Vec::new(),
             road,
@@ -332,6 +433,7 @@ impl TablePlan {
             sql: table.sql.clone(),
             indexes,
             in_sequence: false,
+            columns: None,
         };
         if road == Road::Sqlite {
             plan.leave_to_sqlite(why);
@@ -384,92 +486,6 @@ impl IndexPlan {
 
     fn by_sqlite(self, why: &str) -> IndexPlan {
         IndexPlan { road: Road::Sqlite, why: why.to_owned(), ..self }
-    }
-}
-
-impl TablePlan {
-    fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SOURCES_MAX: usize = 10;
-        let rows = self.rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-        write!(f, "-- table    {}: {rows} from ", in_line(&self.name))?;
-        match &self.sources[..] {
-            [] => writeln!(f, "nothing"),
-            [one] => writeln!(f, "{}", in_line(one)),
-            several => {
-                writeln!(f, "{} files", several.len())?;
-                for source in several.iter().take(SOURCES_MAX) {
-                    writeln!(f, "--   from   {}", in_line(source))?;
-                }
-                match several.len().saturating_sub(SOURCES_MAX) {
-                    0 => Ok(()),
-                    more => writeln!(f, "--   from   {more} more"),
-                }
-            }
-        }
-    }
-}
-
-/// A statement with its semicolon, which is no part of a comment that it may end with.
-fn ended(sql: &str) -> String {
-    match token::tokens(sql).last() {
-        Some(last) if last.is_comment() && last.at.end == sql.len() => format!("{sql}\n;"),
-        _ => format!("{sql};"),
-    }
-}
-
-/// A name as part of a comment, which ends with its line: so must no name.
-fn in_line(name: &impl fmt::Display) -> String {
-    name.to_string().replace(['\n', '\r'], "\u{fffd}")
-}
-
-/// A schema file, ready to be used: what is no SQL is a comment.
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.target {
-            Some(target) if self.replaces => {
-                writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.display()))?;
-            }
-            Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
-            None => writeln!(f, "-- target   none: pages are made and thrown away")?,
-        }
-        if let Some(bytes) = self.estimated_bytes {
-            writeln!(f, "-- size     about {:.1}", Bytes(bytes))?;
-        }
-        let (page_bytes, pages) = (self.page_bytes, self.chunk_bytes / self.page_bytes);
-        writeln!(f, "-- pages    of {page_bytes} bytes, {pages} at a time")?;
-        let (threads, bytes) = (self.threads, self.buffer_bytes);
-        writeln!(f, "-- threads  {threads} and a writer, {bytes} bytes of buffers")?;
-        if self.sort_bytes > 0 {
-            let folder = self.temp_dir.as_ref().map(|folder| in_line(&folder.display()));
-            let folder = folder.unwrap_or("the folder of the target".to_owned());
-            writeln!(
-                f,
-                "-- sorting  in {} bytes of them; what does not fit goes to {folder}",
-                self.sort_bytes
-            )?;
-        }
-        match self.on_conflict {
-            OnConflict::Abort => {}
-            OnConflict::Ignore => writeln!(f, "-- conflict a row whose key is there already is left out")?,
-            OnConflict::Replace => writeln!(f, "-- conflict a row whose key comes again is left out")?,
-        }
-        if self.analyze {
-            writeln!(f, "-- analyze  at the end")?;
-        }
-        for note in &self.notes {
-            writeln!(f, "-- note     {}", in_line(note))?;
-        }
-        for table in &self.tables {
-            table.write_sources(f)?;
-            writeln!(f, "--   road   {}: {}", table.road.name(), table.why)?;
-            writeln!(f, "{}", ended(&table.sql))?;
-            for index in &table.indexes {
-                writeln!(f, "-- index    {}", in_line(&index.name))?;
-                writeln!(f, "--   road   {}: {}", index.road.name(), index.why)?;
-                index.sql.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
-            }
-        }
-        self.others.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))
     }
 }
 

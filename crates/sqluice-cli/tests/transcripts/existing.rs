@@ -1,0 +1,382 @@
+//! Databases that are there: what becomes of their tables, what is refused, and what is told.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::{generate, names, run};
+use crate::transcript::{ONE_ROW, Transcript, sqluice};
+
+const MORE: &str = "B,a\n8,7\n";
+
+/// A command in a folder with `x.db`, which that SQL has made, `one.csv` and `more.csv`.
+fn with(sql: &str, args: &str) -> Transcript {
+    let transcript = sqluice(args).file(ONE_ROW.0, ONE_ROW.1).file("more.csv", MORE);
+    Connection::open(transcript.folder().join("x.db")).unwrap().execute_batch(sql).unwrap();
+    transcript
+}
+
+const ONE: &str = "CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'none'); INSERT INTO one VALUES (0, 'old')";
+
+#[test]
+fn a_table_is_added_to_a_database_without_a_flag() {
+    with("CREATE TABLE old (a); INSERT INTO old VALUES (1)", "load x.db one.csv more.csv --primary-key a")
+        .succeeds()
+        .says("2 rows into x.db in [..] s ([..] rows/s)")
+        .holds("SELECT * FROM one", "1|2")
+        .holds("SELECT * FROM more", "8|7")
+        .holds("SELECT * FROM old", "1")
+        .then("load x.db one.csv --table other --index b --without-rowid --pk a,b --strict")
+        .succeeds()
+        .holds("SELECT * FROM other", "1|2");
+}
+
+#[test]
+fn an_empty_file_is_an_empty_database() {
+    for args in ["load x.db one.csv", "load x.db one.csv --append"] {
+        sqluice(args)
+            .file("x.db", "")
+            .file(ONE_ROW.0, ONE_ROW.1)
+            .succeeds()
+            .holds("SELECT * FROM one", "1|2");
+    }
+    sqluice("generate x.db --preset user --rows 3")
+        .file("x.db", "")
+        .succeeds()
+        .holds("SELECT count(*) FROM user", "3");
+}
+
+#[test]
+fn a_table_that_is_there_is_an_error_that_names_the_flags() {
+    let error = "\
+error: x.db already has a table one
+
+hint: --append adds to its rows, --replace-table puts the new ones in their place, --upsert KEYS changes those whose keys come again";
+    for args in ["load x.db one.csv", "load x.db more.csv --table ONE", "load x.db one.csv --dry-run"] {
+        let error = error.replace("table one", if args.contains("ONE") { "table ONE" } else { "table one" });
+        with(ONE, args).fails(1, &error);
+    }
+    with(ONE, "load x.db more.csv one.csv").fails(1, error);
+}
+
+#[test]
+fn rows_are_added_to_a_table() {
+    with(ONE, "load x.db one.csv --append")
+        .succeeds()
+        .says("1 row into x.db in [..] s ([..] rows/s)")
+        .holds("SELECT rowid, * FROM one", "1|0|'old'\n2|1|'2'")
+        .then("load x.db more.csv -t ONE --append -q")
+        .succeeds()
+        .says("")
+        .holds("SELECT * FROM one WHERE a = 7", "7|'8'");
+}
+
+#[test]
+fn a_missing_column_takes_its_default_and_an_unknown_one_is_an_error_unless_it_is_added() {
+    let csv = "c,a\nx,5\n";
+    let with = |args: &str| with(ONE, &format!("load x.db c.csv -t one --append {args}")).file("c.csv", csv);
+    with("--columns a").succeeds().holds("SELECT * FROM one", "0|'old'\n5|'none'");
+    with("").fails(
+        1,
+        "\
+error: c.csv:1:1: table one has no column \"c\"
+
+hint: its columns are a, b; --add-columns adds what is missing, --columns names those to load",
+    );
+    with("--add-columns").succeeds().holds("SELECT a, b, c FROM one", "0|'old'|NULL\n5|'none'|'x'").holds(
+        "SELECT sql FROM sqlite_schema",
+        "'CREATE TABLE one (a INTEGER, b TEXT DEFAULT ''none'', \"c\" TEXT)'".replace("''", "'").as_str(),
+    );
+    with("--add-columns --type 'c=BLOB'")
+        .succeeds()
+        .holds("SELECT type FROM pragma_table_info('one') WHERE name = 'c'", "'BLOB'");
+}
+
+#[test]
+fn a_default_that_is_no_constant_is_computed_by_sqlite() {
+    let sql = "CREATE TABLE t (a, b DEFAULT (abs(-7)), c DEFAULT CURRENT_DATE)";
+    with(sql, "load x.db one.csv -t t --columns a --append")
+        .succeeds()
+        .holds("SELECT a, b, c > '2020' FROM t", "1|7|1");
+}
+
+#[test]
+fn files_without_a_header_have_the_columns_of_the_table_in_their_order() {
+    let load = |csv: &str| with(ONE, "load x.db n.csv -t one --no-header --append").file("n.csv", csv);
+    load("5,five\n").succeeds().holds("SELECT * FROM one", "0|'old'\n5|'five'");
+    load("5\n").fails(
+        1,
+        "\
+error: n.csv has 1 columns, and table one has 2
+
+hint: --columns names the columns of a file without a header, in their order",
+    );
+}
+
+#[test]
+fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b); INSERT INTO one VALUES (1, 1), (9, 9);
+               CREATE INDEX i ON one (b); CREATE TABLE log (gone);
+               CREATE TRIGGER t AFTER DELETE ON one BEGIN INSERT INTO log VALUES (old.a); END;";
+    with(sql, "load x.db one.csv --replace-table")
+        .succeeds()
+        .holds("SELECT * FROM one", "1|2")
+        .holds("SELECT name FROM sqlite_schema", "'one'\n'i'\n'log'\n't'")
+        .holds("SELECT * FROM log", "1\n9")
+        .then("load x.db more.csv --replace-table --table one")
+        .succeeds()
+        .holds("SELECT * FROM one INDEXED BY i WHERE b = 8", "7|8");
+    with(ONE, "load x.db one.csv --replace-table -v -j 1").succeeds().holds("SELECT * FROM one", "1|'2'");
+}
+
+#[test]
+fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
+    let sql =
+        "CREATE TABLE one (a INTEGER PRIMARY KEY, b, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
+    with(sql, "load x.db one.csv --upsert A")
+        .succeeds()
+        .holds("SELECT * FROM one", "1|2|'stays'\n9|9|9")
+        .then("load x.db more.csv --table one --upsert a")
+        .succeeds()
+        .holds("SELECT * FROM one WHERE a = 7", "7|8|NULL");
+    let no_key = "\
+error: no PRIMARY KEY or UNIQUE constraint of table one is on b
+
+hint: --upsert a";
+    with(sql, "load x.db one.csv --upsert b").fails(2, no_key);
+    with(ONE, "load x.db one.csv --upsert b").fails(
+        2,
+        "\
+error: no PRIMARY KEY or UNIQUE constraint of table one is on b
+
+hint: make one: CREATE UNIQUE INDEX ... ON one (b)",
+    );
+    with(sql, "load x.db one.csv --upsert d").fails(
+        2,
+        "\
+error: --upsert names the column \"d\", which table one does not have
+
+hint: there are: a, b, c",
+    );
+    with(sql, "load x.db one.csv --upsert c").fails(
+        2,
+        "\
+error: --upsert names the column \"c\", which no file has
+
+hint: rows are found by the values of these columns",
+    );
+    with(ONE, "load x.db more.csv --upsert a").fails(
+        1,
+        "\
+error: x.db has no table more whose rows could be changed
+
+hint: make it first: load without --upsert, and with --primary-key a",
+    );
+}
+
+#[test]
+fn conflicts_with_keys_that_are_there_are_decided_as_sqlite_does() {
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b); INSERT INTO one VALUES (1, 'old')";
+    with(sql, "load x.db one.csv --append").fails(
+        1,
+        "\
+error: one.csv:2: [..]UNIQUE constraint failed: one.a[..]
+
+hint: [..]",
+    );
+    let count =
+        |what: &str| with(sql, &format!("load x.db one.csv --append --on-conflict {what}")).succeeds();
+    count("ignore").holds("SELECT * FROM one", "1|'old'");
+    count("replace").holds("SELECT * FROM one", "1|2");
+}
+
+#[test]
+fn triggers_fire_checks_hold_and_columns_are_computed() {
+    let sql = "CREATE TABLE one (a CHECK (a < 5), b, c AS (a + b) STORED); CREATE TABLE log (a);
+               CREATE TRIGGER t AFTER INSERT ON one BEGIN INSERT INTO log VALUES (new.c); END;";
+    with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM log", "3");
+    with(sql, "load x.db more.csv -t one --append")
+        .fails(1, "error: more.csv:2: [..]CHECK constraint failed: a < 5[..]");
+}
+
+#[test]
+fn foreign_keys_hold_when_that_is_asked_for() {
+    let sql = "CREATE TABLE p (k PRIMARY KEY); INSERT INTO p VALUES (3);
+               CREATE TABLE one (a REFERENCES p, b REFERENCES p);";
+    with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM one", "1|2");
+    with(sql, "load x.db one.csv --append --foreign-keys")
+        .fails(1, "error: one.csv:2: [..]FOREIGN KEY constraint failed[..]");
+}
+
+#[test]
+fn flags_that_say_what_a_new_table_is_like_are_refused_for_one_that_is_there() {
+    for (flags, error) in [
+        ("--strict", "--strict is for new tables, and x.db has table one"),
+        ("--pk a", "--primary-key is for new tables, and x.db has table one"),
+        ("--pk a --without-rowid", "--primary-key is for new tables, and x.db has table one"),
+        ("--index a", "--index is for new tables, and x.db has table one"),
+        ("--unique a", "--unique is for new tables, and x.db has table one"),
+        ("--type a=TEXT", "--type gives column a a type, and the table that is there has one for it"),
+        ("--page-size 8KiB", "x.db is there, and has its own page size"),
+    ] {
+        with(ONE, &format!("load x.db one.csv --append {flags}"))
+            .fails(2, &format!("error: {error}\n\nhint: [..]"));
+    }
+    for flags in ["--append --overwrite", "--append --upsert a", "--upsert a --on-conflict ignore"] {
+        let error = "error: the argument [..]\n\nUsage: [..]\n\nFor more information, try '--help'.";
+        with(ONE, &format!("load x.db one.csv {flags}")).fails(2, error);
+    }
+    // Of several tables, they mean the new ones.
+    with(ONE, "load x.db one.csv more.csv --append --pk a --index b --type 'B=TEXT'")
+        .succeeds()
+        .holds("SELECT name FROM sqlite_schema", "'one'\n'more'\n'idx_more_B'");
+}
+
+#[test]
+fn what_is_no_table_is_not_loaded() {
+    let sql = "CREATE TABLE t (a); CREATE VIEW one AS SELECT a FROM t; CREATE INDEX more ON t (a);
+               CREATE VIRTUAL TABLE f USING fts5(a)";
+    let error = |what: &str| {
+        format!("error: {what} of x.db, and no table that can be loaded\n\nhint: name another table")
+    };
+    with(sql, "load x.db one.csv --append").fails(1, &error("one is a view"));
+    with(sql, "load x.db more.csv").fails(1, &error("more is a index"));
+    with(sql, "load x.db one.csv -t f --append").fails(1, &error("f is a virtual table"));
+}
+
+#[test]
+fn a_schema_must_declare_what_is_there_as_it_is() {
+    let load =
+        |schema: &str| with(ONE, "load x.db one.csv more.csv --schema s.sql --append").file("s.sql", schema);
+    let more = "create table more (a, b); CREATE INDEX i ON more (a); CREATE VIEW v AS SELECT 1;";
+    load(&format!("create table ONE(a INTEGER, -- the same\n b TEXT DEFAULT 'none'); {more}"))
+        .fails(1, "error: s.sql:[..]: x.db does not have table ONE as the schema declares it\n\nhint: [..]");
+    load(&format!("CREATE TABLE one(a INTEGER, -- the same\n b text default 'none'); {more}"))
+        .succeeds()
+        .holds("SELECT name FROM sqlite_schema", "'one'\n'more'\n'i'\n'v'")
+        .holds("SELECT * FROM more", "7|8");
+    load(&format!("CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'some'); {more}"))
+        .fails(1, "error: s.sql:1:14: x.db does not have table one as the schema declares it\n\nhint: [..]");
+}
+
+#[test]
+fn a_table_that_needs_what_sqlite_does_not_have_is_refused_by_its_name() {
+    let transcript = sqluice("load x.db one.csv --append").file(ONE_ROW.0, ONE_ROW.1);
+    let connection = Connection::open(transcript.folder().join("x.db")).unwrap();
+    connection.create_collation("german", |a: &str, b: &str| a.cmp(b)).unwrap();
+    connection.execute_batch("CREATE TABLE one (a, b COLLATE german UNIQUE)").unwrap();
+    drop(connection);
+    transcript.fails(
+        1,
+        "error: no rows can be added to table one of x.db: no such collation sequence: german\n\nhint: [..]",
+    );
+}
+
+#[test]
+fn a_plan_tells_what_becomes_of_a_database_that_is_there() {
+    let sql = "PRAGMA journal_mode = wal; CREATE TABLE one (a INTEGER, b); CREATE INDEX i ON one (b);
+               INSERT INTO one VALUES (1, 1)";
+    with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
+        "\
+-- target   x.db (there already)
+-- holds    12.3 kB; its journal mode, wal, stays
+-- growth   about [..] kB
+-- pages    of 4096 bytes, 2048 at a time
+-- threads  1 and a writer, [..] bytes of buffers
+-- table    more: rows from more.csv ([..])
+--   road   pages: a new rowid table without indexes
+CREATE TABLE \"more\" (
+  \"B\" INTEGER,
+  \"a\" INTEGER
+);
+-- table    one: rows from one.csv ([..])
+--   there  rows are added to those that it has
+--   road   insert: its indexes take about 1 rows in place
+CREATE TABLE one (a INTEGER, b);
+-- index    i
+--   road   insert: entries come with the rows
+CREATE INDEX i ON one (b);",
+    );
+}
+
+#[test]
+fn a_report_tells_the_journal_mode_and_the_roads() {
+    for mode in ["delete", "wal"] {
+        let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b)");
+        let done = with(&sql, "load x.db one.csv --append --json").succeeds();
+        let report = done.ran.json();
+        let existing = &report["existing"];
+        assert_eq!(
+            (&existing["journal_mode_before"], &existing["journal_mode_after"]),
+            (&mode.into(), &mode.into())
+        );
+        assert_eq!(
+            (&report["tables"][0]["action"], &report["tables"][0]["road"]),
+            (&"append".into(), &"pages".into())
+        );
+        assert_eq!(report["rows"], 1);
+        done.holds("PRAGMA journal_mode", &format!("'{mode}'")).holds("SELECT * FROM one", "1|2");
+    }
+}
+
+#[test]
+fn bad_rows_go_to_their_file_and_the_others_into_the_table() {
+    let csv = "a,b\n1,x\nno,y\n3,z\n";
+    let sql = "CREATE TABLE one (a INTEGER, b) STRICT".replace(", b)", ", b TEXT)");
+    with(&sql, "load x.db in.csv -t one --append --reject bad.csv")
+        .file("in.csv", csv)
+        .succeeds()
+        .says("2 rows into x.db in [..]\n1 row rejected, see bad.csv")
+        .holds("SELECT * FROM one", "1|'x'\n3|'z'");
+    with(&sql, "load x.db in.csv -t one --append").file("in.csv", csv).fails(1, "error: in.csv:3:1: [..]");
+}
+
+#[test]
+fn a_database_that_somebody_else_writes_to_is_waited_for() {
+    for mode in ["delete", "wal"] {
+        let transcript = with(
+            &format!("PRAGMA journal_mode = {mode}; {ONE}"),
+            "load x.db one.csv --append --busy-timeout 100ms",
+        );
+        let path = transcript.folder().join("x.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("BEGIN IMMEDIATE; UPDATE one SET a = 5").unwrap();
+        let before = names(transcript.folder());
+        let started = Instant::now();
+        let ran =
+            run(transcript.folder(), ["load", "x.db", "one.csv", "--append", "--busy-timeout", "100ms"]);
+        assert!(started.elapsed() > Duration::from_millis(100), "{ran:?}");
+        ran.failed(1, "error: x.db is in use: it was locked for 0.1 seconds");
+        assert_eq!(names(transcript.folder()), before, "{mode}");
+        writer.execute_batch("COMMIT").unwrap();
+        drop(writer);
+        transcript.succeeds().holds("SELECT a FROM one", "5\n1");
+    }
+    with(ONE, "load x.db one.csv --append --busy-timeout soon").fails(
+        2,
+        "\
+error: invalid value 'soon' for '--busy-timeout <DURATION>': \"soon\" is no time such as 5, 0.5, 500ms or 2min
+
+For more information, try '--help'.",
+    );
+}
+
+#[test]
+fn generated_rows_are_added_after_those_that_are_there() {
+    let done = sqluice("generate x.db --preset user --rows 5").succeeds();
+    done.then("generate x.db --preset user --rows 3")
+        .fails(1, "error: x.db already has a table user\n\nhint: [..]");
+    let whole = sqluice("generate x.db --preset user --rows 8").succeeds();
+    let rows = "SELECT * FROM user";
+    let expected = whole.found(rows);
+    sqluice("generate x.db --preset user --rows 5")
+        .succeeds()
+        .then("generate x.db --preset user --rows 3 --append")
+        .succeeds()
+        .says("3 rows into x.db in [..] s ([..] rows/s)")
+        .holds(rows, &expected);
+    let folder = crate::support::folder();
+    run(folder.path(), [&generate("x.db", "3")[..], &["--append"]].concat()).ok();
+    run(folder.path(), [&generate("x.db", "3")[..], &["--append", "--overwrite"]].concat())
+        .failed(2, "cannot be used");
+}

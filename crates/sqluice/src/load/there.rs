@@ -1,0 +1,123 @@
+//! Tables that the database has already: what is asked for must fit them.
+
+use super::request::Request;
+use super::tables::{LoadTable, listed};
+use crate::error::{Error, Result};
+use crate::plan::{IfThere, There};
+use crate::schema::index::{Index, Indexed};
+use crate::schema::{Schema, Table};
+
+/// Whether what is asked for fits the tables that are there.
+pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
+    if let Some(first) = tables.first().filter(|_| tables.iter().all(LoadTable::is_there)) {
+        refuse_declarations(load, first)?;
+    }
+    if let Some((column, _)) = load.types.iter().find(|(column, _)| !is_new(column, tables, load)) {
+        let message =
+            format!("--type gives column {column} a type, and the table that is there has one for it");
+        return Err(Error::usage(message).hint("leave it out; values are converted as the table says"));
+    }
+    for table in tables {
+        if let (IfThere::Upsert(keys), Some(there)) = (&load.write.if_there, load.has(table.name())) {
+            check_keys(keys, table, there, load)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses flags that say what a new table is like, where none is made.
+fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
+    let said = [
+        ("--strict", load.strict, "the table is as it is"),
+        ("--primary-key", !load.primary_key.is_empty(), "the table has its keys; --upsert names one of them"),
+        ("--without-rowid", load.without_rowid, "the table is as it is"),
+        ("--unique", !load.uniques.is_empty(), "make it by itself: CREATE UNIQUE INDEX"),
+        ("--index", !load.indexes.is_empty(), "make it by itself: CREATE INDEX"),
+    ];
+    match said.into_iter().find(|(_, given, _)| *given) {
+        None => Ok(()),
+        Some((flag, _, hint)) => {
+            let message =
+                format!("{flag} is for new tables, and {} has table {}", load.target.display(), table.name());
+            Err(Error::usage(message).hint(format!("leave it out: {hint}")))
+        }
+    }
+}
+
+/// Whether a column is made for some table.
+fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
+    let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
+    tables.iter().any(|table| table.makes(column) || (!table.is_there() && in_files(table)))
+}
+
+/// Whether the columns that rows are to be found by are given, and a key of the table.
+fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request) -> Result<()> {
+    let name = table.name();
+    for key in keys {
+        let Some(column) = there.column(key) else {
+            let names: Vec<&str> = there.columns.iter().map(|column| column.name.as_str()).collect();
+            return Err(Error::usage(format!(
+                "--upsert names the column {key:?}, which table {name} does not have"
+            ))
+            .hint(format!("there are: {}", listed(&names))));
+        };
+        if !table.given(there, load).any(|(index, given)| index == column && given) {
+            return Err(Error::usage(format!("--upsert names the column {key:?}, which no file has"))
+                .hint("rows are found by the values of these columns"));
+        }
+    }
+    let is_key = |names: &Vec<&str>| {
+        names.len() == keys.len()
+            && keys.iter().all(|key| names.iter().any(|name| name.eq_ignore_ascii_case(key)))
+    };
+    let known = keys_of(there);
+    if known.iter().any(is_key) {
+        return Ok(());
+    }
+    let message = format!("no PRIMARY KEY or UNIQUE constraint of table {name} is on {}", keys.join(", "));
+    let known: Vec<String> = known.iter().map(|names| names.join(",")).collect();
+    Err(Error::usage(message).hint(match known.is_empty() {
+        true => format!("make one: CREATE UNIQUE INDEX ... ON {name} ({})", keys.join(", ")),
+        false => format!("--upsert {}", known.join(", or --upsert ")),
+    }))
+}
+
+/// The columns of each key of a table.
+fn keys_of(table: &Table) -> Vec<Vec<&str>> {
+    let named = |index: &Index| {
+        let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
+            Indexed::Column(column) => Some(table.columns[column].name.as_str()),
+            Indexed::Rowid | Indexed::Expression => None,
+        });
+        columns.collect::<Option<Vec<&str>>>()
+    };
+    let rowid = table.rowid_alias.map(|alias| vec![table.columns[alias].name.as_str()]);
+    let whole = |index: &&Index| index.unique && !index.partial;
+    let indexes = table.indexes.iter().filter(whole).chain(&table.clustered).filter_map(named);
+    rowid.into_iter().chain(indexes).collect()
+}
+
+/// The schema with the tables that are there and get rows, instead of those that do not.
+pub(super) fn with_tables(declared: Schema, there: &There, tables: &[LoadTable]) -> Result<Schema> {
+    let mut schema = there.combine(declared)?;
+    schema.tables.retain(|table| there.table(&table.name).is_none());
+    for table in tables {
+        if let Some(own) = there.table(table.name()) {
+            schema.tables.push(altered(own, table)?);
+        }
+    }
+    Ok(schema)
+}
+
+/// A table with the columns that it gets.
+fn altered(own: &Table, table: &LoadTable) -> Result<Table> {
+    let mut altered = own.clone();
+    let alter: Vec<String> = table.alter().collect();
+    if !alter.is_empty() {
+        let sql = format!("{}\n;\n{};\n", own.sql, alter.join(";\n"));
+        let schema = Schema::parse(sql, std::path::Path::new("")).map_err(super::request::of_made_sql)?;
+        let columns = schema.tables.into_iter().flat_map(|table| table.columns);
+        altered.columns.extend(columns.skip(own.columns.len()));
+    }
+    Ok(altered)
+}

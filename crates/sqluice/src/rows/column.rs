@@ -1,0 +1,203 @@
+//! The values of one column, borrowed or owned.
+
+use crate::batch::{self, Bitmap, Spans, Value, Values};
+
+use super::Cells;
+
+/// A column of [`Rows`](super::Rows), made from a slice or a vector: of `i64`, `f64`, `&str`, `String`, `&[u8]`, `Vec<u8>`, each
+/// also as an `Option`, or of [`Value`].
+///
+/// Slices are borrowed and not copied, but for those of options and strings: 24 bytes a value say there where it is.
+#[derive(Clone, Debug)]
+pub struct Column<'a> {
+    pub(super) rows: usize,
+    pub(super) data: Data<'a>,
+}
+
+/// Where the values are.
+#[derive(Clone, Debug)]
+pub(super) enum Data<'a> {
+    /// In a batch.
+    Batch(batch::Column<'a>),
+    Ints(Vec<i64>),
+    Reals(Vec<f64>),
+    /// One by one, their bytes elsewhere.
+    Values(Vec<Value<'a>>),
+    /// With their bytes.
+    Cells(Cells),
+}
+
+impl<'a> Column<'a> {
+    /// A column of a batch of so many rows.
+    pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
+        Column { rows, data: Data::Batch(column) }
+    }
+
+    /// The value of a row; `None` where the column has no such row, or is not as its maker said.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<Value<'_>> {
+        match &self.data {
+            Data::Batch(column) => get(column, row),
+            Data::Ints(ints) => ints.get(row).map(|int| Value::Int(*int)),
+            Data::Reals(reals) => reals.get(row).map(|real| Value::Real(*real)),
+            Data::Values(values) => values.get(row).copied(),
+            Data::Cells(cells) => cells.get(row),
+        }
+    }
+
+    pub(super) fn into_cells(self) -> Option<Cells> {
+        match self.data {
+            Data::Cells(cells) => Some(cells),
+            _ => None,
+        }
+    }
+
+    /// The same values, none of them borrowed.
+    pub(super) fn to_owned(&self) -> Column<'static> {
+        let data = match &self.data {
+            Data::Batch(batch::Column { values: Values::Int(ints), validity: None }) => {
+                Data::Ints(ints.to_vec())
+            }
+            Data::Batch(batch::Column { values: Values::Real(reals), validity: None }) => {
+                Data::Reals(reals.to_vec())
+            }
+            Data::Ints(ints) => Data::Ints(ints.clone()),
+            Data::Reals(reals) => Data::Reals(reals.clone()),
+            Data::Cells(cells) => Data::Cells(cells.clone()),
+            Data::Batch(_) | Data::Values(_) => {
+                let mut cells = Cells::default();
+                (0..self.rows).map_while(|row| self.get(row)).for_each(|value| cells.push(value));
+                Data::Cells(cells)
+            }
+        };
+        Column { rows: self.rows, data }
+    }
+}
+
+/// [`batch::Column::get`] for columns that nobody has looked at: nothing in them is taken on trust.
+#[inline]
+fn get<'a>(column: &batch::Column<'a>, row: usize) -> Option<Value<'a>> {
+    if let Some(Bitmap(words)) = column.validity
+        && words.get(row / 64)? >> (row % 64) & 1 == 0
+    {
+        return Some(Value::Null);
+    }
+    Some(match column.values {
+        Values::Null => Value::Null,
+        Values::Int(ints) => Value::Int(*ints.get(row)?),
+        Values::Real(reals) => Value::Real(*reals.get(row)?),
+        Values::Text(text) => Value::Text(bytes(&text, row)?),
+        Values::Blob(blobs) => Value::Blob(bytes(&blobs, row)?),
+        Values::Any(values) => *values.get(row)?,
+    })
+}
+
+#[inline]
+fn bytes<'a>(bytes: &batch::Bytes<'a>, row: usize) -> Option<&'a [u8]> {
+    let (start, end) = match bytes.spans {
+        Spans::Fixed(len) => (row.checked_mul(len)?, row.checked_add(1)?.checked_mul(len)?),
+        Spans::Offsets(offsets) => (*offsets.get(row)? as usize, *offsets.get(row + 1)? as usize),
+        Spans::Anywhere(spans) => {
+            let span = spans.get(row)?;
+            (span.start as usize, span.start as usize + span.len as usize)
+        }
+    };
+    bytes.data.get(start..end)
+}
+
+impl<'a> From<&'a [i64]> for Column<'a> {
+    fn from(ints: &'a [i64]) -> Column<'a> {
+        Column::of_batch(batch::Column::new(Values::Int(ints)), ints.len())
+    }
+}
+
+impl<'a> From<&'a [f64]> for Column<'a> {
+    fn from(reals: &'a [f64]) -> Column<'a> {
+        Column::of_batch(batch::Column::new(Values::Real(reals)), reals.len())
+    }
+}
+
+impl<'a> From<&'a [Value<'a>]> for Column<'a> {
+    fn from(values: &'a [Value<'a>]) -> Column<'a> {
+        Column::of_batch(batch::Column::new(Values::Any(values)), values.len())
+    }
+}
+
+impl From<Vec<i64>> for Column<'_> {
+    fn from(ints: Vec<i64>) -> Self {
+        Column { rows: ints.len(), data: Data::Ints(ints) }
+    }
+}
+
+impl From<Vec<f64>> for Column<'_> {
+    fn from(reals: Vec<f64>) -> Self {
+        Column { rows: reals.len(), data: Data::Reals(reals) }
+    }
+}
+
+impl From<Cells> for Column<'_> {
+    fn from(cells: Cells) -> Self {
+        Column { rows: cells.len(), data: Data::Cells(cells) }
+    }
+}
+
+impl<'a> FromIterator<Value<'a>> for Column<'a> {
+    fn from_iter<I: IntoIterator<Item = Value<'a>>>(values: I) -> Column<'a> {
+        let values: Vec<Value<'a>> = values.into_iter().collect();
+        Column { rows: values.len(), data: Data::Values(values) }
+    }
+}
+
+/// A slice whose values are looked at one by one; `$item` is one, `$value` what it is to SQLite.
+macro_rules! from_slice {
+    ($($kind:ty: $item:ident => $value:expr;)*) => {$(
+        impl<'a> From<&'a [$kind]> for Column<'a> {
+            fn from(items: &'a [$kind]) -> Column<'a> {
+                items.iter().map(|$item| $value).collect()
+            }
+        }
+
+        impl<'a> From<&'a [Option<$kind>]> for Column<'a> {
+            fn from(items: &'a [Option<$kind>]) -> Column<'a> {
+                items.iter().map(|item| item.as_ref().map_or(Value::Null, |$item| $value)).collect()
+            }
+        }
+    )*};
+}
+
+from_slice! {
+    &'a str: text => Value::Text(text.as_bytes());
+    String: text => Value::Text(text.as_bytes());
+    &'a [u8]: blob => Value::Blob(blob);
+    Vec<u8>: blob => Value::Blob(blob);
+}
+
+impl<'a> From<&'a [Option<i64>]> for Column<'a> {
+    fn from(ints: &'a [Option<i64>]) -> Column<'a> {
+        ints.iter().map(|int| int.map_or(Value::Null, Value::Int)).collect()
+    }
+}
+
+impl<'a> From<&'a [Option<f64>]> for Column<'a> {
+    fn from(reals: &'a [Option<f64>]) -> Column<'a> {
+        reals.iter().map(|real| real.map_or(Value::Null, Value::Real)).collect()
+    }
+}
+
+impl<'a, T, const N: usize> From<&'a [T; N]> for Column<'a>
+where
+    Column<'a>: From<&'a [T]>,
+{
+    fn from(items: &'a [T; N]) -> Column<'a> {
+        Column::from(items.as_slice())
+    }
+}
+
+impl<'a, T> From<&'a Vec<T>> for Column<'a>
+where
+    Column<'a>: From<&'a [T]>,
+{
+    fn from(items: &'a Vec<T>) -> Column<'a> {
+        Column::from(items.as_slice())
+    }
+}

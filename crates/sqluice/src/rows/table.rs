@@ -1,0 +1,479 @@
+//! The table-valued function itself, as SQLite calls it, and the pointers to [`Rows`] that statements hold.
+//!
+//! ```text
+//!  statement  ?1 ──> pointer ──┐                          xColumn
+//!                              ├──> Shared (counted) ──> values ──> registers of the statement
+//!  cursor     xFilter ─────────┘
+//! ```
+//!
+//! All that is `unsafe` in this crate is in this file.
+//!
+//! * A pointer that is bound, and every cursor, counts as an owner of the columns. SQLite gives a pointer away only under its
+//!   type, a text that names this version of the crate: no other code can be taken for us.
+//! * Text and blobs of **lent** rows are not copied: registers of the statement point into the columns. That is right for as long
+//!   as the statement is not reset, and lending ends with a reset: nobody else can clear the binding or step the statement then.
+//! * Of rows that are **bound** by their owner SQLite copies what it takes, for this can't be said: a statement whose
+//!   parameters were cleared between two steps may still hold a value when the last owner is gone.
+//! * A panic that would run into SQLite ends the process; nothing here panics.
+//!
+//! Invariant: what is borrowed outlives the call that lends it, panics included; what is not lent borrows nothing (`'static`).
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rusqlite::ffi::{
+    self, sqlite3_context, sqlite3_index_info, sqlite3_value, sqlite3_vtab, sqlite3_vtab_cursor,
+};
+use rusqlite::types::{Null, ToSql, ToSqlOutput};
+use rusqlite::{Connection, Statement};
+
+use super::{COLUMNS_MAX, NAME, Rows, Shared};
+use crate::batch::Value;
+
+/// The type of pointers to rows that the statement's owner has bound.
+const BOUND: &CStr = pointer_type(concat!("sqluice bound ", env!("CARGO_PKG_VERSION"), "\0"));
+
+/// The type of pointers to rows that are lent.
+const LENT: &CStr = pointer_type(concat!("sqluice lent ", env!("CARGO_PKG_VERSION"), "\0"));
+
+const fn pointer_type(name: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(name.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("ends with its only NUL"),
+    }
+}
+
+/// The hidden column that takes the argument.
+const ARGUMENT: c_int = 0;
+
+/// The number by which SQLite knows the rowid.
+const ROWID: c_int = -1;
+
+// What xBestIndex tells xFilter: which arguments there are, in this order.
+const GIVEN: c_int = 1;
+const EQUAL: c_int = 2;
+const FROM: c_int = 4;
+const UP_TO: c_int = 8;
+
+/// Rows that a scan is thought to have: SQLite plans before it knows.
+const ROWS_EXPECTED: i64 = 10_000;
+
+static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
+    xConnect: Some(connect),
+    xBestIndex: Some(best_index),
+    xDisconnect: Some(disconnect),
+    xOpen: Some(open),
+    xClose: Some(close),
+    xFilter: Some(filter),
+    xNext: Some(next),
+    xEof: Some(eof),
+    xColumn: Some(column),
+    xRowid: Some(rowid),
+    // SAFETY: a module of zeros is one of version 0 without methods.
+    ..unsafe { std::mem::zeroed() }
+};
+
+pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
+    // SAFETY: the handle is open for as long as the connection is borrowed; module and name are static, and there is no data.
+    let code = unsafe {
+        ffi::sqlite3_create_module_v2(
+            connection.handle(),
+            NAME.as_ptr(),
+            &raw const MODULE,
+            std::ptr::null_mut(),
+            None,
+        )
+    };
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
+    }
+}
+
+/// A pointer for SQLite that counts as an owner.
+fn pointer(shared: Arc<Shared<'static>>, kind: &'static CStr) -> ToSqlOutput<'static> {
+    ToSqlOutput::Pointer((Arc::into_raw(shared).cast(), kind, Some(forget)))
+}
+
+/// SQLite is done with a pointer.
+unsafe extern "C" fn forget(shared: *mut c_void) {
+    // SAFETY: it comes from `pointer`, and SQLite calls this once for each.
+    drop(unsafe { Arc::from_raw(shared.cast_const().cast::<Shared<'static>>()) });
+}
+
+impl ToSql for Rows<'static> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(pointer(Arc::clone(&self.shared), BOUND))
+    }
+}
+
+/// Lends rows to a parameter of a statement while `use_it` runs.
+pub(super) fn lend<R>(
+    rows: &Rows<'_>,
+    statement: &mut Statement<'_>,
+    parameter: usize,
+    use_it: impl FnOnce(&mut Lent<'_, '_>) -> R,
+) -> rusqlite::Result<R> {
+    // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
+    // whatever `use_it` does, for it gets only a reference. Then no register, no cursor and no binding of the statement is left.
+    // Only this statement has the pointer, and who uses it can neither take the statement away nor clear its bindings.
+    let shared =
+        unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
+    let lent = LentPointer(shared);
+    let mut lending = Lent { statement, parameter };
+    lending.statement.raw_bind_parameter(parameter, &lent)?;
+    drop(lent);
+    Ok(use_it(&mut lending))
+}
+
+struct LentPointer(Arc<Shared<'static>>);
+
+impl ToSql for LentPointer {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(pointer(Arc::clone(&self.0), LENT))
+    }
+}
+
+/// A statement that has rows, for as long as they are lent: see [`Rows::lend`].
+#[derive(Debug)]
+pub struct Lent<'s, 'c> {
+    statement: &'s mut Statement<'c>,
+    parameter: usize,
+}
+
+impl Lent<'_, '_> {
+    /// Binds another parameter, counted from 1.
+    ///
+    /// # Errors
+    /// When there is no such parameter, it is the one that has the rows, or the value can't be bound.
+    pub fn bind(&mut self, parameter: usize, value: impl ToSql) -> rusqlite::Result<()> {
+        if parameter == self.parameter {
+            return Err(rusqlite::Error::InvalidParameterName(format!("?{parameter} has the rows")));
+        }
+        self.statement.raw_bind_parameter(parameter, value)
+    }
+
+    /// Runs a statement that returns no rows, with what is bound; says how many it changed.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn execute(&mut self) -> rusqlite::Result<usize> {
+        self.statement.raw_execute()
+    }
+
+    /// Runs a query, with what is bound.
+    pub fn query(&mut self) -> rusqlite::Rows<'_> {
+        self.statement.raw_query()
+    }
+}
+
+impl Drop for Lent<'_, '_> {
+    fn drop(&mut self) {
+        // Its end resets the statement.
+        drop(self.statement.raw_query());
+        let cleared = self.statement.raw_bind_parameter(self.parameter, Null);
+        debug_assert!(
+            cleared.is_ok() || self.parameter > self.statement.parameter_count() || self.parameter == 0
+        );
+    }
+}
+
+/// A scan.
+#[repr(C)]
+struct Cursor {
+    base: sqlite3_vtab_cursor,
+    /// Counted from 0.
+    row: usize,
+    end: usize,
+    /// `None`: the argument is NULL.
+    rows: Option<Arc<Shared<'static>>>,
+    /// How SQLite gets text and blobs.
+    copies: ffi::sqlite3_destructor_type,
+}
+
+unsafe extern "C" fn connect(
+    db: *mut ffi::sqlite3,
+    _data: *mut c_void,
+    _arguments: c_int,
+    _argument: *const *const c_char,
+    table: *mut *mut sqlite3_vtab,
+    _error: *mut *mut c_char,
+) -> c_int {
+    // SAFETY: SQLite gives its connection; a limit of -1 asks.
+    let limit = unsafe { ffi::sqlite3_limit(db, ffi::SQLITE_LIMIT_COLUMN, -1) };
+    let columns = usize::try_from(limit).unwrap_or(0).saturating_sub(1).min(COLUMNS_MAX);
+    let mut sql = String::from("CREATE TABLE x(argument HIDDEN");
+    for column in 1..=columns {
+        // Nothing can go wrong in a string.
+        let _ = write!(sql, ",c{column}");
+    }
+    sql.push_str(")\0");
+    // SAFETY: SQLite gives its connection, and is in xConnect; the statement ends with a NUL. DIRECTONLY takes no more arguments.
+    let code = unsafe {
+        match ffi::sqlite3_declare_vtab(db, sql.as_ptr().cast()) {
+            ffi::SQLITE_OK => ffi::sqlite3_vtab_config(db, ffi::SQLITE_VTAB_DIRECTONLY),
+            code => code,
+        }
+    };
+    if code == ffi::SQLITE_OK {
+        // SAFETY: SQLite gives a place for the table, which `disconnect` frees.
+        unsafe { *table = Box::into_raw(Box::new(sqlite3_vtab::default())) };
+    }
+    code
+}
+
+unsafe extern "C" fn disconnect(table: *mut sqlite3_vtab) -> c_int {
+    // SAFETY: it comes from `connect`, and this is the last that SQLite does with it. The message is SQLite's own to free.
+    drop(unsafe { Box::from_raw(table) });
+    ffi::SQLITE_OK
+}
+
+/// Finds the argument and what is said of the rowid. SQLite compares rowids once more, so only what is cheap to use is used.
+unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_index_info) -> c_int {
+    // SAFETY: SQLite gives a valid one, for us alone.
+    let info = unsafe { &mut *info };
+    let constraints = usize::try_from(info.nConstraint).unwrap_or(0);
+    let mut found = [None; 4];
+    let mut argument_elsewhere = false;
+    for index in 0..constraints {
+        // SAFETY: SQLite says that there are so many.
+        let constraint = unsafe { &*info.aConstraint.add(index) };
+        let place = match (constraint.iColumn, c_int::from(constraint.op)) {
+            (ARGUMENT, ffi::SQLITE_INDEX_CONSTRAINT_EQ) => 0,
+            (ROWID, ffi::SQLITE_INDEX_CONSTRAINT_EQ) => 1,
+            (ROWID, ffi::SQLITE_INDEX_CONSTRAINT_GT | ffi::SQLITE_INDEX_CONSTRAINT_GE) => 2,
+            (ROWID, ffi::SQLITE_INDEX_CONSTRAINT_LT | ffi::SQLITE_INDEX_CONSTRAINT_LE) => 3,
+            _ => continue,
+        };
+        if constraint.usable != 0 {
+            found[place] = Some(index);
+        } else if place == 0 {
+            argument_elsewhere = true;
+        }
+    }
+    if argument_elsewhere && found[0].is_none() {
+        // It comes from a table that must be read first.
+        return ffi::SQLITE_CONSTRAINT;
+    }
+    let equal = found[1].is_some();
+    let mut arguments = 0;
+    info.idxNum = 0;
+    for (place, bit) in [GIVEN, EQUAL, FROM, UP_TO].into_iter().enumerate() {
+        let Some(index) = found[place].filter(|_| !equal || place < 2) else { continue };
+        arguments += 1;
+        info.idxNum |= bit;
+        // SAFETY: there is one for each constraint.
+        let usage = unsafe { &mut *info.aConstraintUsage.add(index) };
+        usage.argvIndex = arguments;
+        usage.omit = u8::from(place == 0);
+    }
+    let rows = match (equal, found[2].is_some() || found[3].is_some()) {
+        (true, _) => 1,
+        (false, true) => ROWS_EXPECTED / 4,
+        (false, false) => ROWS_EXPECTED,
+    };
+    info.estimatedRows = rows;
+    info.estimatedCost = rows as f64;
+    info.idxFlags = if equal { ffi::SQLITE_INDEX_SCAN_UNIQUE } else { 0 };
+    if info.nOrderBy == 1 {
+        // SAFETY: there is one.
+        let order = unsafe { &*info.aOrderBy };
+        info.orderByConsumed = c_int::from(order.iColumn == ROWID && order.desc == 0);
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_vtab_cursor) -> c_int {
+    let new = Cursor {
+        base: sqlite3_vtab_cursor::default(),
+        row: 0,
+        end: 0,
+        rows: None,
+        copies: ffi::SQLITE_TRANSIENT(),
+    };
+    // SAFETY: SQLite gives a place for the cursor, whose first field is what SQLite knows of it; `close` frees it.
+    unsafe { *cursor = Box::into_raw(Box::new(new)).cast() };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn close(cursor: *mut sqlite3_vtab_cursor) -> c_int {
+    // SAFETY: it comes from `open`, and this is the last that SQLite does with it.
+    let cursor = unsafe { Box::from_raw(cursor.cast::<Cursor>()) };
+    if let Some(rows) = &cursor.rows {
+        rows.stopped_at.store(cursor.row, Ordering::Relaxed);
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn filter(
+    cursor: *mut sqlite3_vtab_cursor,
+    given: c_int,
+    _name: *const c_char,
+    arguments: c_int,
+    values: *mut *mut sqlite3_value,
+) -> c_int {
+    // SAFETY: it comes from `open`.
+    let cursor = unsafe { &mut *cursor.cast::<Cursor>() };
+    let values: &[*mut sqlite3_value] = match usize::try_from(arguments) {
+        Ok(arguments) if arguments > 0 => {
+            // SAFETY: SQLite says that there are so many.
+            unsafe { std::slice::from_raw_parts(values, arguments) }
+        }
+        _ => &[],
+    };
+    let mut values = values.iter().copied();
+    (cursor.row, cursor.end) = (0, 0);
+    let argument = values.next().filter(|_| given & GIVEN != 0);
+    // SAFETY: values are valid during this call.
+    match unsafe { rows_of(argument) } {
+        Ok(Some((rows, copies))) => {
+            cursor.end = rows.rows;
+            (cursor.rows, cursor.copies) = (Some(rows), copies);
+        }
+        Ok(None) => cursor.rows = None,
+        Err(message) => {
+            cursor.rows = None;
+            // SAFETY: a cursor knows its table.
+            unsafe { tell(cursor.base.pVtab, message) };
+            return ffi::SQLITE_ERROR;
+        }
+    }
+    for bit in [EQUAL, FROM, UP_TO].into_iter().filter(|bit| given & bit != 0) {
+        let Some(value) = values.next() else { break };
+        // SAFETY: values are valid during this call.
+        let (kind, rowid) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_int64(value)) };
+        match kind {
+            ffi::SQLITE_INTEGER => cursor.narrow(bit, rowid),
+            // Nothing compares with NULL.
+            ffi::SQLITE_NULL => cursor.end = 0,
+            // SQLite knows how these compare, row by row.
+            _ => {}
+        }
+    }
+    ffi::SQLITE_OK
+}
+
+impl Cursor {
+    /// Leaves out rows that are not EQUAL to, FROM or UP_TO a rowid.
+    fn narrow(&mut self, bit: c_int, rowid: i64) {
+        let row = usize::try_from(rowid.saturating_sub(1));
+        if bit != UP_TO {
+            self.row = self.row.max(if rowid < 1 { 0 } else { row.unwrap_or(self.end) });
+        }
+        if bit != FROM {
+            self.end =
+                self.end.min(if rowid < 1 { 0 } else { row.map_or(self.end, |row| row.saturating_add(1)) });
+        }
+    }
+}
+
+/// The rows that an argument points to, and how SQLite gets their text; `None` for NULL.
+///
+/// # Safety
+/// The argument is a valid value of SQLite's.
+unsafe fn rows_of(
+    argument: Option<*mut sqlite3_value>,
+) -> Result<Option<(Arc<Shared<'static>>, ffi::sqlite3_destructor_type)>, &'static CStr> {
+    let Some(value) = argument else {
+        return Err(c"sqluice_rows takes its rows as an argument: sqluice_rows(?1)");
+    };
+    for (kind, copies) in [(LENT, ffi::SQLITE_STATIC()), (BOUND, ffi::SQLITE_TRANSIENT())] {
+        // SAFETY: the value is valid.
+        let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }
+            .cast_const()
+            .cast::<Shared<'static>>();
+        if pointer.is_null() {
+            continue;
+        }
+        // SAFETY: a pointer of that type comes from `pointer`, and the statement's parameter keeps it alive during this call. The
+        // cursor becomes one more owner.
+        let rows = unsafe {
+            Arc::increment_strong_count(pointer);
+            Arc::from_raw(pointer)
+        };
+        return Ok(Some((rows, copies)));
+    }
+    /// The subtype of pointers, whatever their type: they look like NULL otherwise.
+    const POINTER: u32 = b'p' as u32;
+    // SAFETY: the value is valid.
+    let (class, subtype) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_subtype(value)) };
+    match (class, subtype) {
+        (ffi::SQLITE_NULL, POINTER) => {
+            Err(c"the argument of sqluice_rows is a pointer to something else than rows of this version of sqluice")
+        }
+        (ffi::SQLITE_NULL, _) => Ok(None),
+        _ => Err(c"the argument of sqluice_rows is a value, and must be rows that are bound to a parameter"),
+    }
+}
+
+/// Makes a message the table's.
+///
+/// # Safety
+/// The table is valid.
+unsafe fn tell(table: *mut sqlite3_vtab, message: &CStr) {
+    // SAFETY: the message is one of SQLite's own memory, as it must be, and so is what it replaces.
+    unsafe {
+        ffi::sqlite3_free((*table).zErrMsg.cast());
+        (*table).zErrMsg = ffi::sqlite3_mprintf(c"%s".as_ptr(), message.as_ptr());
+    }
+}
+
+unsafe extern "C" fn next(cursor: *mut sqlite3_vtab_cursor) -> c_int {
+    // SAFETY: it comes from `open`.
+    unsafe { (*cursor.cast::<Cursor>()).row += 1 };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn eof(cursor: *mut sqlite3_vtab_cursor) -> c_int {
+    // SAFETY: it comes from `open`.
+    let cursor = unsafe { &*cursor.cast::<Cursor>() };
+    c_int::from(cursor.row >= cursor.end)
+}
+
+unsafe extern "C" fn rowid(cursor: *mut sqlite3_vtab_cursor, rowid: *mut i64) -> c_int {
+    // SAFETY: it comes from `open`, and SQLite gives a place for the number.
+    unsafe { *rowid = (*cursor.cast::<Cursor>()).row as i64 + 1 };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn column(
+    cursor: *mut sqlite3_vtab_cursor,
+    context: *mut sqlite3_context,
+    number: c_int,
+) -> c_int {
+    // SAFETY: it comes from `open`.
+    let cursor = unsafe { &*cursor.cast::<Cursor>() };
+    let (Some(rows), Some(index)) = (&cursor.rows, (number as usize).checked_sub(1)) else {
+        // The argument itself has no value.
+        return ffi::SQLITE_OK;
+    };
+    let value = rows.columns.get(index).and_then(|column| column.get(cursor.row));
+    // SAFETY: the context is valid during this call. Text and blobs are copied, or lent until the statement is reset. An empty
+    // slice of Rust's may point nowhere.
+    unsafe {
+        match value {
+            Some(Value::Int(int)) => ffi::sqlite3_result_int64(context, int),
+            // A NaN becomes NULL there.
+            Some(Value::Real(real)) => ffi::sqlite3_result_double(context, real),
+            Some(Value::Text(text)) => {
+                let bytes = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };
+                let encoding = ffi::SQLITE_UTF8 as u8;
+                ffi::sqlite3_result_text64(context, bytes, text.len() as u64, cursor.copies, encoding);
+            }
+            Some(Value::Blob(blob)) => {
+                let bytes = if blob.is_empty() { c"".as_ptr().cast() } else { blob.as_ptr().cast() };
+                ffi::sqlite3_result_blob64(context, bytes, blob.len() as u64, cursor.copies);
+            }
+            Some(Value::Null) => {}
+            None => {
+                let message = rows.nothing_there(index, cursor.row);
+                ffi::sqlite3_result_error(context, message.as_ptr().cast(), message.len() as c_int);
+                return ffi::SQLITE_ERROR;
+            }
+        }
+    }
+    ffi::SQLITE_OK
+}

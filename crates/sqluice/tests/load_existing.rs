@@ -1,0 +1,356 @@
+//! Loads into databases that are there, beside the same rows inserted by SQLite into a copy.
+
+#![cfg(feature = "csv")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+use sqluice::error::Error;
+use sqluice::load::{Format, Load};
+use sqluice::plan::{IfThere, OnConflict, Road, WriteOptions};
+use sqluice::progress::Cancel;
+use sqluice::report::Report;
+use support::cases;
+use support::files::{Home, integrity};
+use support::load::{plain, run};
+
+/// A database with a table `t` and what comes to it.
+#[derive(Clone, Debug)]
+struct Case {
+    page_bytes: u32,
+    wal: bool,
+    sql: String,
+    /// Rows that are there: a, b, c.
+    old: Vec<Row>,
+    /// Of these some are deleted, which leaves free pages.
+    deleted: bool,
+    new: Vec<Row>,
+    /// The columns that the file has, in its order.
+    columns: Vec<&'static str>,
+    meaning: Meaning,
+    rejects: bool,
+}
+
+type Row = (Option<i64>, Option<String>, Option<i64>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Meaning {
+    Append(OnConflict),
+    Replace,
+    Upsert,
+}
+
+fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+    let key = prop_oneof![9 => (0..40_i64).prop_map(Some), 1 => Just(None)];
+    let text = proptest::option::weighted(0.9, prop_oneof![4 => "[a-z]{1,3}", 1 => "[a-z]{400}"]);
+    prop::collection::vec((key, text, proptest::option::of(-3..300_i64)), 0..most)
+}
+
+fn meaning() -> impl Strategy<Value = Meaning> {
+    prop_oneof![
+        2 => Just(Meaning::Append(OnConflict::Abort)),
+        1 => Just(Meaning::Append(OnConflict::Ignore)),
+        1 => Just(Meaning::Append(OnConflict::Replace)),
+        1 => Just(Meaning::Replace),
+        1 => Just(Meaning::Upsert),
+    ]
+}
+
+/// What the table may be.
+const TABLES: [&str; 9] = [
+    "CREATE TABLE t (a INTEGER, b TEXT, c DEFAULT 7)",
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c DEFAULT 7)",
+    "CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT COLLATE NOCASE, c NUMERIC)",
+    "CREATE TABLE t (a INT PRIMARY KEY, b TEXT, c DEFAULT (1 + 1)) WITHOUT ROWID",
+    "CREATE TABLE t (a INTEGER UNIQUE, b TEXT, c DEFAULT 7); CREATE INDEX i ON t (b DESC, c)",
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c); CREATE INDEX i ON t (b) WHERE c > 5",
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c, d AS (a || b) STORED, CHECK (c < 290))",
+    "CREATE TABLE log (x); CREATE TABLE t (a UNIQUE, b TEXT, c);
+     CREATE TRIGGER i AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END;
+     CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO log VALUES (-old.a); END;",
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL, c INTEGER) STRICT",
+];
+
+fn case() -> impl Strategy<Value = Case> {
+    let database =
+        (prop::sample::select(vec![512, 1024, 4096]), any::<bool>(), prop::sample::select(&TABLES[..]));
+    let columns = prop::sample::select(vec![
+        vec!["a", "b", "c"],
+        vec!["c", "a", "b"],
+        vec!["b", "a"],
+        vec!["a", "b"],
+        vec!["b", "c"],
+    ]);
+    let rest = (rows(120), any::<bool>(), rows(60), columns, meaning(), prop::bool::weighted(0.1));
+    (database, rest).prop_map(|((page_bytes, wal, sql), (old, deleted, new, columns, meaning, rejects))| {
+        let keyed = sql.contains("a INTEGER PRIMARY KEY")
+            || sql.contains("a INT PRIMARY KEY")
+            || sql.contains("UNIQUE");
+        let meaning = match meaning {
+            Meaning::Upsert if !keyed || !columns.contains(&"a") => Meaning::Append(OnConflict::Abort),
+            other => other,
+        };
+        // More often than not rows come after those that are there.
+        let ascending = |mut rows: Vec<Row>, from: i64| {
+            rows.iter_mut().zip(from..).for_each(|(row, key)| row.0 = Some(key));
+            rows
+        };
+        let new = if new.len() % 3 == 0 { new } else { ascending(new, 1000) };
+        let sql = sql.to_owned();
+        Case { page_bytes, wal, sql, old, deleted, new, columns, meaning, rejects }
+    })
+}
+
+impl Case {
+    /// Makes the database, as an application would.
+    fn make(&self, path: &Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        let mode = if self.wal { "wal" } else { "delete" };
+        connection
+            .execute_batch(&format!(
+                "PRAGMA page_size = {}; PRAGMA journal_mode = {mode}; PRAGMA synchronous = off;
+                 PRAGMA foreign_keys = off; {};",
+                self.page_bytes, self.sql
+            ))
+            .unwrap();
+        for row in &self.old {
+            let _ = connection.execute("INSERT OR IGNORE INTO t (a, b, c) VALUES (?1, ?2, ?3)", row.clone());
+        }
+        if self.deleted {
+            connection.execute_batch("DELETE FROM t WHERE length(b) > 100 OR c % 2 = 0").unwrap();
+        }
+        connection
+    }
+
+    fn csv(&self) -> String {
+        let number = |value: Option<i64>| value.map_or(String::new(), |value| value.to_string());
+        let mut csv = self.columns.join(",") + "\n";
+        for (a, b, c) in &self.new {
+            let fields = self.columns.iter().map(|column| match *column {
+                "a" => number(*a),
+                "b" => b.clone().unwrap_or_default(),
+                _ => number(*c),
+            });
+            csv += &(fields.collect::<Vec<_>>().join(",") + "\n");
+        }
+        csv
+    }
+
+    /// The same by SQL; `None` where SQLite refuses a row.
+    fn by_sql(&self, connection: &Connection) -> Option<()> {
+        connection.execute_batch("BEGIN").unwrap();
+        if self.meaning == Meaning::Replace {
+            connection.execute_batch("DELETE FROM t").unwrap();
+        }
+        let columns = self.columns.join(", ");
+        let marks = vec!["?"; self.columns.len()].join(", ");
+        let or = if self.meaning == Meaning::Append(OnConflict::Replace) { "OR REPLACE " } else { "" };
+        let others = self.columns.iter().filter(|column| **column != "a");
+        let set: Vec<String> = others.map(|column| format!("{column} = excluded.{column}")).collect();
+        let clause = match self.meaning {
+            Meaning::Append(OnConflict::Ignore) => " ON CONFLICT DO NOTHING".to_owned(),
+            Meaning::Upsert => format!(" ON CONFLICT (a) DO UPDATE SET {}", set.join(", ")),
+            _ => String::new(),
+        };
+        let sql = format!("INSERT {or}INTO t ({columns}) VALUES ({marks}){clause}");
+        let mut insert = connection.prepare(&sql).unwrap();
+        for (a, b, c) in &self.new {
+            // What a file holds is text.
+            let text = |value: Option<String>| value.map_or(Value::Null, Value::Text);
+            let values = self.columns.iter().map(|column| match *column {
+                "a" => text(a.map(|a| a.to_string())),
+                "b" => text(b.clone()),
+                _ => text(c.map(|c| c.to_string())),
+            });
+            if insert.execute(params_from_iter(values)).is_err() {
+                connection.execute_batch("ROLLBACK").unwrap();
+                return None;
+            }
+        }
+        connection.execute_batch("COMMIT").unwrap();
+        Some(())
+    }
+
+    fn load(&self, home: &Home) -> Result<Report, Error> {
+        fs::write(home.path("t.csv"), self.csv()).unwrap();
+        let (if_there, on_conflict) = match self.meaning {
+            Meaning::Append(what) => (IfThere::Append, what),
+            Meaning::Replace => (IfThere::Replace, OnConflict::Abort),
+            Meaning::Upsert => (IfThere::Upsert(vec!["A".to_owned()]), OnConflict::Abort),
+        };
+        run(Load {
+            format: Format { header: Some(true), ..plain() },
+            reject: self.rejects.then(|| home.path("bad.csv")),
+            write: WriteOptions { if_there, on_conflict, threads: Some(2), ..WriteOptions::default() },
+            sample_bytes: 64,
+            part_bytes: 100,
+            ..Load::new(home.path("x.db"), [home.path("t.csv")])
+        })
+    }
+}
+
+/// All that a database holds.
+fn dump(connection: &Connection) -> Vec<Vec<Value>> {
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+    let mut tables = connection.prepare(tables).unwrap();
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let mut all = Vec::new();
+    let without = |table: &str| connection.prepare(&format!("SELECT rowid FROM {table}")).is_err();
+    for table in tables {
+        let rowid = if without(&table) { "" } else { "rowid, " };
+        // The place of the root is SQLite's affair.
+        let columns = if table == "sqlite_schema" { "name, sql" } else { "*" };
+        let mut statement = connection.prepare(&format!("SELECT {rowid}{columns} FROM {table}")).unwrap();
+        let width = statement.column_count();
+        let rows = statement.query_map([], |row| (0..width).map(|column| row.get(column)).collect());
+        all.push(vec![Value::Text(table)]);
+        all.extend(rows.unwrap().map(Result::unwrap));
+    }
+    all
+}
+
+fn check(case: &Case) {
+    let home = Home::new();
+    drop(case.make(&home.path("x.db")));
+    let twin = case.make(&home.path("twin.db"));
+    let before = dump(&twin);
+    let wanted = case.by_sql(&twin);
+    let loaded = case.load(&home);
+    let connection = Connection::open(home.path("x.db")).unwrap();
+    assert_eq!(integrity(&connection), "ok");
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    assert_eq!(mode, if case.wal { "wal" } else { "delete" });
+    match (wanted, &loaded) {
+        (Some(()), Ok(_)) => assert_eq!(dump(&connection), dump(&twin)),
+        (None, Err(_)) => assert_eq!(dump(&connection), before),
+        // NULL in a NOT NULL column is a bad row here.
+        (None, Ok(report)) => assert!(case.rejects && report.rejected > 0),
+        (Some(()), Err(error)) => panic!("{error}: {:?}", std::error::Error::source(error)),
+    }
+    // It is a database that SQLite can go on with.
+    if loaded.is_ok() {
+        connection
+            .execute_batch("CREATE TABLE later AS SELECT * FROM t; CREATE INDEX later_i ON later (b)")
+            .unwrap();
+        assert_eq!(integrity(&connection), "ok");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
+
+    #[test]
+    fn a_load_does_what_the_same_rows_do_by_sql(case in case()) {
+        check(&case);
+    }
+}
+
+fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (Road, String) {
+    let home = Home::new();
+    Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
+    fs::write(home.path("t.csv"), csv).unwrap();
+    let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
+    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let prepared = with(Load { write, ..load }).prepare(&Cancel::new()).unwrap();
+    let table = &prepared.plan().tables[0];
+    (table.road, table.why.clone())
+}
+
+#[test]
+fn the_road_follows_from_the_table_and_the_rows() {
+    let road = |sql: &str, csv: &str| planned(sql, csv, |load| load);
+    let insert = |why: &str| (Road::Insert, why.to_owned());
+    let csv = "a,b\n5,x\n6,y\n";
+    let after = (Road::Pages, "rows come after the last rowid".to_owned());
+    assert_eq!(road("CREATE TABLE t (a, b)", csv), after);
+    assert_eq!(road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (4, 4)", csv), after);
+    assert_eq!(
+        road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (5, 4)", csv),
+        insert("rows do not come after the last rowid")
+    );
+    assert_eq!(
+        road("CREATE TABLE t (a INTEGER PRIMARY KEY, b)", "a,b\n5,x\n4,y\n"),
+        insert("rows may come in any order of their rowids")
+    );
+    assert_eq!(
+        road(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (9223372036854775807, 4)",
+            "b\n1\n"
+        ),
+        insert("there is no rowid after the last")
+    );
+    assert_eq!(road("CREATE TABLE t (a, b CHECK (b > 0))", csv), insert("SQLite checks its rows"));
+    assert_eq!(road("CREATE TABLE t (a, b, c AS (a))", csv), insert("SQLite computes a column"));
+    assert_eq!(
+        road("CREATE TABLE t (a PRIMARY KEY, b) WITHOUT ROWID", csv),
+        insert("a WITHOUT ROWID table, whose rows are in the order of its key")
+    );
+    assert_eq!(
+        road("CREATE TABLE t (a, b); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END", csv),
+        insert("its triggers fire")
+    );
+    assert_eq!(
+        road("CREATE TABLE t (a, b, c DEFAULT (random()))", csv),
+        insert("SQLite computes the DEFAULT of c")
+    );
+    assert_eq!(
+        road("CREATE TABLE t (a, b); CREATE INDEX i ON t (a)", csv),
+        insert("its indexes take about 2 rows in place")
+    );
+    assert_eq!(
+        road("PRAGMA auto_vacuum = 1; CREATE TABLE t (a, b)", csv),
+        insert("it is an auto_vacuum database, whose pointer map only SQLite keeps")
+    );
+    assert_eq!(
+        road("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b)", csv),
+        insert("its text is UTF-16le")
+    );
+}
+
+#[test]
+fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
+    let csv: String = (10..2000).chain([3]).map(|key| format!("{key},x\n")).collect();
+    let home = Home::new();
+    let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
+    Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
+    fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
+    let load = Load { sample_bytes: 50, ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
+    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let prepared = Load { write, ..load }.prepare(&Cancel::new()).unwrap();
+    assert_eq!(prepared.plan().tables[0].road, Road::Pages);
+    let report = prepared.run(&sqluice::progress::Silent).unwrap();
+    assert_eq!((report.tables[0].road, report.rows), (Road::Insert, 1991));
+    let connection = Connection::open(home.path("x.db")).unwrap();
+    assert_eq!(integrity(&connection), "ok");
+    assert_eq!(
+        connection.query_row("SELECT count(*), max(a) FROM t", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        }),
+        Ok((1993, 1999))
+    );
+}
+
+#[test]
+fn several_tables_are_one_transaction() {
+    let home = Home::new();
+    let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a PRIMARY KEY); INSERT INTO u VALUES (1)";
+    let database = Connection::open(home.path("x.db")).unwrap();
+    database.execute_batch(sql).unwrap();
+    for (name, csv) in [("t.csv", "a,b\n1,2\n"), ("n.csv", "x\n1\n"), ("u.csv", "a\n2\n1\n")] {
+        fs::write(home.path(name), csv).unwrap();
+    }
+    let before = dump(&database);
+    let bytes = fs::metadata(home.path("x.db")).unwrap().len();
+    let files = ["t.csv", "n.csv", "u.csv"].map(|name| home.path(name));
+    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let error = run(Load { write, ..Load::new(home.path("x.db"), files) }).unwrap_err();
+    assert!(error.message().contains("UNIQUE constraint failed"), "{error}");
+    assert!(error.place().is_some_and(|place| place.line == Some(3)), "{error}");
+    assert_eq!(dump(&database), before);
+    assert_eq!(fs::metadata(home.path("x.db")).unwrap().len(), bytes, "no tail is left");
+}
