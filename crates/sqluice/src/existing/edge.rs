@@ -128,3 +128,69 @@ fn damaged(page: u32, what: String) -> Error {
         .because(what)
         .hint("PRAGMA integrity_check tells more; a copy that .recover makes may be whole")
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+    use sqluice_format::page::PageSize;
+    use sqluice_format::tree::TableTree;
+
+    use super::*;
+
+    /// A table of three levels, on small pages.
+    fn table() -> (Geometry, u32, Vec<u8>) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.db");
+        let database = Connection::open(&path).unwrap();
+        database
+            .execute_batch(
+                "PRAGMA page_size = 512; CREATE TABLE t (a INTEGER PRIMARY KEY, b);
+                 WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+                 INSERT INTO t SELECT i * 1000, zeroblob(100) FROM n",
+            )
+            .unwrap();
+        let root: u32 = database
+            .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 't'", [], |row| row.get(0))
+            .unwrap();
+        database.close().unwrap();
+        let geometry = Geometry::new(PageSize::new(512).unwrap(), 0).unwrap();
+        (geometry, root, std::fs::read(&path).unwrap())
+    }
+
+    fn read_of(geometry: Geometry, root: u32, bytes: &[u8]) -> Result<Edge> {
+        read(root, (bytes.len() / 512) as u32, geometry, |number| {
+            Ok(bytes[geometry.offset(number) as usize..][..512].to_vec())
+        })
+    }
+
+    #[test]
+    fn the_edge_of_a_table_is_the_last_page_of_each_level() {
+        let (geometry, root, bytes) = table();
+        let edge = read_of(geometry, root, &bytes).unwrap();
+        assert_eq!((edge.largest_rowid, edge.counted_from), (Some(3_000_000), 3_000_000));
+        assert_eq!((edge.levels.len(), edge.interior_pages.len()), (3, 2));
+        assert!(edge.leaf.is_none());
+        assert_eq!(edge.levels[0].last().unwrap().last_rowid, 3_000_000);
+    }
+
+    #[test]
+    fn a_damaged_edge_is_an_error_or_a_tree_that_can_grow() {
+        let (geometry, root, bytes) = table();
+        let edge = read_of(geometry, root, &bytes).unwrap();
+        let last_leaf = edge.levels[0].last().unwrap().page;
+        let mut errors = 0;
+        for page in edge.interior_pages.iter().copied().chain([root, last_leaf]) {
+            for at in 0..512 {
+                for flip in [1, 0x40, 0x80, 0xff] {
+                    let mut damaged = bytes.clone();
+                    damaged[geometry.offset(page) as usize + at] ^= flip;
+                    match read_of(geometry, root, &damaged) {
+                        Ok(edge) => drop(TableTree::growing(geometry, edge.levels)),
+                        Err(_) => errors += 1,
+                    }
+                }
+            }
+        }
+        assert!(errors > 100, "{errors}");
+    }
+}

@@ -117,8 +117,9 @@ pub(crate) fn content(database: &Connection) -> Vec<String> {
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         rows.collect::<rusqlite::Result<_>>().unwrap()
     };
-    let objects =
-        names("SELECT name, type || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema ORDER BY 1, 2");
+    let objects = names(
+        "SELECT name, type || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema ORDER BY 1, 2",
+    );
     let mut content: Vec<String> = objects.iter().map(|(name, rest)| format!("{name}: {rest}")).collect();
     for (name, columns) in names(
         "SELECT t.name, (SELECT group_concat('quote(\"' || replace(name, '\"', '\"\"') || '\")', ' || '', '' || ') FROM pragma_table_xinfo(t.name))

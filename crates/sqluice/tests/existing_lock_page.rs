@@ -1,0 +1,71 @@
+//! The page of the lock byte among those that are written past the end, at every place of small files.
+//! `SQLITE_TESTCTRL_PENDING_BYTE` moves it for the whole process: hence a binary of its own with a single test.
+
+mod support;
+
+use rusqlite::{Connection, ffi};
+use sqluice::plan::WriteOptions;
+use sqluice_format::page::PENDING_BYTE;
+use support::existing::{Old, add, assert_whole, content, copied, one, schema};
+use support::files::{Home, integrity};
+use support::keys::{Row, insert, source};
+use support::rows::Owned;
+
+fn move_pending_byte(to: u32) {
+    // SAFETY: no connection is open, and no other thread uses SQLite.
+    unsafe { ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PENDING_BYTE, to) };
+}
+
+const SCHEMA: &str = "CREATE TABLE one (x); CREATE TABLE t (x); CREATE INDEX i ON t (x);";
+
+fn rows(count: usize) -> Vec<Row> {
+    let bytes = |row: usize| if row % 9 == 0 { 2500 } else { 150 + row % 50 };
+    (0..count).map(|row| vec![Owned::Blob(vec![row as u8; bytes(row)])]).collect()
+}
+
+#[test]
+fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
+    for (page_bytes, wal) in [(512, false), (1024, true), (1024, false)] {
+        let old = Old { page_bytes, wal, rows: 30, ..Old::default() };
+        let home = Home::new();
+        let path = home.path("undisturbed.db");
+        old.create(&path);
+        let first = std::fs::metadata(&path).unwrap().len() as u32 / page_bytes;
+        let (one_row, many) = (rows(1), rows(60));
+        let write = |path: &std::path::Path, pending_byte| {
+            let options =
+                WriteOptions { threads: Some(2), chunk_bytes: 5000, pending_byte, ..WriteOptions::default() };
+            add(path, &schema(SCHEMA), vec![source(&one_row, 1), source(&many, 7)], &options).unwrap().pages
+        };
+        let last = write(&path, PENDING_BYTE);
+        assert!(last > first + 20);
+        for lock_page in first.max(4096 / page_bytes + 1) - 1..last + 3 {
+            move_pending_byte((lock_page - 1) * page_bytes);
+            let about = format!("{page_bytes} {wal}, lock page {lock_page} of {first} to {last}");
+            let (path, twin_path) = (home.path("ours.db"), home.path("twin.db"));
+            old.create(&path);
+            copied(&home, &path, "twin.db");
+            write(&path, (lock_page - 1) * page_bytes);
+            assert_whole(&path, old.mode());
+            let twin = Connection::open(&twin_path).unwrap();
+            twin.execute_batch(SCHEMA).unwrap();
+            twin.execute_batch("BEGIN").unwrap();
+            insert(&twin, "one", sqluice::plan::OnConflict::Abort, &one_row).unwrap();
+            insert(&twin, "t", sqluice::plan::OnConflict::Abort, &many).unwrap();
+            twin.execute_batch("COMMIT").unwrap();
+            let ours = Connection::open(&path).unwrap();
+            assert_eq!(content(&ours), content(&twin), "{about}");
+            for database in [&ours, &twin] {
+                database.execute_batch("INSERT INTO t SELECT x FROM t; DELETE FROM one").unwrap();
+            }
+            assert_eq!(integrity(&ours), "ok", "{about}");
+            assert_eq!(content(&ours), content(&twin), "{about}");
+            assert_eq!(one::<i64>(&ours, "SELECT count(*) FROM t"), 120);
+            drop((ours, twin));
+            for path in [path, twin_path] {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        move_pending_byte(PENDING_BYTE);
+    }
+}
