@@ -53,7 +53,7 @@ impl<'a> Column<'a> {
     }
 
     /// The same values, none of them borrowed.
-    pub(super) fn to_owned(&self) -> Column<'static> {
+    pub(super) fn owned(&self) -> Column<'static> {
         let data = match &self.data {
             Data::Batch(batch::Column { values: Values::Int(ints), validity: None }) => {
                 Data::Ints(ints.to_vec())

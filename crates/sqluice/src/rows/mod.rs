@@ -201,7 +201,7 @@ impl<'a> Rows<'a> {
     /// The same rows, copied where they are borrowed: so they can be bound like any other parameter, to any number of
     /// statements, which keep them as long as they need to.
     pub fn into_owned(self) -> Rows<'static> {
-        Rows::share(self.len(), self.shared.columns.iter().map(Column::to_owned).collect())
+        Rows::share(self.len(), self.shared.columns.iter().map(Column::owned).collect())
     }
 
     /// Binds the rows to a parameter of a statement, counted from 1, while `use_it` runs the statement, as often as it likes.

@@ -58,8 +58,10 @@ const EQUAL: c_int = 2;
 const FROM: c_int = 4;
 const UP_TO: c_int = 8;
 
-/// Rows that a scan is thought to have: SQLite plans before it knows.
-const ROWS_EXPECTED: i64 = 10_000;
+/// What SQLite is told to expect, before anybody knows the rows: how many a scan finds, and what that costs; the same of a part of
+/// it, and of a lookup. Two lookups must seem to be more of both than a scan. Else SQLite does `rowid = 1 OR rowid > 5` in two
+/// scans, where it compares the argument once more, and no value is equal to a pointer: there would be no rows.
+const EXPECTED: [i64; 3] = [100, 80, 60];
 
 static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
     xConnect: Some(connect),
@@ -270,13 +272,12 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         usage.argvIndex = arguments;
         usage.omit = u8::from(place == 0);
     }
-    let rows = match (equal, found[2].is_some() || found[3].is_some()) {
-        (true, _) => 1,
-        (false, true) => ROWS_EXPECTED / 4,
-        (false, false) => ROWS_EXPECTED,
+    info.estimatedRows = match (equal, found[2].is_some() || found[3].is_some()) {
+        (true, _) => EXPECTED[2],
+        (false, true) => EXPECTED[1],
+        (false, false) => EXPECTED[0],
     };
-    info.estimatedRows = rows;
-    info.estimatedCost = rows as f64;
+    info.estimatedCost = info.estimatedRows as f64;
     info.idxFlags = if equal { ffi::SQLITE_INDEX_SCAN_UNIQUE } else { 0 };
     if info.nOrderBy == 1 {
         // SAFETY: there is one.
