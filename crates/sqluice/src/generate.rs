@@ -97,7 +97,11 @@ impl Generate {
                 .hint("IfThere::Append or IfThere::Replace"));
         }
         for table in &self.schema.tables {
-            there.refuse_name(&table.name, &self.write.if_there)?;
+            there.refuse_name(
+                &table.name,
+                &self.write.if_there,
+                "--append adds to its rows, --overwrite replaces the whole database",
+            )?;
         }
         let schema = there.combine(self.schema.clone())?;
         let plan = Plan::into_existing(&schema, there, &self.write)?;

@@ -240,7 +240,7 @@ fn what_is_no_table_is_not_loaded() {
         format!("error: {what} of x.db, and no table that can be loaded\n\nhint: name another table")
     };
     with(sql, "load x.db one.csv --append").fails(1, &error("one is a view"));
-    with(sql, "load x.db more.csv").fails(1, &error("more is a index"));
+    with(sql, "load x.db more.csv").fails(1, &error("more is an index"));
     with(sql, "load x.db one.csv -t f --append").fails(1, &error("f is a virtual table"));
 }
 
@@ -283,19 +283,19 @@ fn a_plan_tells_what_becomes_of_a_database_that_is_there() {
 -- growth   about [..] kB
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, [..] bytes of buffers
+-- table    one: rows from one.csv ([..])
+--   there  rows are added to those that it has
+--   road   insert: too few rows for pages of their own: about 1
+CREATE TABLE one (a INTEGER, b);
+-- index    i
+--   road   insert: entries come with the rows
+CREATE INDEX i ON one (b);
 -- table    more: rows from more.csv ([..])
 --   road   pages: a new rowid table without indexes
 CREATE TABLE \"more\" (
   \"B\" INTEGER,
   \"a\" INTEGER
-);
--- table    one: rows from one.csv ([..])
---   there  rows are added to those that it has
---   road   insert: its indexes take about 1 rows in place
-CREATE TABLE one (a INTEGER, b);
--- index    i
---   road   insert: entries come with the rows
-CREATE INDEX i ON one (b);",
+);",
     );
 }
 

@@ -47,6 +47,7 @@ use crate::error::{Error, Result};
 use crate::output;
 use crate::progress::Cancel;
 use crate::schema::Schema;
+use crate::sqlite::said;
 
 /// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
 const WAIT: Duration = Duration::from_millis(100);
@@ -250,17 +251,17 @@ impl Existing {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 let seconds = self.busy_timeout.as_secs_f64();
                 Error::target(format!("{name} is in use: it was locked for {seconds} seconds"))
-                    .because(error)
+                    .because(said(error))
                     .hint("another program reads or writes it: wait longer (--busy-timeout), or run again; it is as it was")
             }
             Some(ErrorCode::ReadOnly) => read_only(&self.name),
             Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is no SQLite database"))
-                .because(error)
+                .because(said(error))
                 .hint("name another file"),
             Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what} {name}"))
-                .because(error)
+                .because(said(error))
                 .hint("free some space; the database is as it was"),
-            _ => Error::target(format!("SQLite cannot {what} {name}")).because(error),
+            _ => Error::target(format!("SQLite cannot {what} {name}")).because(said(error)),
         }
     }
 }

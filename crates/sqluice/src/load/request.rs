@@ -11,6 +11,10 @@ use crate::plan::{IfThere, OnConflict, Plan, There};
 use crate::reject::RejectFile;
 use crate::schema::{Schema, Table, quoted};
 
+/// What may become of a table that is there.
+const IF_THERE: &str = "--append adds to its rows, --replace-table puts the new ones in their place, --upsert KEYS changes those \
+                        whose keys come again";
+
 /// A load, and the database that is there for it.
 pub(super) struct Request {
     load: Load,
@@ -51,7 +55,7 @@ impl Request {
     /// Refuses a table that can't be loaded.
     pub(super) fn refuse_table(&self, name: &str) -> Result<()> {
         if let Some(there) = &self.there {
-            there.refuse_name(name, &self.write.if_there)?;
+            there.refuse_name(name, &self.write.if_there, IF_THERE)?;
         }
         match &self.write.if_there {
             IfThere::Upsert(keys) if self.has(name).is_none() => {

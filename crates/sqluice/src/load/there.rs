@@ -106,6 +106,10 @@ pub(super) fn with_tables(declared: Schema, there: &There, tables: &[LoadTable])
             schema.tables.push(altered(own, table)?);
         }
     }
+    // As their files come; those that get no rows are made last.
+    let place =
+        |table: &Table| tables.iter().position(|loaded| loaded.name().eq_ignore_ascii_case(&table.name));
+    schema.tables.sort_by_key(|table| place(table).unwrap_or(usize::MAX));
     Ok(schema)
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!  a new table                                          pages, as in a new database
 //!  one that is there, rows after the last rowid
-//!    without indexes                                    pages: the right edge of its tree is written anew
+//!    without indexes, not just a few rows               pages: the right edge of its tree is written anew
 //!    with indexes, many rows                            pages, and each index is merged anew
 //!    with indexes, few rows                             insert
 //!  what only SQLite can do or decide                    insert
@@ -16,6 +16,9 @@ use super::{
 };
 use crate::error::Result;
 use crate::schema::{Schema, Table};
+
+/// So few rows fit into pages that are there: pages of their own would be wasted, one for each load.
+const FEW_ROWS: u64 = 100;
 
 /// So many rows at least are many: below, SQLite is done before indexes are read.
 const MANY_ROWS: u64 = 10_000;
@@ -173,8 +176,11 @@ fn filled_by_sqlite(
     Some(why.to_owned())
 }
 
-/// Why the indexes of a table are not worth to be merged anew, if that is so.
+/// Why rows are too few for pages of their own, or for indexes to be merged anew, if they are.
 fn few(table: &Table, about: &About, action: Action, rows: &Rows) -> Option<String> {
+    if let Some(new) = rows.about.filter(|new| *new < FEW_ROWS) {
+        return Some(format!("too few rows for pages of their own: about {new}"));
+    }
     if table.indexes.is_empty() {
         return None;
     }
@@ -183,8 +189,10 @@ fn few(table: &Table, about: &About, action: Action, rows: &Rows) -> Option<Stri
     if INDEXES_GROW && new >= MANY_ROWS && new.saturating_mul(GROWTH) >= old {
         return None;
     }
-    let new = rows.about.map_or("an unknown number of rows".to_owned(), |new| format!("about {new} rows"));
-    Some(format!("its indexes take {new} in place"))
+    Some(match rows.about {
+        Some(new) => format!("its indexes take the rows in place, about {new}"),
+        None => "its indexes take the rows in place".to_owned(),
+    })
 }
 
 impl TablePlan {

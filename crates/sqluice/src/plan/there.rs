@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::existing::Existing;
 use crate::schema::token::{self, TokenKind};
 use crate::schema::{Object, Schema, Table, quoted};
+use crate::sqlite::said;
 
 /// See the module's description.
 #[derive(Clone, Debug)]
@@ -100,23 +101,25 @@ impl There {
         named.next().map(|(kind, _)| kind.as_str())
     }
 
-    /// Refuses a table of that name that can't be had, or into which no rows shall or can go.
-    pub(crate) fn refuse_name(&self, name: &str, if_there: &IfThere) -> Result<()> {
+    /// Refuses a table of that name that can't be had, or into which no rows shall or can go; `hint` says what may become of one
+    /// that is there.
+    pub(crate) fn refuse_name(&self, name: &str, if_there: &IfThere, hint: &str) -> Result<()> {
         let database = self.name.display();
         if self.table(name).is_some() {
             if *if_there != IfThere::Refuse {
                 return self.refuse(name);
             }
-            return Err(Error::target(format!("{database} already has a table {name}")).hint(
-                "--append adds to its rows, --replace-table puts the new ones in their place, --upsert KEYS changes \
-                 those whose keys come again",
-            ));
+            return Err(Error::target(format!("{database} already has a table {name}")).hint(hint));
         }
         match self.kind_of(name) {
             None => Ok(()),
             Some(kind) => {
-                let kind = if kind == "table" { "virtual table" } else { kind };
-                let message = format!("{name} is a {kind} of {database}, and no table that can be loaded");
+                let kind = match kind {
+                    "table" => "a virtual table",
+                    "index" => "an index",
+                    _ => "a view",
+                };
+                let message = format!("{name} is {kind} of {database}, and no table that can be loaded");
                 Err(Error::target(message).hint("name another table"))
             }
         }
@@ -182,7 +185,7 @@ impl There {
         }
         for name in std::iter::once(name).chain(more) {
             if let Some(kind) = self.kind_of(name) {
-                let message = format!("{name} is a {kind} of {} already", self.name.display());
+                let message = format!("{} already has another {name}: its {kind}", self.name.display());
                 return Err(Error::target(message)
                     .at(schema.place_of_table(name))
                     .hint("give the new one another name"));
@@ -298,14 +301,5 @@ fn refused(target: &Path, error: rusqlite::Error) -> Error {
                 .hint("wait until the other program is done, or wait longer for it: --busy-timeout SECONDS")
         }
         _ => Error::target(format!("cannot read {name}")).because(said(error)),
-    }
-}
-
-/// SQLite's own message, without the statement.
-fn said(error: rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message,
-        rusqlite::Error::SqlInputError { msg, .. } => msg,
-        other => other.to_string(),
     }
 }
