@@ -58,6 +58,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Generate(Generate),
     Load(Box<Load>),
+    Index(Index),
     Check(Check),
     Info(Info),
     Completions(Completions),
@@ -372,6 +373,44 @@ fn column_type(text: &str) -> Result<(String, String), String> {
         }
         _ => Err(format!("{text:?} is not COLUMN=TYPE, such as zip=TEXT")),
     }
+}
+
+/// Make indexes in a database, sorted and written on all cores
+///
+/// All statements are one transaction: there are all indexes at the end, or none. The database can be read meanwhile. What only
+/// SQLite can compute, such as an index with a WHERE or of an expression, is made by SQLite.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice index shop.db 'CREATE INDEX orders_by_date ON orders (date)'
+  sqluice index shop.db 'CREATE UNIQUE INDEX IF NOT EXISTS by_mail ON customers (mail COLLATE NOCASE)' \\
+    'CREATE INDEX by_name ON customers (name, id DESC)'")]
+pub(crate) struct Index {
+    /// The database
+    #[arg(value_name = "DB")]
+    pub(crate) db: PathBuf,
+    /// CREATE INDEX statements
+    #[arg(value_name = "SQL", required = true)]
+    pub(crate) sql: Vec<String>,
+    /// Worker threads [default: one a core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Writing")]
+    pub(crate) threads: Option<u16>,
+    /// Memory for buffers, such as 512MiB
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Writing")]
+    pub(crate) memory: u64,
+    /// Where to keep what does not fit the memory [default: the folder of the database]
+    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// How long to wait while others have locked the database, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, help_heading = "Writing")]
+    pub(crate) busy_timeout: Duration,
+    /// Print what would be done, and do nothing
+    #[arg(long, help_heading = "Writing")]
+    pub(crate) dry_run: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| format!("{text:?} is no number of seconds, such as 5 or 0.5"))
 }
 
 /// Say whether a database is sound

@@ -16,6 +16,7 @@
 //! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
 //! | [`check`] | a reader that asserts every rule once more | all |
+//! | [`scan`] | a reader of what a tree holds, which trusts nothing | §1.6, §1.7 |
 #![forbid(unsafe_code)]
 // Everything in a SQLite file is big-endian.
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
@@ -28,6 +29,7 @@ pub mod database;
 pub mod key;
 pub mod page;
 pub mod record;
+pub mod scan;
 pub mod tree;
 pub mod value;
 pub mod varint;

@@ -104,8 +104,42 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
     if body.is_empty() { Ok(values) } else { Err(RecordError::Body) }
 }
 
+/// How many fields a record has, after a look at all of it but its values: of these only that no float is a NaN. What passes can be
+/// compared with others by a [`KeyOrder`](crate::key::KeyOrder) of so many columns.
+///
+/// # Errors
+/// As [`decode`].
+pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
+    let (header_size, mut at) = varint::read(record).ok_or(RecordError::Header)?;
+    let header =
+        usize::try_from(header_size).ok().and_then(|n| record.get(..n)).ok_or(RecordError::Header)?;
+    let mut body = header.len() as u64;
+    let mut fields = 0;
+    while at < header.len() {
+        let (serial, n) = varint::read(&header[at..]).ok_or(RecordError::Header)?;
+        at += n;
+        let start = body;
+        let bytes = SerialType(serial).content_bytes().ok_or(RecordError::ReservedType)?;
+        body = body.checked_add(bytes).filter(|end| *end <= record.len() as u64).ok_or(RecordError::Body)?;
+        let is_real = SerialType(serial) == SerialType::REAL;
+        if is_real && f64::from_bits(int(&record[start as usize..body as usize]) as u64).is_nan() {
+            return Err(RecordError::Body);
+        }
+        fields += 1;
+    }
+    match (at == header.len(), body == record.len() as u64) {
+        (true, true) => Ok(fields),
+        (true, false) => Err(RecordError::Body),
+        (false, _) => Err(RecordError::Header),
+    }
+}
+
 /// A big-endian two's-complement integer of 1 to 8 bytes.
-pub(crate) fn int(bytes: &[u8]) -> i64 {
+///
+/// # Panics
+/// When there are no bytes.
+#[inline]
+pub fn int(bytes: &[u8]) -> i64 {
     let sign = if bytes[0] >= 0x80 { -1 } else { 0 };
     bytes.iter().fold(sign, |value, &byte| (value << 8) | i64::from(byte))
 }

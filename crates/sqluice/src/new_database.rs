@@ -189,8 +189,15 @@ impl Run<'_, '_> {
         };
         let direct = plans.iter().filter(|plan| plan.road != Road::Sqlite);
         let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();
-        let Pages { tables, mut appender } =
-            pipeline::run(jobs, &settings, output, self.rejects.as_deref_mut(), self.phases, self.cancel)?;
+        let Pages { tables, mut appender } = pipeline::run(
+            jobs,
+            &settings,
+            None,
+            output,
+            self.rejects.as_deref_mut(),
+            self.phases,
+            self.cancel,
+        )?;
         let mut direct = tables.into_iter();
         let tables: Vec<Written> = schema
             .tables

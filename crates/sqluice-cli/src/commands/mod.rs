@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod generate;
+mod index;
 mod info;
 mod load;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
+        Command::Index(args) => index::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),

@@ -24,9 +24,16 @@
 
 mod conditions;
 mod dbpage;
+pub(crate) mod declared;
 mod edge;
+pub(crate) mod entries;
+pub(crate) mod index;
 mod past_the_end;
+pub(crate) mod read;
+mod refill;
+pub(crate) mod statement;
 mod transaction;
+mod twin;
 mod verify;
 mod write;
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::index::root_page;
+use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
@@ -110,7 +112,7 @@ impl Transaction<'_> {
         there: &HashMap<String, u32>,
     ) -> Result<Task<'t>> {
         let is_new = !there.contains_key(&table.name.to_ascii_lowercase());
-        let sorts = plan.road == Road::Sorted || !table.indexes.is_empty();
+        let sorts = plan.road == Road::Sorted || plan.indexes.iter().any(|index| index.road == Road::Sqlite);
         if !is_new && plan.road != Road::Sqlite && (sorts || table.without_rowid) {
             let message = format!("rows of {} can't be written behind its last as pages", table.name);
             return Err(Error::target(message).hint("they can be stored by SQL"));
@@ -141,6 +143,9 @@ impl Transaction<'_> {
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
+        // What grows has indexes that are made anew.
+        let refilled = self.refilled(jobs.iter().map(|(_, task)| *task))?;
+        let clearing = Clearing::prepare(self, &refilled)?;
         let (page_count, mut output) = self.past_the_end()?;
         let mut outcome =
             Outcome { tables: Vec::new(), page_count, pages_written: 0, output: output.describe() };
@@ -162,14 +167,24 @@ impl Transaction<'_> {
             on_conflict: plan.on_conflict,
             page_count,
         };
-        let Pages { tables, appender } =
-            pipeline::run(jobs.collect(), &settings, &mut output, rejects, phases, self.cancel())?;
+        let progress = phases.progress();
+        let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };
+        let Pages { tables, appender } = pipeline::run(
+            jobs.collect(),
+            &settings,
+            Some(&old),
+            &mut output,
+            rejects,
+            phases,
+            self.cancel(),
+        )?;
         phases.begin("sync", None);
         outcome.page_count = appender.page_count();
         let overwritten = appender.finish_growing(&mut output)?;
         outcome.output = output.describe();
         outcome.pages_written = u64::from(outcome.page_count - page_count) + overwritten.len() as u64;
         let last = output.finish()?;
+        clearing.clear()?;
         let last = (outcome.page_count > page_count).then_some(last);
         self.publish(&overwritten, outcome.page_count, last)?;
         for (task, written) in tasks.into_iter().zip(&tables) {
@@ -181,6 +196,12 @@ impl Transaction<'_> {
         }
         outcome.tables = tables;
         Ok(outcome)
+    }
+
+    /// The roots of the indexes of tables that grow.
+    fn refilled<'t>(&self, tasks: impl Iterator<Item = &'t Task<'t>>) -> Result<Vec<u32>> {
+        let grown = tasks.filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
+        grown.map(|index| root_page(self, &index.name)).collect()
     }
 
     /// What the trees of a table grow from.

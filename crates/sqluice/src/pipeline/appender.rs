@@ -77,7 +77,7 @@ impl AppendPage for Appender {
 
 impl Appender {
     /// For a file that has so many pages.
-    pub(super) fn after(page_count: u32, geometry: Geometry) -> Appender {
+    pub(crate) fn after(page_count: u32, geometry: Geometry) -> Appender {
         let next_page = u64::from(page_count) + 1;
         Appender {
             geometry,

@@ -10,13 +10,16 @@
 
 use sqluice_format::tree::Child;
 
+use crate::error::Result;
+use crate::schema::Table;
+use crate::sort::Sorter;
+
 /// What the trees of a table grow from.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
     /// The root of its rows.
     pub(crate) root_page: u32,
-    /// The roots of its indexes, in the order of [`Table::indexes`](crate::schema::Table::indexes), without entries; 0 for those
-    /// that are SQLite's to make.
+    /// The roots of its indexes, in the order of [`Table::indexes`]; 0 for those that are SQLite's to make. They will get new trees.
     pub(crate) indexes: Vec<u32>,
     /// The rows that are there.
     pub(crate) edge: Edge,
@@ -36,4 +39,13 @@ pub(crate) struct Edge {
     pub(crate) largest_rowid: Option<i64>,
     /// The number that rowids are counted from: the first row that gives none gets the next.
     pub(crate) counted_from: i64,
+}
+
+/// Where the entries are that the indexes of a table have.
+pub(crate) trait OldEntries {
+    /// Gives them to the sorter of the new ones: of index `index` of the table, whose root is that page.
+    ///
+    /// # Errors
+    /// When they can't be read, or there is no temporary space.
+    fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()>;
 }

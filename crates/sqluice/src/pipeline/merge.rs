@@ -34,8 +34,19 @@ pub(super) struct Unique<'a> {
     pub(super) index: Option<&'a Index>,
     /// The order of its columns.
     pub(super) order: Option<KeyOrder>,
-    /// Whether items know the numbers of their records.
-    pub(super) numbered: bool,
+    /// How the rows are told that share a key.
+    pub(super) rows: KnownRows,
+}
+
+/// How rows are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownRows {
+    /// Items know the numbers of their records.
+    Numbered,
+    /// By their rowids, which count the records unless a column names them.
+    Loaded,
+    /// They were in the database before: by their rowids or their PRIMARY KEY.
+    Stored,
 }
 
 /// An item that outlives its merge.
@@ -280,19 +291,64 @@ impl Unique<'_> {
             Some(Value::Int(rowid)) => *rowid,
             _ => item.rowid,
         };
-        let rows = match (self.numbered, rowid_alias) {
-            (true, _) => DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number)),
+        if self.rows == KnownRows::Stored {
+            return self.stored_error(a, b, message, rowid);
+        }
+        let rows = match (self.rows, rowid_alias) {
+            (KnownRows::Numbered, _) => {
+                DuplicateRows::Records(a.number.min(b.number), a.number.max(b.number))
+            }
             // Rowids count the records.
-            (false, None) => {
+            (_, None) => {
                 let record = |item| (rowid(item) - 1) as u64;
                 DuplicateRows::Records(record(a).min(record(b)), record(a).max(record(b)))
             }
-            (false, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
+            (_, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
         };
         let index = self.index.map_or(table, |index| &index.name).clone();
         Error::input(message)
             .duplicate(Duplicate { table: table.clone(), index, rows })
             .hint("--on-conflict ignore keeps the first such row, --on-conflict replace the last")
+    }
+
+    /// The error for rows that are in the database.
+    fn stored_error(
+        &self,
+        a: Item<'_>,
+        b: Item<'_>,
+        message: String,
+        rowid: impl Fn(Item<'_>) -> i64,
+    ) -> Error {
+        let table = self.table;
+        let (rows, duplicate) = match &table.clustered {
+            None => {
+                let rows = DuplicateRows::Rowids(rowid(a), rowid(b));
+                (rows.to_string(), Some(rows))
+            }
+            Some(key) => {
+                let of = |item| self.primary_key_of(key, item);
+                (format!("the rows {} and {}", of(a), of(b)), None)
+            }
+        };
+        let error = Error::input(message)
+            .with_words(&format!(" in {rows}"))
+            .hint("nothing was changed; remove such rows, or make the index without UNIQUE");
+        let index = self.index.map_or(&table.name, |index| &index.name).clone();
+        match duplicate {
+            Some(rows) => error.duplicate(Duplicate { table: table.name.clone(), index, rows }),
+            None => error,
+        }
+    }
+
+    /// The PRIMARY KEY that an entry leads to.
+    fn primary_key_of(&self, key: &Index, item: Item<'_>) -> String {
+        let values = record::decode(item.record).unwrap_or_default();
+        let columns = self.index.map_or(&[][..], |index| &index.columns);
+        let of_key = key.columns[..key.key_columns].iter().map(|of_key| {
+            let at = columns.iter().position(|column| column.value == of_key.value);
+            at.and_then(|at| values.get(at)).map_or("?".to_owned(), describe)
+        });
+        format!("({})", of_key.collect::<Vec<_>>().join(", "))
     }
 }
 

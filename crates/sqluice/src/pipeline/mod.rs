@@ -30,6 +30,7 @@ mod appender;
 mod conflicts;
 mod ground;
 mod growing;
+mod indexes;
 mod merge;
 mod pass;
 mod rows;
@@ -44,8 +45,9 @@ use sqluice_format::page::Geometry;
 
 pub(crate) use appender::{Appender, append_empty_leaf};
 use conflicts::Dropped;
-pub(crate) use ground::{Edge, Ground};
-use merge::{MergeTree, Unique};
+pub(crate) use ground::{Edge, Ground, OldEntries};
+pub(crate) use indexes::{IndexJob, merge_indexes};
+use merge::{KnownRows, MergeTree, Unique};
 use pass::{Made, Surroundings, Trees};
 use rows::RowsTree;
 
@@ -137,11 +139,12 @@ pub(crate) struct TableSorters {
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 /// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
-/// there is a file for such rows. A table whose trees are there grows from its ground. `cancel` is set when the run fails: who waits
-/// for a pipe waits no longer.
+/// there is a file for such rows. A table whose trees are there grows from its ground, and its indexes are made of their `old`
+/// entries, too. `cancel` is set when the run fails: who waits for a pipe waits no longer.
 pub(crate) fn run(
     jobs: Vec<(Job<'_>, &TablePlan, Option<Ground>)>,
     settings: &Settings,
+    old: Option<&dyn OldEntries>,
     output: &mut dyn Output,
     rejects: Option<&mut RejectFile>,
     phases: &mut Phases<'_>,
@@ -149,6 +152,7 @@ pub(crate) fn run(
 ) -> Result<Pages> {
     let mut run = Run {
         settings,
+        old,
         appender: Appender::after(settings.page_count, settings.geometry),
         around: Surroundings { output, rejects, progress: phases.progress(), cancel },
         phases,
@@ -172,6 +176,7 @@ pub(crate) fn run(
 
 struct Run<'a, 'p> {
     settings: &'a Settings,
+    old: Option<&'a dyn OldEntries>,
     appender: Appender,
     around: Surroundings<'a>,
     phases: &'a mut Phases<'p>,
@@ -200,7 +205,9 @@ impl Run<'_, '_> {
     /// A table with indexes, or whose rows come in any order.
     fn sorted_table(&mut self, job: Job<'_>, plan: &TablePlan, ground: Option<Ground>) -> Result<Written> {
         let table = job.table;
-        let sorters = TableSorters::new(table, plan, self.settings, &self.spill);
+        let grows = ground.as_ref().filter(|ground| ground.edge.largest_rowid.is_some());
+        let sources = 1 + usize::from(grows.is_some());
+        let sorters = TableSorters::new(table, plan, self.settings, sources, &self.spill);
         let tree = RowsTree {
             in_sequence: plan.in_sequence,
             ..RowsTree::new(table, job.conversions, Some((plan.road, &sorters)), ground.clone())
@@ -216,6 +223,12 @@ impl Run<'_, '_> {
             return Err(null_among_numbers(&table.columns[alias].name));
         }
 
+        if let (Some(ground), Some(old)) = (grows, self.old) {
+            for (index, sorter) in &sorters.indexes {
+                self.phases.begin(&format!("read {}", table.indexes[*index].name), None);
+                old.give(table, *index, ground.indexes[*index], sorter)?;
+            }
+        }
         self.phases.begin(&format!("sort {}", table.name), None);
         let (rows_sorted, indexes) = sorters.sorted(self.settings, self.around.cancel)?;
         let dropped = self.resolve(table, plan, rows_sorted.as_ref(), &indexes)?;
@@ -224,7 +237,12 @@ impl Run<'_, '_> {
         if let Some(ground) = &ground {
             let rows = rows_sorted.as_ref().map(|_| ground.root_page);
             let roots = rows.into_iter().chain(indexes.iter().map(|(index, _)| ground.indexes[*index]));
-            trees.iter_mut().zip(roots).for_each(|(tree, root_page)| tree.root_page = Some(root_page));
+            for (tree, root_page) in trees.iter_mut().zip(roots) {
+                tree.root_page = Some(root_page);
+                if let (Some(unique), true) = (&mut tree.unique, grows.is_some()) {
+                    unique.rows = KnownRows::Stored;
+                }
+            }
         }
         let items = trees.iter().map(|tree| tree.sorted.items()).sum();
         self.phases.begin(&format!("merge {}", table.name), Some(Amount { rows: items, bytes: 0 }));
@@ -321,7 +339,7 @@ impl<'a> Unique<'a> {
     /// The rowid, or the primary key of a WITHOUT ROWID table.
     fn of_rows(table: &'a Table) -> Unique<'a> {
         let index = table.clustered.as_ref();
-        Unique { table, index, order: index.map(primary_key), numbered: true }
+        Unique { table, index, order: index.map(primary_key), rows: KnownRows::Numbered }
     }
 
     fn of_index(table: &'a Table, index: &'a Index, plan: &TablePlan, on_conflict: OnConflict) -> Unique<'a> {
@@ -329,7 +347,10 @@ impl<'a> Unique<'a> {
             table,
             index: Some(index),
             order: Some(key_order(index)),
-            numbered: numbered(table, plan, on_conflict),
+            rows: match numbered(table, plan, on_conflict) {
+                true => KnownRows::Numbered,
+                false => KnownRows::Loaded,
+            },
         }
     }
 }
@@ -355,13 +376,20 @@ impl<'a> RowsTree<'a> {
 }
 
 impl TableSorters {
-    fn new(table: &Table, plan: &TablePlan, settings: &Settings, spill: &Arc<Spill>) -> TableSorters {
+    /// For items that come from so many sources, one after another, and stay in memory as long as they fit.
+    fn new(
+        table: &Table,
+        plan: &TablePlan,
+        settings: &Settings,
+        sources: usize,
+        spill: &Arc<Spill>,
+    ) -> TableSorters {
         let sorted = |index: &usize| plan.indexes[*index].road == Road::Sorted;
         let indexes: Vec<usize> = (0..table.indexes.len()).filter(sorted).collect();
         let rows = plan.road == Road::Sorted;
         let sorters = indexes.len() + usize::from(rows);
         let workers = if plan.in_sequence { 1 } else { settings.workers };
-        let buffer_bytes = share(settings, sorters) / workers.max(1);
+        let buffer_bytes = share(settings, sorters) / workers.max(1) / sources;
         let rows = rows.then(|| {
             let layout = match &table.clustered {
                 Some(key) => Layout { order: Order::Record(primary_key(key)), rowid: false, number: true },

@@ -359,15 +359,15 @@ impl Plan {
 
 /// What the memory is used for.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
-    threads: usize,
-    chunks_per_worker: usize,
-    sort_bytes: u64,
+pub(crate) struct Memory {
+    pub(crate) threads: usize,
+    pub(crate) chunks_per_worker: usize,
+    pub(crate) sort_bytes: u64,
 }
 
 impl Memory {
     /// As many threads as the memory has chunks for, up to those wanted. What sorts gets all that the chunks do not need.
-    fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
+    pub(crate) fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.chunk_bytes) as u64;
         if options.memory_bytes < least {
             let what = if sorts { " to sort with" } else { "" };

@@ -4,6 +4,7 @@
 pub(crate) mod existing;
 pub(crate) mod files;
 pub(crate) mod keys;
+pub(crate) mod lived_in;
 #[cfg(feature = "csv")]
 pub(crate) mod load;
 pub(crate) mod rows;

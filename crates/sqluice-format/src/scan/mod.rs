@@ -1,0 +1,242 @@
+//! Reads what a tree of an existing file holds, in order, in parts that may be read at the same time.
+//!
+//! ```text
+//!                  root                        read once, when the tree is divided
+//!       ┌───────────┼───────────┐
+//!     part d      part d      part             d: the divider after it, which belongs to the part; tables have none
+//!     ┌─┼─┐       ┌─┼─┐       ┌─┼─┐
+//!     leaves      leaves      leaves           table: (rowid, record) of each row
+//!                                              index: each entry, those on interior pages at their places
+//! ```
+//!
+//! A part can be read by anyone, anywhere; what it gives comes after what the part before it gives. A record that lies on its
+//! page is lent from there, one that overflows is put together first, as far as it is wanted.
+//!
+//! The file may be damaged, or made to do harm. Every number is looked at before it is used: the walk ends after as
+//! many pages as the file has, all leaves are as deep as the first, and rowids ascend. What can't be is a [`Damage`] with its page.
+//! What does no harm to a reader, such as lost bytes between cells, is left to [`check`](mod@crate::check). Whether a payload is a record
+//! is not looked at either.
+//!
+//! Memory: a page a level, and the longest record as far as it is wanted.
+
+mod page;
+mod walk;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::check::ReadPage;
+use crate::page::{Geometry, PAGE_NUMBER_MAX};
+use page::Page;
+use walk::Walk;
+
+/// SQLite goes no deeper, and a tree of so many levels could not be filled.
+const DEPTH_MAX: u32 = 20;
+
+/// A tree is divided until it has so many parts.
+const PARTS_WANTED: usize = 64;
+
+/// Leaves are parts of their own when they are so large: a root may have thousands of them.
+const LARGE_LEAF_BYTES: usize = 16 << 10;
+
+/// What the entries of a tree are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Rows by rowid.
+    Table,
+    /// The entries of an index, or the rows of a WITHOUT ROWID table.
+    Index,
+}
+
+/// A tree and the file that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Its root.
+    pub root_page: u32,
+    /// What it holds.
+    pub kind: Kind,
+    /// Of the file.
+    pub geometry: Geometry,
+    /// Pages of the file: none of its trees has a page beyond.
+    pub page_count: u32,
+}
+
+/// What can't be in a file that is sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The page that it was found on.
+    pub page: u32,
+    /// What it is.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}: {}", self.page, self.what)
+    }
+}
+
+/// Why a tree was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanError<E> {
+    /// The pages could not be read, or whoever takes the entries wants no more.
+    Stopped(E),
+    /// The file is damaged.
+    Damaged(Damage),
+}
+
+impl<E> From<Damage> for ScanError<E> {
+    fn from(damage: Damage) -> ScanError<E> {
+        ScanError::Damaged(damage)
+    }
+}
+
+/// A tree, divided into parts. Each is to be read once.
+#[derive(Debug)]
+pub struct Scan {
+    tree: Tree,
+    /// Levels of interior pages.
+    leaf_level: u32,
+    parts: Vec<Part>,
+    /// Pages that the tree may still have.
+    pages_left: AtomicU32,
+    fields: usize,
+}
+
+/// A subtree, and the divider after it.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    place: Place,
+    /// The page and the number of the cell.
+    divider: Option<(u32, usize)>,
+}
+
+/// Where a page is in its tree.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    page: u32,
+    /// Levels below the root.
+    level: u32,
+    /// Rowids below it are greater than this, and at most that.
+    above: Option<i64>,
+    up_to: Option<i64>,
+}
+
+/// What a reader of parts keeps from one to the next, so that nothing is allocated for a page or an entry.
+#[derive(Debug, Default)]
+pub struct Reader {
+    spare: Vec<Page>,
+    overflow_page: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Scan {
+    /// Divides a tree.
+    ///
+    /// # Errors
+    /// When its upper pages can't be read, or are damaged.
+    pub fn new<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
+        let pages_left = AtomicU32::new(tree.page_count);
+        let mut scan = Scan { tree, leaf_level: 0, parts: Vec::new(), pages_left, fields: usize::MAX };
+        let mut page = Page::default();
+        let mut place = Place { page: tree.root_page, level: 0, above: None, up_to: None };
+        scan.parts.push(Part { place, divider: None });
+        loop {
+            page.read(pages, &tree, place.page)?;
+            if page.is_leaf() {
+                break;
+            }
+            if scan.leaf_level == DEPTH_MAX {
+                return Err(page.damage("the tree is too deep").into());
+            }
+            scan.leaf_level += 1;
+            place.page = page.child(0)?;
+        }
+        scan.divide(pages, &mut page)?;
+        Ok(scan)
+    }
+
+    /// Of a record that overflows only its header and so many first fields are wanted.
+    #[must_use]
+    pub fn with_fields(self, fields: usize) -> Scan {
+        Scan { fields, ..self }
+    }
+
+    /// How many parts there are: at least one.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Reads a part: calls `each` with the rowid, 0 in an index, and the record of each entry, in order.
+    ///
+    /// # Errors
+    /// Those of `pages` and of `each`, and damage.
+    ///
+    /// # Panics
+    /// When there is no such part.
+    pub fn read<P: ReadPage>(
+        &self,
+        part: usize,
+        pages: &mut P,
+        reader: &mut Reader,
+        each: impl FnMut(i64, &[u8]) -> Result<(), P::Error>,
+    ) -> Result<(), ScanError<P::Error>> {
+        let Part { place, divider } = self.parts[part];
+        let mut walk = Walk { scan: self, pages, reader, each, last_rowid: place.above };
+        walk.subtree(place)?;
+        match divider {
+            Some((page, cell)) => walk.divider(page, cell),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes down until there are enough parts.
+    fn divide<P: ReadPage>(&mut self, pages: &mut P, page: &mut Page) -> Result<(), ScanError<P::Error>> {
+        let large_leaves = self.tree.geometry.page_bytes() >= LARGE_LEAF_BYTES;
+        for level in 0..self.leaf_level {
+            let are_leaves = level + 1 == self.leaf_level;
+            if self.parts.len() >= PARTS_WANTED || (are_leaves && !large_leaves) {
+                break;
+            }
+            let mut below = Vec::new();
+            for part in &self.parts {
+                self.take_page(part.place.page)?;
+                page.read(pages, &self.tree, part.place.page)?;
+                children(page, *part, self.tree.kind, &mut below)?;
+            }
+            self.parts = below;
+        }
+        Ok(())
+    }
+
+    /// Counts a page: a tree with more pages than the file runs in circles.
+    fn take_page(&self, page: u32) -> Result<(), Damage> {
+        let left =
+            self.pages_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        left.map(drop).map_err(|_| Damage { page, what: "the tree has more pages than the file" })
+    }
+}
+
+/// The parts below an interior page, the divider after its own part handed down to the last.
+fn children(page: &Page, part: Part, kind: Kind, below: &mut Vec<Part>) -> Result<(), Damage> {
+    if page.is_leaf() {
+        return Err(page.damage("a leaf is not as deep as others"));
+    }
+    let Place { level, mut above, up_to, .. } = part.place;
+    for cell in 0..page.cells() {
+        let rowid = (kind == Kind::Table).then(|| page.interior_rowid(cell)).transpose()?;
+        let place = Place { page: page.child(cell)?, level: level + 1, above, up_to: rowid };
+        below.push(Part { place, divider: (kind == Kind::Index).then_some((page.number(), cell)) });
+        above = rowid;
+    }
+    let place = Place { page: page.child(page.cells())?, level: level + 1, above, up_to };
+    below.push(Part { place, divider: part.divider });
+    Ok(())
+}
+
+impl Tree {
+    /// Whether a page of that number may belong to it.
+    fn may_have(&self, page: u32) -> bool {
+        (1..=self.page_count.min(PAGE_NUMBER_MAX)).contains(&page) && page != self.geometry.lock_page()
+    }
+}

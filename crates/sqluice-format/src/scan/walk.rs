@@ -1,0 +1,155 @@
+//! Through a part, page by page.
+
+use super::page::{Cell, Page};
+use super::{Damage, Kind, Place, Reader, Scan, ScanError};
+use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::check::ReadPage;
+use crate::value::SerialType;
+use crate::varint;
+
+/// On the way through a part.
+pub(super) struct Walk<'w, P, F> {
+    pub(super) scan: &'w Scan,
+    pub(super) pages: &'w mut P,
+    pub(super) reader: &'w mut Reader,
+    pub(super) each: F,
+    pub(super) last_rowid: Option<i64>,
+}
+
+impl<P, F> Walk<'_, P, F>
+where
+    P: ReadPage,
+    F: FnMut(i64, &[u8]) -> Result<(), P::Error>,
+{
+    /// Reads what is below a page.
+    pub(super) fn subtree(&mut self, place: Place) -> Result<(), ScanError<P::Error>> {
+        let mut page = self.reader.spare.pop().unwrap_or_default();
+        self.scan.take_page(place.page)?;
+        page.read(self.pages, &self.scan.tree, place.page)?;
+        if page.is_leaf() != (place.level == self.scan.leaf_level) {
+            return Err(page.damage("a leaf is not as deep as others").into());
+        }
+        match (page.is_leaf(), self.scan.tree.kind) {
+            (true, Kind::Table) => self.rows(&page, place)?,
+            (true, Kind::Index) => (0..page.cells()).try_for_each(|cell| self.entry(&page, cell))?,
+            (false, kind) => self.interior(&page, place, kind)?,
+        }
+        self.reader.spare.push(page);
+        Ok(())
+    }
+
+    /// Gives the divider that is that cell of an interior page.
+    pub(super) fn divider(&mut self, number: u32, cell: usize) -> Result<(), ScanError<P::Error>> {
+        let mut page = self.reader.spare.pop().unwrap_or_default();
+        page.read(self.pages, &self.scan.tree, number)?;
+        // The file is read while nobody changes it; yet what was there must still be.
+        if page.is_leaf() || cell >= page.cells() {
+            return Err(page.damage("it has lost a cell").into());
+        }
+        self.entry(&page, cell)?;
+        self.reader.spare.push(page);
+        Ok(())
+    }
+
+    fn interior(&mut self, page: &Page, place: Place, kind: Kind) -> Result<(), ScanError<P::Error>> {
+        let Place { level, mut above, up_to, .. } = place;
+        for cell in 0..page.cells() {
+            let rowid = (kind == Kind::Table).then(|| page.interior_rowid(cell)).transpose()?;
+            self.subtree(Place { page: page.child(cell)?, level: level + 1, above, up_to: rowid })?;
+            match rowid {
+                Some(_) => above = rowid,
+                None => self.entry(page, cell)?,
+            }
+        }
+        self.subtree(Place { page: page.child(page.cells())?, level: level + 1, above, up_to })
+    }
+
+    /// The rows of a leaf.
+    fn rows(&mut self, page: &Page, place: Place) -> Result<(), ScanError<P::Error>> {
+        // What the interior pages say holds for all rows: the first shows one end, the last the other.
+        if let Some(above) = place.above
+            && self.last_rowid.is_none_or(|last| last < above)
+        {
+            self.last_rowid = Some(above);
+        }
+        for number in 0..page.cells() {
+            let cell = page.entry(number)?;
+            if self.last_rowid.is_some_and(|last| last >= cell.rowid) {
+                return Err(page.damage("its rowids do not ascend").into());
+            }
+            self.last_rowid = Some(cell.rowid);
+            self.give(page, &cell)?;
+        }
+        if let (Some(last), Some(up_to)) = (self.last_rowid, place.up_to)
+            && last > up_to
+        {
+            return Err(page.damage("its rowids do not ascend").into());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn entry(&mut self, page: &Page, number: usize) -> Result<(), ScanError<P::Error>> {
+        let cell = page.entry(number)?;
+        self.give(page, &cell)
+    }
+
+    #[inline]
+    fn give(&mut self, page: &Page, cell: &Cell) -> Result<(), ScanError<P::Error>> {
+        let local = page.bytes(cell.local.clone());
+        match cell.overflow {
+            None => (self.each)(cell.rowid, local).map_err(ScanError::Stopped),
+            Some(first) => self.overflowing(page, cell, local, first),
+        }
+    }
+
+    /// Puts a record together as far as it is wanted.
+    #[cold]
+    fn overflowing(
+        &mut self,
+        page: &Page,
+        cell: &Cell,
+        local: &[u8],
+        first: u32,
+    ) -> Result<(), ScanError<P::Error>> {
+        let Scan { tree, fields, .. } = self.scan;
+        let room = cell::overflow_page_payload(tree.geometry);
+        let broken = |page| Damage { page, what: "an overflow chain breaks off" };
+        let Reader { overflow_page, record, .. } = &mut *self.reader;
+        record.clear();
+        record.extend_from_slice(local);
+        let (mut parent, mut next) = (page.number(), first);
+        while record.len() < wanted_bytes(record, cell.record_bytes, *fields) {
+            if next < 2 || !tree.may_have(next) {
+                return Err(broken(parent).into());
+            }
+            self.scan.take_page(next)?;
+            overflow_page.resize(tree.geometry.page_bytes(), 0);
+            self.pages.read_page(next, overflow_page).map_err(ScanError::Stopped)?;
+            let (head, rest) = overflow_page.split_at(PAGE_NUMBER_BYTES);
+            let bytes = room.min(cell.record_bytes - record.len());
+            record.extend_from_slice(&rest[..bytes]);
+            parent = next;
+            next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
+        }
+        (self.each)(cell.rowid, record).map_err(ScanError::Stopped)
+    }
+}
+
+/// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` tells where these
+/// end; never more than it has.
+fn wanted_bytes(start: &[u8], record_bytes: usize, fields: usize) -> usize {
+    if fields == usize::MAX {
+        return record_bytes;
+    }
+    let Some((header, mut at)) = varint::read(start) else { return record_bytes.min(varint::BYTES_MAX) };
+    let header = usize::try_from(header).unwrap_or(usize::MAX).min(record_bytes);
+    let Some(types) = start.get(..header) else { return header };
+    let mut end = header as u64;
+    for _ in 0..fields {
+        let Some((serial, n)) = types.get(at..).and_then(varint::read) else { break };
+        at += n;
+        end = end.saturating_add(SerialType(serial).content_bytes().unwrap_or(0));
+    }
+    usize::try_from(end).unwrap_or(usize::MAX).min(record_bytes)
+}

@@ -1,0 +1,284 @@
+//! `index`: indexes for tables of a database that is there, by our own sort and page writer.
+//!
+//! ```no_run
+//! use sqluice::index::Index;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! let index = Index::new("shop.db", ["CREATE INDEX orders_by_date ON orders (date)"]);
+//! let report = index.run(&Silent, &Cancel::new())?;
+//! println!("{} entries in {:.1} s", report.indexes[0].entries, report.seconds);
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
+//! All statements of a call are one transaction: there are all indexes, or none. Others can read the database meanwhile, and see what
+//! was there.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::existing::declared::{Declared, declared};
+use crate::existing::statement::{Statement, statements};
+use crate::existing::{Existing, Transaction, index};
+use crate::pipeline::Settings;
+use crate::plan::{Memory, OnConflict, Road, WriteOptions};
+use crate::progress::{Cancel, Progress};
+use crate::report::{IndexReport, PhaseReport, Phases};
+use crate::schema::Schema;
+use crate::size::Bytes;
+
+/// Indexes to make.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// The database.
+    pub target: PathBuf,
+    /// CREATE INDEX statements, one or more in each text.
+    pub statements: Vec<String>,
+    /// How long to wait for others who have locked the database.
+    pub busy_timeout: Duration,
+    /// Threads, memory and temporary space; what concerns new files alone is not looked at.
+    pub write: WriteOptions,
+}
+
+/// What will be done.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexPlan {
+    /// The database.
+    pub target: PathBuf,
+    /// Its journal mode, which stays.
+    pub journal_mode: String,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Worker threads.
+    pub threads: usize,
+    /// Bytes of buffers that the run takes, besides the largest single row.
+    pub buffer_bytes: u64,
+    /// What happens to each index.
+    pub indexes: Vec<PlannedIndex>,
+    /// Those that are there already, and whose statements say IF NOT EXISTS.
+    pub there: Vec<String>,
+}
+
+/// What will be done with an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlannedIndex {
+    /// Its name.
+    pub name: String,
+    /// The table that it is on.
+    pub table: String,
+    /// The way that its entries take.
+    pub road: Road,
+    /// Why that way.
+    pub why: String,
+    /// The statement.
+    pub sql: String,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The database.
+    pub target: PathBuf,
+    /// Its journal mode before.
+    pub journal_mode_before: String,
+    /// Its journal mode after: the same.
+    pub journal_mode_after: String,
+    /// Pages of the database before.
+    pub pages_before: u32,
+    /// Pages of the database now.
+    pub pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What the time went into, in order.
+    pub phases: Vec<PhaseReport>,
+    /// The indexes that were made, in the order of their statements.
+    pub indexes: Vec<IndexReport>,
+    /// Those that were there already, and whose statements say IF NOT EXISTS.
+    pub there: Vec<String>,
+}
+
+/// How long a lock is waited for, unless told otherwise.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Index {
+    /// Makes what `statements` say in the database at `target`.
+    pub fn new(target: impl Into<PathBuf>, statements: impl IntoIterator<Item = impl Into<String>>) -> Index {
+        Index {
+            target: target.into(),
+            statements: statements.into_iter().map(Into::into).collect(),
+            busy_timeout: BUSY_TIMEOUT,
+            write: WriteOptions::default(),
+        }
+    }
+
+    /// What [`Index::run`] would do now.
+    ///
+    /// # Errors
+    /// As [`Index::run`], but for what comes to light on the way.
+    pub fn plan(&self) -> Result<IndexPlan> {
+        let mut prepared = self.prepare()?;
+        let transaction = prepared.existing.begin(&Cancel::new())?;
+        let schema = transaction.existing().schema()?;
+        let (declared, there) = look(&transaction, &schema, prepared.statements)?;
+        Ok(self.plan_of(&transaction, prepared.memory, &declared, &there))
+    }
+
+    /// Makes them.
+    ///
+    /// # Errors
+    /// When a statement is no CREATE INDEX or not understood, a name is taken, rows share a key that is to be unique, the database is
+    /// in use, damaged, or can't be written. It is as it was, then.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+        let started = Instant::now();
+        let mut prepared = self.prepare()?;
+        progress.phase("lock", None);
+        let mut phases = Phases::new(progress, "lock");
+        let transaction = prepared.existing.begin(cancel)?;
+        let schema = transaction.existing().schema()?;
+        let (declared, there) = look(&transaction, &schema, prepared.statements)?;
+        let settings = self.settings(&transaction, prepared.memory)?;
+        let journal_mode_before = transaction.existing().journal_mode().to_owned();
+        let pages_before = settings.page_count;
+        let made = index::make(&transaction, &declared, &settings, &mut phases)?;
+        let pages = transaction.page_count()?;
+        phases.begin("commit", None);
+        let indexes = declared.iter().zip(made).map(|(declared, made)| {
+            let tree = made.unwrap_or_default();
+            IndexReport {
+                name: declared.statement.name.clone(),
+                road: declared.road(),
+                entries: tree.entries,
+                root_page: tree.root_page,
+                leaf_pages: tree.leaf_pages,
+                interior_pages: tree.interior_pages,
+                overflow_pages: tree.overflow_pages,
+            }
+        });
+        let indexes = indexes.collect();
+        // Nothing to commit is nothing to wait for.
+        if declared.is_empty() {
+            drop(transaction);
+        } else {
+            transaction.commit()?;
+        }
+        Ok(Report {
+            target: self.target.clone(),
+            journal_mode_before,
+            journal_mode_after: prepared.existing.journal_mode().to_owned(),
+            pages_before,
+            pages,
+            page_bytes: settings.geometry.page_bytes(),
+            threads: settings.workers,
+            seconds: started.elapsed().as_secs_f64(),
+            phases: phases.finish(),
+            indexes,
+            there: names(&there),
+        })
+    }
+
+    /// What can be wrong before the database is looked at, and the database.
+    fn prepare(&self) -> Result<Prepared> {
+        let statements = self.statements.iter().map(|sql| statements(sql));
+        let statements: Vec<Statement> =
+            statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        if statements.is_empty() {
+            return Err(Error::usage("there is no index to make").hint("give a CREATE INDEX statement"));
+        }
+        if self.write.threads == Some(0) {
+            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+        }
+        let memory = Memory::divide(&self.write, true)?;
+        let existing = Existing::open(&self.target, self.busy_timeout)?;
+        let existing = existing.with_pending_byte(self.write.pending_byte);
+        Ok(Prepared { existing, memory, statements })
+    }
+
+    fn settings(&self, transaction: &Transaction<'_>, memory: Memory) -> Result<Settings> {
+        let existing = transaction.existing();
+        let folder = existing.path().parent().map(Path::to_owned);
+        Ok(Settings {
+            geometry: existing.geometry(),
+            workers: memory.threads,
+            chunk_bytes: self.write.chunk_bytes,
+            chunks_per_worker: memory.chunks_per_worker,
+            sort_bytes: memory.sort_bytes as usize,
+            temp_dir: self.write.temp_dir.clone().or(folder).unwrap_or_else(std::env::temp_dir),
+            on_conflict: OnConflict::Abort,
+            page_count: transaction.page_count()?,
+        })
+    }
+
+    fn plan_of(
+        &self,
+        transaction: &Transaction<'_>,
+        memory: Memory,
+        declared: &[Declared<'_>],
+        there: &[Statement],
+    ) -> IndexPlan {
+        let indexes = declared.iter().map(|declared| PlannedIndex {
+            name: declared.statement.name.clone(),
+            table: declared.table.name.clone(),
+            road: declared.road(),
+            why: declared.why.clone(),
+            sql: declared.statement.sql.trim_end().to_owned(),
+        });
+        let chunks = memory.threads * memory.chunks_per_worker * self.write.chunk_bytes;
+        IndexPlan {
+            target: self.target.clone(),
+            journal_mode: transaction.existing().journal_mode().to_owned(),
+            page_bytes: transaction.existing().geometry().page_bytes(),
+            threads: memory.threads,
+            buffer_bytes: chunks as u64 + memory.sort_bytes,
+            indexes: indexes.collect(),
+            there: names(there),
+        }
+    }
+}
+
+/// A database that is open, and what is to be done there.
+struct Prepared {
+    existing: Existing,
+    memory: Memory,
+    statements: Vec<Statement>,
+}
+
+/// What the statements declare, as the database is now.
+fn look<'s>(
+    transaction: &Transaction<'_>,
+    schema: &'s Schema,
+    statements: Vec<Statement>,
+) -> Result<(Vec<Declared<'s>>, Vec<Statement>)> {
+    let obstacle = transaction.obstacle()?;
+    let read_names = || {
+        let mut names = transaction.connection().prepare("SELECT type, name FROM main.sqlite_schema")?;
+        names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let names = read_names().map_err(|error| transaction.failed(error, "read the schema of"))?;
+    declared(statements, schema, &names, obstacle.as_deref())
+}
+
+fn names(statements: &[Statement]) -> Vec<String> {
+    statements.iter().map(|statement| statement.name.clone()).collect()
+}
+
+/// As `--dry-run` prints it.
+impl fmt::Display for IndexPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let IndexPlan { target, journal_mode, page_bytes, threads, buffer_bytes, indexes, there } = self;
+        let buffers = Bytes(*buffer_bytes);
+        writeln!(f, "-- {}: one transaction, journal mode {journal_mode}", target.display())?;
+        writeln!(f, "-- pages of {page_bytes} bytes, {threads} threads, {buffers} of buffers")?;
+        for index in indexes {
+            writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.road.name(), index.why)?;
+            writeln!(f, "{};", index.sql)?;
+        }
+        there.iter().try_for_each(|name| writeln!(f, "-- {name}: is there already"))
+    }
+}
