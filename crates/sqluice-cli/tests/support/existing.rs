@@ -101,7 +101,7 @@ CREATE TABLE gone (t TEXT);
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
   INSERT INTO plain SELECT i, printf('name %0*d', 10 + i % 60, i), i * 7 % 1000 FROM n;
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-  INSERT INTO keyed SELECT i, printf('%08x', i * 7919 % 4096 * 65536), i * 31 % 97 FROM n;
+  INSERT INTO keyed SELECT i, printf('%08x', i * 7919 % 16384 * 65536), i * 31 % 97 FROM n;
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
   INSERT INTO audited SELECT i, printf('audited %d', i), i FROM n;
 WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
@@ -131,7 +131,7 @@ fn plain() -> Vec<Row> {
 }
 
 fn keyed() -> Vec<Row> {
-    (301..=2300).map(|i| (i, format!("{:08x}", i * 7919 % 4096 * 65536), i * 17 % 1013)).collect()
+    (301..=12_800).map(|i| (i, format!("{:08x}", i * 7919 % 16_384 * 65536), i * 17 % 1013)).collect()
 }
 
 /// Every third of them is there.
