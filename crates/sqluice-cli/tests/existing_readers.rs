@@ -38,7 +38,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// Starts the command such that it stands still when pages are written and are to be synced.
 fn start_slowly(folder: &Path, args: &[&str], millis: u64) -> Child {
     Command::new("strace")
-        .args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync"])
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync"])
         .args(["-e", &format!("inject=fdatasync:delay_enter={}:when=1", millis * 1000), "--", SQLUICE])
         .args(args)
         .current_dir(folder)

@@ -181,7 +181,9 @@ pub(crate) fn after(before: &Files, ops: &[Op], loss: &Loss) -> Files {
                 if (keep > 0 || loss.grown) && file.len() < end {
                     file.resize(end, 0);
                 }
-                file[*offset..][..keep].copy_from_slice(&bytes[..keep]);
+                if keep > 0 {
+                    file[*offset..][..keep].copy_from_slice(&bytes[..keep]);
+                }
             }
             _ => {}
         }
