@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::plan::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
-use support::existing::{Old, add, assert_whole, content, copied, old, one, schema};
+use support::existing::{Old, add, assert_same_content, assert_whole, copied, old, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{Row, insert, source};
 use support::rows::Owned;
@@ -128,7 +128,7 @@ fn compare(case: &Case) {
     let ours = Connection::open(&path).unwrap();
     let rowids = "SELECT group_concat(rowid) FROM (SELECT rowid FROM t ORDER BY rowid)";
     assert_eq!(one::<Option<String>>(&ours, rowids), one::<Option<String>>(&twin, rowids));
-    assert_eq!(content(&ours), content(&twin));
+    assert_same_content(&ours, &twin);
     for database in [&ours, &twin] {
         database
             .execute_batch(
@@ -138,11 +138,11 @@ fn compare(case: &Case) {
             .unwrap();
         assert_eq!(integrity(database), "ok");
     }
-    assert_eq!(content(&ours), content(&twin));
+    assert_same_content(&ours, &twin);
 }
 
 proptest! {
-    #![proptest_config(cases(80))]
+    #![proptest_config(cases(30))]
 
     #[test]
     fn rows_after_the_last_of_any_table_are_where_sqlite_would_have_put_them(case in case()) {

@@ -4,7 +4,7 @@ mod support;
 
 use rusqlite::Connection;
 use sqluice::plan::WriteOptions;
-use support::existing::{Old, add, assert_whole, content, copied, one, schema};
+use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, one, schema};
 use support::files::Home;
 use support::keys::{Row, insert, source};
 use support::rows::Owned;
@@ -50,10 +50,7 @@ fn what_only_sqlite_can_make_it_makes_before_the_commit() {
         insert(&twin, "t", sqluice::plan::OnConflict::Abort, &rows).unwrap();
         twin.execute_batch(&format!("{trigger}; ANALYZE; COMMIT")).unwrap();
         let ours = Connection::open(&path).unwrap();
-        let without = |content: Vec<String>| -> Vec<String> {
-            content.into_iter().filter(|line| !line.starts_with("sqlite_stat4|")).collect()
-        };
-        assert_eq!(without(content(&ours)), without(content(&twin)));
+        assert_same_content(&ours, &twin);
         let plan: String = ours
             .query_row("EXPLAIN QUERY PLAN SELECT a FROM t WHERE a || b = 'x'", [], |row| row.get(3))
             .unwrap();

@@ -6,7 +6,7 @@ mod support;
 use rusqlite::{Connection, ffi};
 use sqluice::plan::WriteOptions;
 use sqluice_format::page::PENDING_BYTE;
-use support::existing::{Old, add, assert_whole, content, copied, one, schema};
+use support::existing::{Old, add, assert_same_content, assert_whole, copied, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{Row, insert, source};
 use support::rows::Owned;
@@ -25,13 +25,13 @@ fn rows(count: usize) -> Vec<Row> {
 
 #[test]
 fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
-    for (page_bytes, wal) in [(512, false), (1024, true), (1024, false)] {
-        let old = Old { page_bytes, wal, rows: 30, ..Old::default() };
+    for (page_bytes, wal) in [(512, false), (1024, true)] {
+        let old = Old { page_bytes, wal, rows: 9, ..Old::default() };
         let home = Home::new();
         let path = home.path("undisturbed.db");
         old.create(&path);
         let first = std::fs::metadata(&path).unwrap().len() as u32 / page_bytes;
-        let (one_row, many) = (rows(1), rows(60));
+        let (one_row, many) = (rows(1), rows(24));
         let write = |path: &std::path::Path, pending_byte| {
             let options =
                 WriteOptions { threads: Some(2), chunk_bytes: 5000, pending_byte, ..WriteOptions::default() };
@@ -39,7 +39,7 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
         };
         let last = write(&path, PENDING_BYTE);
         assert!(last > first + 20);
-        for lock_page in first.max(4096 / page_bytes + 1) - 1..last + 3 {
+        for lock_page in (first.max(4096 / page_bytes + 1) - 1..last + 3).step_by(if wal { 7 } else { 2 }) {
             move_pending_byte((lock_page - 1) * page_bytes);
             let about = format!("{page_bytes} {wal}, lock page {lock_page} of {first} to {last}");
             let (path, twin_path) = (home.path("ours.db"), home.path("twin.db"));
@@ -54,13 +54,13 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
             insert(&twin, "t", sqluice::plan::OnConflict::Abort, &many).unwrap();
             twin.execute_batch("COMMIT").unwrap();
             let ours = Connection::open(&path).unwrap();
-            assert_eq!(content(&ours), content(&twin), "{about}");
+            assert_same_content(&ours, &twin);
             for database in [&ours, &twin] {
                 database.execute_batch("INSERT INTO t SELECT x FROM t; DELETE FROM one").unwrap();
             }
             assert_eq!(integrity(&ours), "ok", "{about}");
-            assert_eq!(content(&ours), content(&twin), "{about}");
-            assert_eq!(one::<i64>(&ours, "SELECT count(*) FROM t"), 120);
+            assert_same_content(&ours, &twin);
+            assert_eq!(one::<i64>(&ours, "SELECT count(*) FROM t"), 48);
             drop((ours, twin));
             for path in [path, twin_path] {
                 std::fs::remove_file(path).unwrap();

@@ -13,7 +13,7 @@ use sqluice::plan::WriteOptions;
 use sqluice::progress::{Cancel, Progress, Silent};
 use sqluice::source::{Part, Source};
 use support::existing::{Old, add, assert_whole, content, one, schema};
-use support::files::{Home, integrity};
+use support::files::{Home, integrity, system_sqlite3};
 use support::keys::{Row, source};
 use support::rows::Owned;
 
@@ -181,9 +181,13 @@ fn nobody_else_writes_while_pages_are_written() {
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
+            // Another process, for which locks of the system count.
+            if let Some(said) = system_sqlite3(&path, "CREATE TABLE other_process (x)") {
+                assert!(said.contains("database is locked"), "{said}");
+            }
             Ok(())
         };
-        add(&path, &schema(TABLE), between(3000, write), &options()).unwrap();
+        add(&path, &schema(TABLE), between(1000, write), &options()).unwrap();
         let other = other.into_inner().unwrap();
         other.execute_batch("CREATE TABLE foreign_ (x); INSERT INTO foreign_ SELECT b FROM t").unwrap();
         drop(other);
@@ -222,6 +226,89 @@ fn a_run_that_fails_or_is_cancelled_leaves_nothing_behind() {
             assert_eq!(interrupted, fault == 1, "{error}");
             assert_unchanged(&path, old.mode(), &before);
         }
+    }
+}
+
+#[test]
+fn who_began_to_read_while_pages_were_written_may_write_when_the_run_has_failed() {
+    for wal in [false, true] {
+        let home = Home::new();
+        let path = home.path("x.db");
+        let old = Old { wal, ..Old::default() };
+        old.create(&path);
+        // In WAL mode the log has no page, and tells nobody the size.
+        let other = Mutex::new(Connection::open(&path).unwrap());
+        let fail = |part| {
+            let other = other.lock().unwrap();
+            if part == 20 {
+                other.execute_batch("BEGIN; SELECT count(*) FROM \"old 1\"").unwrap();
+                return Err(Error::input("no more"));
+            }
+            Ok(())
+        };
+        add(&path, &schema(TABLE), between(5000, fail), &options()).unwrap_err();
+        let other = other.into_inner().unwrap();
+        other.execute_batch("INSERT INTO \"old 1\" (b) VALUES (zeroblob(9999)); COMMIT").unwrap();
+        assert_eq!(integrity(&other), "ok");
+        let copied = "PRAGMA wal_checkpoint(TRUNCATE)";
+        other.query_row(copied, [], |_| Ok(())).unwrap();
+        drop(other);
+        // In rollback mode SQLite may leave a tail; the next run cuts it off.
+        add(&path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap();
+        assert_whole(&path, old.mode());
+    }
+}
+
+#[test]
+fn who_reads_when_a_tail_is_cut_off_writes_nothing_malformed() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    Old { wal: true, ..Old::default() }.create(&path);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(bytes + 4096 * 900).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM \"old 1\"").unwrap();
+    add(&path, &schema(TABLE), between(100, |_| Err(Error::input("no more"))), &options()).unwrap_err();
+    let error = other.execute_batch("INSERT INTO \"old 1\" (b) VALUES (1)").unwrap_err();
+    assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
+    other.execute_batch("COMMIT; INSERT INTO \"old 1\" (b) VALUES (1)").unwrap();
+    drop(other);
+    assert_whole(&path, "wal");
+}
+
+#[test]
+fn what_a_crash_leaves_is_the_old_database_and_the_next_run_clears_it() {
+    for wal in [false, true] {
+        let home = Home::new();
+        let path = home.path("x.db");
+        let old = Old { wal, ..Old::default() };
+        old.create(&path);
+        let before = content(&Connection::open(&path).unwrap());
+        let crash = |part: usize| {
+            if part.is_multiple_of(9) {
+                // Another process makes the copy: this one would lose its locks.
+                let copies = format!(
+                    "cd {0} && mkdir -p {part} && cp x.db* {part}/ && rm -f {part}/x.db-shm",
+                    home.path(".").display()
+                );
+                assert!(std::process::Command::new("sh").args(["-c", &copies]).status().unwrap().success());
+            }
+            Ok(())
+        };
+        add(&path, &schema(TABLE), between(5000, crash), &options()).unwrap();
+        assert_whole(&path, old.mode());
+        let mut tails = 0;
+        for part in (0..50).step_by(9) {
+            let copy = home.path(&format!("{part}/x.db"));
+            let database = Connection::open(&copy).unwrap();
+            assert_eq!(content(&database), before);
+            assert_eq!(integrity(&database), "ok");
+            tails += usize::from(std::fs::metadata(&copy).unwrap().len() > 160 * 4096);
+            database.close().unwrap();
+            add(&copy, &schema(TABLE), between(200, |_| Ok(())), &options()).unwrap();
+            assert_whole(&copy, old.mode());
+        }
+        assert!(tails > 2, "{tails}");
     }
 }
 

@@ -34,6 +34,23 @@ fn write(connection: &Connection, number: u32, bytes: &[u8]) -> rusqlite::Result
     connection.prepare(sql)?.execute(params![number, bytes]).map(drop)
 }
 
+/// Cuts the file behind the last page when this is committed, and writes page 1 as it is. SQLite cuts only what it counts: so for
+/// a moment it counts a page more.
+pub(super) fn cut_tail(connection: &Connection, page_count: u32) -> rusqlite::Result<()> {
+    let page_1 = read(connection, 1)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+    write(connection, 1, &with_page_count(&page_1, page_count + 1))?;
+    connection.execute_batch("SAVEPOINT sqluice; RELEASE sqluice")?;
+    write(connection, 1, &page_1)?;
+    let cut = "INSERT INTO sqlite_dbpage (pgno, data) VALUES (?1, NULL)";
+    connection.prepare(cut)?.execute([page_count + 1]).map(drop)
+}
+
+fn with_page_count(page_1: &[u8], page_count: u32) -> Vec<u8> {
+    let mut page_1 = page_1.to_vec();
+    page_1[PAGE_COUNT_AT..PAGE_COUNT_AT + 4].copy_from_slice(&page_count.to_be_bytes());
+    page_1
+}
+
 /// Makes pages part of the database: `overwritten` are those that were there; `last` is the one that it ends with now, with its
 /// number, if it has grown.
 pub(super) fn publish(
@@ -51,9 +68,8 @@ pub(super) fn publish(
     }
     if let Some((number, bytes)) = last {
         write(connection, number, bytes)?;
-        let mut page_1 = read(connection, 1)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        page_1[PAGE_COUNT_AT..PAGE_COUNT_AT + 4].copy_from_slice(&number.to_be_bytes());
-        write(connection, 1, &page_1)?;
+        let page_1 = read(connection, 1)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        write(connection, 1, &with_page_count(&page_1, number))?;
     }
     connection.execute_batch("SAVEPOINT sqluice; RELEASE sqluice")
 }

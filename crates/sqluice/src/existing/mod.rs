@@ -132,23 +132,6 @@ impl Existing {
         if self.connection.is_readonly("main").unwrap_or(false) {
             return Err(read_only(&self.name));
         }
-        self.keep_journal()
-    }
-
-    /// Leaves the file of the journal there, if others have left it: they save the work of making it anew each time.
-    fn keep_journal(&mut self) -> Result<()> {
-        let mut journal = self.path.clone().into_os_string();
-        journal.push("-journal");
-        let kept = match fs::metadata(&journal) {
-            Ok(_) if self.journal_mode != "delete" => return Ok(()),
-            Ok(metadata) if metadata.len() == 0 => "TRUNCATE",
-            Ok(_) => "PERSIST",
-            Err(_) => return Ok(()),
-        };
-        let set = format!("PRAGMA main.journal_mode = {kept}");
-        self.journal_mode = self.waiting(&Cancel::new(), "set the journal mode of", |connection| {
-            connection.query_row(&set, [], |row| row.get(0))
-        })?;
         Ok(())
     }
 

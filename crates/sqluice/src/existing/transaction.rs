@@ -4,10 +4,13 @@
 //!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
 //! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log tells, which is the old one. So
 //!   the log is copied first, all of it, under the write lock: then there is nothing left that anyone could copy.
+//! * In WAL mode a log without pages tells no size, and whoever begins to read takes that of the file. If the file is cut later,
+//!   what such a reader then writes is malformed. So a log without pages gets one first, and a tail is cut by SQLite: it commits page 1
+//!   as it is, with the size that is right, and who had begun before can no longer write.
 //! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
 //!   nobody knows whether it is done: then nothing is cut.
 
-use std::io;
+use std::{fs, io};
 
 use rusqlite::Connection;
 
@@ -40,60 +43,102 @@ enum State {
     Committed,
 }
 
+/// What is tried to get the database and its log into a state in which pages can be written.
+const TRIES: usize = 5;
+
 impl<'e> Transaction<'e> {
     pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
         cancel.check()?;
-        existing.waiting(cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
         let cancel = cancel.clone();
-        let mut transaction =
-            Transaction { existing, cancel, file_bytes: 0, checkpointed: true, state: State::Open };
-        transaction.start()?;
+        let (file_bytes, state) = (0, State::Open);
+        let mut transaction = Transaction { existing, cancel, file_bytes, checkpointed: true, state };
+        transaction.watch()?;
+        for _ in 0..TRIES {
+            transaction.lock()?;
+            if transaction.settle()? {
+                return Ok(transaction);
+            }
+        }
+        // Others get between all the time.
+        transaction.checkpointed = false;
+        transaction.lock()?;
         Ok(transaction)
     }
 
-    fn start(&mut self) -> Result<()> {
+    /// Ends the run when it is cancelled, also while SQLite is at work.
+    fn watch(&mut self) -> Result<()> {
         let cancelled = self.cancel.clone();
-        let connection = &mut self.existing.connection;
         let handler = Some(move || cancelled.check().is_err());
-        connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))?;
+        let connection = &mut self.existing.connection;
+        connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))
+    }
+
+    fn lock(&mut self) -> Result<()> {
+        self.existing
+            .waiting(&self.cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
         // Somebody may have changed it since it was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
-        self.find_state()?;
-        self.cut_dead_tail()
+        self.keep_journal()
     }
 
-    /// Finds out what of the log and of the file there is.
-    fn find_state(&mut self) -> Result<()> {
-        self.checkpointed = self.existing.journal_mode != "wal" || self.checkpoint()?;
+    /// Cuts off what a killed run left, and sees that the log tells how many pages there are. Whatever has to be done ends the
+    /// transaction, for SQLite looks at the size of the file when one begins. Says whether there was nothing to do.
+    fn settle(&mut self) -> Result<bool> {
+        let wal = self.existing.journal_mode == "wal";
+        let log_pages = if wal { self.checkpoint()? } else { None };
+        self.checkpointed = !wal || log_pages.is_some();
         let metadata = self.existing.file.metadata();
         self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
-        Ok(())
+        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        if !self.checkpointed || of_kind.is_some() {
+            return Ok(true);
+        }
+        let page_count = self.page_count()?;
+        let bytes = u64::from(page_count) * self.existing.geometry.page_bytes() as u64;
+        // A file that is empty still has no page, although SQLite counts the one that it will make.
+        let has_tail = self.file_bytes > bytes && page_count > 0;
+        if wal && (has_tail || log_pages == Some(0)) {
+            let cut = dbpage::cut_tail(self.connection(), page_count);
+            cut.map_err(|error| self.failed(error, "write to"))?;
+            self.execute("COMMIT")?;
+            return Ok(false);
+        }
+        if has_tail {
+            self.existing.file.set_len(bytes).map_err(|error| self.cannot_cut(error))?;
+            self.execute("ROLLBACK")?;
+        }
+        Ok(!has_tail)
     }
 
-    /// Copies the log into the file; says whether all of it is there. A connection in a transaction can't.
-    fn checkpoint(&self) -> Result<bool> {
+    /// Copies the log into the file, which a connection in a transaction can't. Returns the pages in the log, if all of them are in
+    /// the file now.
+    fn checkpoint(&self) -> Result<Option<u64>> {
         let copied = || {
             let other = Connection::open(&self.existing.path)?;
             other.busy_timeout(WAIT)?;
             other.query_row("PRAGMA main.wal_checkpoint(PASSIVE)", [], |row| {
                 let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(busy == 0 && log == copied)
+                Ok((busy == 0 && log == copied).then(|| u64::try_from(log).unwrap_or(0)))
             })
         };
         match copied() {
-            Err(error) if is_busy(&error) => Ok(false),
+            Err(error) if is_busy(&error) => Ok(None),
             other => other.map_err(|error| self.failed(error, "copy the log into")),
         }
     }
 
-    /// Cuts off what a killed run left.
-    fn cut_dead_tail(&mut self) -> Result<()> {
-        let bytes = u64::from(self.page_count()?) * self.existing.geometry.page_bytes() as u64;
-        // A file that is empty still has no page, although SQLite counts the one that it will make.
-        if self.checkpointed && self.file_bytes > bytes && bytes > 0 {
-            self.existing.file.set_len(bytes).map_err(|error| self.cannot_cut(error))?;
-            self.file_bytes = bytes;
-        }
+    /// Leaves the file of the journal there, if others have left it: they save the work of making it anew each time. A hot one is
+    /// rolled back by now, and nobody else has one.
+    fn keep_journal(&mut self) -> Result<()> {
+        let mut journal = self.existing.path.clone().into_os_string();
+        journal.push("-journal");
+        let kept = match fs::metadata(&journal) {
+            Ok(_) if self.existing.journal_mode != "delete" => return Ok(()),
+            Ok(metadata) if metadata.len() == 0 => "TRUNCATE",
+            Ok(_) => "PERSIST",
+            Err(_) => return Ok(()),
+        };
+        self.existing.journal_mode = self.query(&format!("PRAGMA main.journal_mode = {kept}"), "set up")?;
         Ok(())
     }
 
@@ -226,15 +271,15 @@ impl Drop for Transaction<'_> {
             State::Committed => return,
             // After some errors SQLite itself has rolled back, and with it has gone the lock.
             State::Open if ended => {
-                if self.connection().execute_batch("BEGIN IMMEDIATE").is_ok() {
-                    let _ = self.find_state().and_then(|()| self.cut_dead_tail());
-                }
+                let _ = self.lock().and_then(|()| self.settle());
             }
             State::Open if self.checkpointed => {
                 let _ = self.existing.file.set_len(self.file_bytes);
             }
             State::Open | State::Unknown => {}
         }
-        let _ = self.connection().execute_batch("ROLLBACK");
+        if !self.connection().is_autocommit() {
+            let _ = self.connection().execute_batch("ROLLBACK");
+        }
     }
 }

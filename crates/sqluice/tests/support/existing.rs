@@ -131,7 +131,7 @@ pub(crate) fn content(database: &Connection) -> Vec<String> {
         let mut statement = database.prepare(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
         let mut rows: Vec<String> = rows.collect::<rusqlite::Result<_>>().unwrap();
-        if name == "sqlite_sequence" {
+        if ["sqlite_sequence", "sqlite_stat1"].contains(&name.as_str()) {
             rows.sort();
         }
         content.extend(rows.into_iter().map(|row| format!("{name}| {row}")));
@@ -152,4 +152,19 @@ pub(crate) fn assert_whole(path: &Path, mode: &str) {
         sibling.push(suffix);
         assert!(!Path::new(&sibling).exists(), "{suffix} is left");
     }
+}
+
+/// Both databases hold the same, as SQL sees it.
+pub(crate) fn assert_same_content(ours: &Connection, twin: &Connection) {
+    // Samples depend on more than the rows.
+    let [ours, twin] = [ours, twin].map(|database| {
+        let mut content = content(database);
+        content.retain(|line| !line.starts_with("sqlite_stat4|"));
+        content
+    });
+    let different = ours.iter().zip(&twin).position(|(ours, twin)| ours != twin);
+    let at = different.unwrap_or(ours.len().min(twin.len()));
+    let short = |line: Option<&String>| line.map(|line| line.chars().take(200).collect::<String>());
+    assert_eq!(short(ours.get(at)), short(twin.get(at)), "line {at} of {} and {}", ours.len(), twin.len());
+    assert!(ours == twin, "line {at} differs far behind its beginning");
 }
