@@ -400,17 +400,12 @@ pub(crate) struct Index {
     /// Where to keep what does not fit the memory [default: the folder of the database]
     #[arg(long, value_name = "DIR", help_heading = "Writing")]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// How long to wait while others have locked the database, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, help_heading = "Writing")]
+    /// How long to wait while others have locked the database, in seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing")]
     pub(crate) busy_timeout: Duration,
     /// Print what would be done, and do nothing
     #[arg(long, help_heading = "Writing")]
     pub(crate) dry_run: bool,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| format!("{text:?} is no number of seconds, such as 5 or 0.5"))
 }
 
 /// Say whether a database is sound

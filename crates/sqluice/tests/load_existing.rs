@@ -13,7 +13,7 @@ use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
 use sqluice::load::{Format, Load};
 use sqluice::plan::{IfThere, OnConflict, Road, WriteOptions};
-use sqluice::progress::Cancel;
+use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use support::cases;
 use support::files::{Home, integrity};
@@ -24,6 +24,8 @@ use support::load::{plain, run};
 struct Case {
     page_bytes: u32,
     wal: bool,
+    /// What keeps pages away, in some.
+    pragma: &'static str,
     sql: String,
     /// Rows that are there: a, b, c.
     old: Vec<Row>,
@@ -77,8 +79,9 @@ const TABLES: [&str; 9] = [
 ];
 
 fn case() -> impl Strategy<Value = Case> {
-    let database =
-        (prop::sample::select(vec![512, 1024, 4096]), any::<bool>(), prop::sample::select(&TABLES[..]));
+    let page_bytes = prop::sample::select(vec![512, 1024, 4096]);
+    let pragma = prop_oneof![6 => Just(""), 1 => Just("PRAGMA encoding = 'UTF-16le'"), 1 => Just("PRAGMA auto_vacuum = 1")];
+    let database = (page_bytes, any::<bool>(), pragma, prop::sample::select(&TABLES[..]));
     let columns = prop::sample::select(vec![
         vec!["a", "b", "c"],
         vec!["c", "a", "b"],
@@ -87,23 +90,25 @@ fn case() -> impl Strategy<Value = Case> {
         vec!["b", "c"],
     ]);
     let rest = (rows(120), any::<bool>(), rows(300), columns, meaning(), prop::bool::weighted(0.1));
-    (database, rest).prop_map(|((page_bytes, wal, sql), (old, deleted, new, columns, meaning, rejects))| {
-        let keyed = sql.contains("a INTEGER PRIMARY KEY")
-            || sql.contains("a INT PRIMARY KEY")
-            || sql.contains("UNIQUE");
-        let meaning = match meaning {
-            Meaning::Upsert if !keyed || !columns.contains(&"a") => Meaning::Append(OnConflict::Abort),
-            other => other,
-        };
-        // More often than not rows come after those that are there.
-        let ascending = |mut rows: Vec<Row>, from: i64| {
-            rows.iter_mut().zip(from..).for_each(|(row, key)| row.0 = Some(key));
-            rows
-        };
-        let new = if new.len() % 3 == 0 { new } else { ascending(new, 1000) };
-        let sql = sql.to_owned();
-        Case { page_bytes, wal, sql, old, deleted, new, columns, meaning, rejects }
-    })
+    (database, rest).prop_map(
+        |((page_bytes, wal, pragma, sql), (old, deleted, new, columns, meaning, rejects))| {
+            let keyed = sql.contains("a INTEGER PRIMARY KEY")
+                || sql.contains("a INT PRIMARY KEY")
+                || sql.contains("UNIQUE");
+            let meaning = match meaning {
+                Meaning::Upsert if !keyed || !columns.contains(&"a") => Meaning::Append(OnConflict::Abort),
+                other => other,
+            };
+            // More often than not rows come after those that are there.
+            let ascending = |mut rows: Vec<Row>, from: i64| {
+                rows.iter_mut().zip(from..).for_each(|(row, key)| row.0 = Some(key));
+                rows
+            };
+            let new = if new.len() % 3 == 0 { new } else { ascending(new, 1000) };
+            let sql = sql.to_owned();
+            Case { page_bytes, wal, pragma, sql, old, deleted, new, columns, meaning, rejects }
+        },
+    )
 }
 
 impl Case {
@@ -113,9 +118,9 @@ impl Case {
         let mode = if self.wal { "wal" } else { "delete" };
         connection
             .execute_batch(&format!(
-                "PRAGMA page_size = {}; PRAGMA journal_mode = {mode}; PRAGMA synchronous = off;
+                "PRAGMA page_size = {}; {}; PRAGMA journal_mode = {mode}; PRAGMA synchronous = off;
                  PRAGMA foreign_keys = off; {};",
-                self.page_bytes, self.sql
+                self.page_bytes, self.pragma, self.sql
             ))
             .unwrap();
         for row in &self.old {
@@ -186,7 +191,13 @@ impl Case {
         run(Load {
             format: Format { header: Some(true), ..plain() },
             reject: self.rejects.then(|| home.path("bad.csv")),
-            write: WriteOptions { if_there, on_conflict, threads: Some(2), ..WriteOptions::default() },
+            write: WriteOptions {
+                if_there,
+                on_conflict,
+                threads: Some(2),
+                many_rows: 100,
+                ..WriteOptions::default()
+            },
             sample_bytes: 64,
             part_bytes: 100,
             ..Load::new(home.path("x.db"), [home.path("t.csv")])
@@ -325,7 +336,7 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
     let prepared = Load { write, ..load }.prepare(&Cancel::new()).unwrap();
     assert_eq!(prepared.plan().tables[0].road, Road::Pages);
-    let report = prepared.run(&sqluice::progress::Silent).unwrap();
+    let report = prepared.run(&Silent).unwrap();
     assert_eq!((report.tables[0].road, report.rows), (Road::Insert, 1991));
     let connection = Connection::open(home.path("x.db")).unwrap();
     assert_eq!(integrity(&connection), "ok");
@@ -340,7 +351,7 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
 #[test]
 fn several_tables_are_one_transaction() {
     let home = Home::new();
-    let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a PRIMARY KEY); INSERT INTO u VALUES (1)";
+    let sql = "CREATE TABLE t (a, b); CREATE TABLE u (a INT PRIMARY KEY); INSERT INTO u VALUES (1)";
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch(sql).unwrap();
     for (name, csv) in [("t.csv", "a,b\n1,2\n"), ("n.csv", "x\n1\n"), ("u.csv", "a\n2\n1\n")] {
@@ -355,4 +366,48 @@ fn several_tables_are_one_transaction() {
     assert!(error.place().is_some_and(|place| place.line == Some(3)), "{error}");
     assert_eq!(dump(&database), before);
     assert_eq!(fs::metadata(home.path("x.db")).unwrap().len(), bytes, "no tail is left");
+}
+
+#[test]
+fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
+    let home = Home::new();
+    let database = Connection::open(home.path("x.db")).unwrap();
+    database.execute_batch("CREATE TABLE u (a)").unwrap();
+    fs::write(home.path("t.csv"), "a\n1\n").unwrap();
+    let prepared = Load::new(home.path("x.db"), [home.path("t.csv")]).prepare(&Cancel::new()).unwrap();
+    database.execute_batch("CREATE TABLE t (a)").unwrap();
+    let error = prepared.run(&Silent).unwrap_err();
+    assert!(error.message().ends_with("has changed since it was looked at"), "{error}");
+    assert_eq!(error.hint_text(), Some("run again"));
+    assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)), Ok(0));
+}
+
+#[test]
+fn many_rows_make_the_indexes_of_their_table_anew() {
+    let csv: String = (0..12_000).map(|key| format!("{},{key}\n", (key * 7919) % 12_007)).collect();
+    let home = Home::new();
+    let database = Connection::open(home.path("x.db")).unwrap();
+    let sql = "CREATE TABLE t (a INTEGER UNIQUE, b); CREATE INDEX i ON t (b DESC, a);
+               WITH n (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 3000)
+               INSERT INTO t SELECT -x, x || 'b' FROM n";
+    database.execute_batch(sql).unwrap();
+    fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
+    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let load = || Load { write: write.clone(), ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
+    let report = run(load()).unwrap();
+    let roads = |report: &Report| -> Vec<Road> {
+        let table = &report.tables[0];
+        table.indexes.iter().map(|index| index.road).chain([table.road]).collect()
+    };
+    assert_eq!(roads(&report), [Road::Sorted, Road::Sorted, Road::Pages]);
+    assert_eq!(integrity(&database), "ok");
+    let count =
+        "SELECT (SELECT count(*) FROM t INDEXED BY i WHERE b > ''), (SELECT count(*) FROM t NOT INDEXED)";
+    assert_eq!(database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))), Ok((15_000, 15_000)));
+    // Each key is there by now.
+    let before = dump(&database);
+    let error = run(load()).unwrap_err();
+    assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
+    assert_eq!(dump(&database), before);
+    assert_eq!(integrity(&database), "ok");
 }

@@ -94,7 +94,7 @@ hint: its columns are a, b; --add-columns adds what is missing, --columns names 
 
 #[test]
 fn a_default_that_is_no_constant_is_computed_by_sqlite() {
-    let sql = "CREATE TABLE t (a, b DEFAULT (abs(-7)), c DEFAULT CURRENT_DATE)";
+    let sql = "CREATE TABLE t (a INTEGER, b DEFAULT (abs(-7)), c DEFAULT CURRENT_DATE)";
     with(sql, "load x.db one.csv -t t --columns a --append")
         .succeeds()
         .holds("SELECT a, b, c > '2020' FROM t", "1|7|1");
@@ -115,7 +115,7 @@ hint: --columns names the columns of a file without a header, in their order",
 
 #[test]
 fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
-    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b); INSERT INTO one VALUES (1, 1), (9, 9);
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 1), (9, 9);
                CREATE INDEX i ON one (b); CREATE TABLE log (gone);
                CREATE TRIGGER t AFTER DELETE ON one BEGIN INSERT INTO log VALUES (old.a); END;";
     with(sql, "load x.db one.csv --replace-table")
@@ -131,8 +131,7 @@ fn the_rows_of_a_table_are_replaced_and_the_rest_of_it_stays() {
 
 #[test]
 fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
-    let sql =
-        "CREATE TABLE one (a INTEGER PRIMARY KEY, b, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER, c); INSERT INTO one VALUES (1, 1, 'stays'), (9, 9, 9)";
     with(sql, "load x.db one.csv --upsert A")
         .succeeds()
         .holds("SELECT * FROM one", "1|2|'stays'\n9|9|9")
@@ -176,7 +175,7 @@ hint: make it first: load without --upsert, and with --primary-key a",
 
 #[test]
 fn conflicts_with_keys_that_are_there_are_decided_as_sqlite_does() {
-    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b); INSERT INTO one VALUES (1, 'old')";
+    let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 'old')";
     with(sql, "load x.db one.csv --append").fails(
         1,
         "\
@@ -192,7 +191,8 @@ hint: [..]",
 
 #[test]
 fn triggers_fire_checks_hold_and_columns_are_computed() {
-    let sql = "CREATE TABLE one (a CHECK (a < 5), b, c AS (a + b) STORED); CREATE TABLE log (a);
+    let sql =
+        "CREATE TABLE one (a INTEGER CHECK (a < 5), b INTEGER, c AS (a + b) STORED); CREATE TABLE log (a);
                CREATE TRIGGER t AFTER INSERT ON one BEGIN INSERT INTO log VALUES (new.c); END;";
     with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM log", "3");
     with(sql, "load x.db more.csv -t one --append")
@@ -202,7 +202,7 @@ fn triggers_fire_checks_hold_and_columns_are_computed() {
 #[test]
 fn foreign_keys_hold_when_that_is_asked_for() {
     let sql = "CREATE TABLE p (k PRIMARY KEY); INSERT INTO p VALUES (3);
-               CREATE TABLE one (a REFERENCES p, b REFERENCES p);";
+               CREATE TABLE one (a INT REFERENCES p, b INT REFERENCES p);";
     with(sql, "load x.db one.csv --append").succeeds().holds("SELECT * FROM one", "1|2");
     with(sql, "load x.db one.csv --append --foreign-keys")
         .fails(1, "error: one.csv:2: [..]FOREIGN KEY constraint failed[..]");
@@ -248,7 +248,7 @@ fn what_is_no_table_is_not_loaded() {
 fn a_schema_must_declare_what_is_there_as_it_is() {
     let load =
         |schema: &str| with(ONE, "load x.db one.csv more.csv --schema s.sql --append").file("s.sql", schema);
-    let more = "create table more (a, b); CREATE INDEX i ON more (a); CREATE VIEW v AS SELECT 1;";
+    let more = "create table more (a INT, b INT); CREATE INDEX i ON more (a); CREATE VIEW v AS SELECT 1;";
     load(&format!("create table ONE(a INTEGER, -- the same\n b TEXT DEFAULT 'none'); {more}"))
         .fails(1, "error: s.sql:[..]: x.db does not have table ONE as the schema declares it\n\nhint: [..]");
     load(&format!("CREATE TABLE one(a INTEGER, -- the same\n b text default 'none'); {more}"))
@@ -302,7 +302,7 @@ CREATE TABLE \"more\" (
 #[test]
 fn a_report_tells_the_journal_mode_and_the_roads() {
     for mode in ["delete", "wal"] {
-        let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b)");
+        let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b INTEGER)");
         let done = with(&sql, "load x.db one.csv --append --json").succeeds();
         let report = done.ran.json();
         let existing = &report["existing"];

@@ -31,8 +31,8 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
         ("--strict", load.strict, "the table is as it is"),
         ("--primary-key", !load.primary_key.is_empty(), "the table has its keys; --upsert names one of them"),
         ("--without-rowid", load.without_rowid, "the table is as it is"),
-        ("--unique", !load.uniques.is_empty(), "make it by itself: CREATE UNIQUE INDEX"),
-        ("--index", !load.indexes.is_empty(), "make it by itself: CREATE INDEX"),
+        ("--unique", !load.uniques.is_empty(), "sqluice index makes one: CREATE UNIQUE INDEX ..."),
+        ("--index", !load.indexes.is_empty(), "sqluice index makes one: CREATE INDEX ..."),
     ];
     match said.into_iter().find(|(_, given, _)| *given) {
         None => Ok(()),

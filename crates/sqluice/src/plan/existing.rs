@@ -20,15 +20,9 @@ use crate::schema::{Schema, Table};
 /// So few rows fit into pages that are there: pages of their own would be wasted, one for each load.
 const FEW_ROWS: u64 = 100;
 
-/// So many rows at least are many: below, SQLite is done before indexes are read.
-const MANY_ROWS: u64 = 10_000;
-
 /// An index is merged anew if its table grows by more than one part of so many: reading and writing one entry costs about as
 /// many times less than to find the place of one.
 const GROWTH: u64 = 16;
-
-/// Whether the way of pages can merge an index that is there.
-const INDEXES_GROW: bool = false;
 
 /// What is known of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
@@ -112,7 +106,7 @@ impl Plan {
         (plan.road, plan.why, plan.indexes) = (fresh.road, fresh.why, fresh.indexes);
         let chosen = match plan.action {
             Action::Make => made_by_sqlite(plan, there, &rows),
-            _ => filled_by_sqlite(declared, plan.action, self.on_conflict, foreign_keys, there, &rows),
+            _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, there, &rows),
         };
         match chosen {
             Some(why) => plan.insert(declared, &why),
@@ -138,7 +132,7 @@ fn made_by_sqlite(plan: &TablePlan, there: &There, rows: &Rows) -> Option<String
 fn filled_by_sqlite(
     table: &Table,
     action: Action,
-    on_conflict: OnConflict,
+    options: &WriteOptions,
     foreign_keys: bool,
     there: &There,
     rows: &Rows,
@@ -151,7 +145,7 @@ fn filled_by_sqlite(
         () if action == Action::Upsert => "SQLite finds the rows whose keys are there",
         () if about.triggers => "its triggers fire",
         () if table.clustered.is_some() => "a WITHOUT ROWID table, whose rows are in the order of its key",
-        () if on_conflict != OnConflict::Abort && unique => {
+        () if options.on_conflict != OnConflict::Abort && unique => {
             "SQLite decides what becomes of keys that are there"
         }
         () if table.columns.iter().any(|column| column.generated.is_some()) => "SQLite computes a column",
@@ -169,7 +163,7 @@ fn filled_by_sqlite(
                 (Some(why), _, _) => Some(why.clone()),
                 (None, Some(column), _) => Some(format!("SQLite computes the DEFAULT of {column}")),
                 (None, None, Some((index, why))) => Some(format!("index {}: {why}", index.name)),
-                (None, None, None) => few(table, &about, action, rows),
+                (None, None, None) => few(table, &about, action, options.many_rows, rows),
             };
         }
     };
@@ -177,7 +171,7 @@ fn filled_by_sqlite(
 }
 
 /// Why rows are too few for pages of their own, or for indexes to be merged anew, if they are.
-fn few(table: &Table, about: &About, action: Action, rows: &Rows) -> Option<String> {
+fn few(table: &Table, about: &About, action: Action, many_rows: u64, rows: &Rows) -> Option<String> {
     if let Some(new) = rows.about.filter(|new| *new < FEW_ROWS) {
         return Some(format!("too few rows for pages of their own: about {new}"));
     }
@@ -186,7 +180,7 @@ fn few(table: &Table, about: &About, action: Action, rows: &Rows) -> Option<Stri
     }
     let old = if action == Action::Replace { 0 } else { about.rows_max.unwrap_or(u64::MAX) };
     let new = rows.about.unwrap_or(0);
-    if INDEXES_GROW && new >= MANY_ROWS && new.saturating_mul(GROWTH) >= old {
+    if new >= many_rows && new.saturating_mul(GROWTH) >= old {
         return None;
     }
     Some(match rows.about {

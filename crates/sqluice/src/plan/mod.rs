@@ -44,6 +44,10 @@ pub struct WriteOptions {
     pub if_there: IfThere,
     /// How long a database that is in use is waited for.
     pub busy_timeout: Duration,
+    /// So many rows at least are worth to make the indexes of a table that is there anew: below, SQLite is done before these are
+    /// read. Tests make it small.
+    #[doc(hidden)]
+    pub many_rows: u64,
     /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
     /// small.
     #[doc(hidden)]
@@ -66,6 +70,7 @@ impl Default for WriteOptions {
             foreign_keys: None,
             if_there: IfThere::Refuse,
             busy_timeout: Duration::from_secs(5),
+            many_rows: 10_000,
             chunk_bytes: 8 << 20,
             pending_byte: PENDING_BYTE,
         }
