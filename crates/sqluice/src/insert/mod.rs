@@ -12,6 +12,7 @@
 //!   on the way to pages.
 //! * Conflicts are about keys alone, as everywhere here: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is
 //!   `ON CONFLICT DO NOTHING`. ON CONFLICT clauses of the schema are not followed.
+//! * FOREIGN KEYs hold at the end of a statement: a row that points nowhere passes if a later one of its batch replaces it.
 //! * A statement that may be undone keeps what it changes of every page, and writes that to a file when it is much. So where a
 //!   statement can be left half done it is `OR FAIL`: the caller takes everything back anyway.
 //! * Rows go in the order of the input, not of a key: see `benches/rows.rs` for what sorting a batch would bring.

@@ -39,7 +39,7 @@
 //! # rows::register(&connection)?;
 //! # connection.execute_batch("CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT)")?;
 //! # connection.execute_batch("INSERT INTO town VALUES (7, 'Oslo'), (8, 'Bonn'), (9, 'Rome')")?;
-//! let ids = Rows::column(vec![9, 7, 1000]);
+//! let ids = Rows::keys(vec![9, 7, 1000]);
 //! let mut query = connection.prepare("SELECT name FROM town WHERE id IN (SELECT c1 FROM sqluice_rows(?1)) ORDER BY id")?;
 //! let names: Result<Vec<String>, _> = query.query_map([&ids], |row| row.get(0))?.collect();
 //! assert_eq!(names?, ["Oslo", "Rome"]);
@@ -137,6 +137,14 @@ impl<'a> Rows<'a> {
     pub fn column(column: impl Into<Column<'a>>) -> Rows<'a> {
         let column = column.into();
         Rows::share(column.rows, vec![column])
+    }
+
+    /// Keys to look rows up by: in order, each once. SQLite puts the keys of an `IN` in order itself, one by one; if they come so, it
+    /// takes less than half the time (`benches/rows.rs`), and they may be joined instead, which takes even less.
+    pub fn keys(mut keys: Vec<i64>) -> Rows<'static> {
+        keys.sort_unstable();
+        keys.dedup();
+        Rows::column(keys)
     }
 
     /// The rows of a batch. What it says of them is believed only as far as its slices reach: a value that is not there is an error
