@@ -298,3 +298,25 @@ proptest! {
         prop_assert_eq!(rows(&bytes, report.trees[1].root_page), expected);
     }
 }
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn fields_are_counted_where_a_record_can_be_decoded(
+        values in prop::collection::vec(any_value(), 0..12),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let values: Vec<Value<'_>> = values.iter().map(Owned::value).collect();
+        let mut bytes = Vec::new();
+        record::encode(&values, &mut bytes);
+        prop_assert_eq!(record::count_fields(&bytes), Ok(values.len()));
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let no_nan = |values: &Vec<Value<'_>>| !values.iter().any(|v| matches!(v, Value::Real(r) if r.is_nan()));
+        let decoded = record::decode(&bytes).ok().filter(no_nan).map(|values| values.len());
+        prop_assert_eq!(record::count_fields(&bytes).ok(), decoded);
+    }
+}

@@ -15,12 +15,21 @@ fn the_version_names_sqlites() {
 #[test]
 fn help_names_every_verb_and_the_exit_codes() {
     let help = run(Path::new("/"), ["--help"]).ok().stdout;
-    for word in
-        ["generate", "load", "check", "info", "--json", "0 done", "1 the input", "2 wrong", "130 interrupted"]
-    {
+    for word in [
+        "generate",
+        "load",
+        "index",
+        "check",
+        "info",
+        "--json",
+        "0 done",
+        "1 the input",
+        "2 wrong",
+        "130 interrupted",
+    ] {
         assert!(help.contains(word), "{word}");
     }
-    for verb in ["generate", "load", "check", "info"] {
+    for verb in ["generate", "load", "index", "check", "info"] {
         assert!(
             run(Path::new("/"), [verb, "--help"]).ok().stdout.contains(&format!("Usage: sqluice {verb} "))
         );
@@ -51,7 +60,7 @@ fn every_flag_of_load_says_what_holds_without_it() {
 #[test]
 fn help_fits_terminals_of_80_and_of_100_columns() {
     for columns in [80, 100] {
-        for verb in ["generate", "load", "check", "info", "completions"] {
+        for verb in ["generate", "load", "index", "check", "info", "completions"] {
             for flag in ["-h", "--help"] {
                 let mut command = sqluice(Path::new("/"));
                 let output = command.env("COLUMNS", columns.to_string()).args([verb, flag]).output().unwrap();

@@ -8,6 +8,7 @@ mod check_info;
 mod existing;
 mod generate;
 mod help;
+mod index;
 mod load_format;
 mod load_keys;
 mod load_rejects;

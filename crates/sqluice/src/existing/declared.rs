@@ -78,10 +78,11 @@ fn table_of<'s>(statement: &Statement, schema: &'s Schema, names: &[(String, Str
     if let Some(table) = schema.table(wanted) {
         return Ok(table);
     }
-    let kind = names.iter().find(|(kind, name)| kind != "trigger" && name.eq_ignore_ascii_case(wanted));
+    let is_table = |kind: &str| kind == "table" || kind == "view";
+    let kind = names.iter().find(|(kind, name)| is_table(kind) && name.eq_ignore_ascii_case(wanted));
     let what = match kind.map(|(kind, _)| &**kind) {
+        _ if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
         Some("view") => "is a view, and has no rows of its own",
-        Some("table") if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
         Some("table") => "is a virtual table, which sees to its indexes itself",
         _ => return Err(Error::target(format!("there is no table {wanted}"))),
     };
