@@ -10,7 +10,10 @@
 //! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
 //!   nobody knows whether it is done: then nothing is cut.
 
-use std::{fs, io};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -42,6 +45,9 @@ enum State {
     Unknown,
     Committed,
 }
+
+/// What SQLite overwrites of a journal that it keeps.
+const JOURNAL_HEADER_BYTES: usize = 28;
 
 /// What is tried to get the database and its log into a state in which pages can be written.
 const TRIES: usize = 5;
@@ -132,13 +138,9 @@ impl<'e> Transaction<'e> {
     fn keep_journal(&mut self) -> Result<()> {
         let mut journal = self.existing.path.clone().into_os_string();
         journal.push("-journal");
-        let kept = match fs::metadata(&journal) {
-            Ok(_) if self.existing.journal_mode != "delete" => return Ok(()),
-            Ok(metadata) if metadata.len() == 0 => "TRUNCATE",
-            Ok(_) => "PERSIST",
-            Err(_) => return Ok(()),
-        };
-        self.existing.journal_mode = self.query(&format!("PRAGMA main.journal_mode = {kept}"), "set up")?;
+        if self.existing.journal_mode == "delete" && is_kept(Path::new(&journal)) {
+            self.existing.journal_mode = self.query("PRAGMA main.journal_mode = PERSIST", "set up")?;
+        }
         Ok(())
     }
 
@@ -260,6 +262,14 @@ impl<'e> Transaction<'e> {
     fn unwatch(&mut self) {
         let _ = self.existing.connection.progress_handler(CANCEL_STEPS, None::<fn() -> bool>);
     }
+}
+
+/// Whether a journal is one that is kept between transactions: its header is overwritten with zeros. That of a killed run has zeros
+/// only where the header begins, and an empty one may be anybody's.
+fn is_kept(journal: &Path) -> bool {
+    let mut header = [1; JOURNAL_HEADER_BYTES];
+    let read = File::open(journal).and_then(|file| file.read_exact_at(&mut header, 0));
+    read.is_ok() && header == [0; JOURNAL_HEADER_BYTES]
 }
 
 /// Undoes what is not committed.
