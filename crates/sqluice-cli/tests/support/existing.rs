@@ -280,7 +280,11 @@ impl Case {
     /// Asserts that nothing is beside the database, that its file ends with its last page and that its journal mode is the old.
     #[track_caller]
     pub(crate) fn assert_clean(&self, folder: &Path, at: &str) {
-        assert_eq!(names(folder), names(self.template.path()), "{at}");
+        let mut left = names(folder);
+        // An empty journal is no journal, and may be anybody's.
+        let is_empty = fs::metadata(folder.join(FILES[1])).is_ok_and(|journal| journal.len() == 0);
+        left.retain(|name| !(is_empty && name == FILES[1]));
+        assert_eq!(left, names(self.template.path()), "{at}");
         assert_no_tail(&folder.join("x.db"), at);
         assert_eq!(mode_in_header(&folder.join("x.db")), self.journal, "{at}");
     }

@@ -10,7 +10,7 @@
 //! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
 //!   nobody knows whether it is done: then nothing is cut.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -138,9 +138,13 @@ impl<'e> Transaction<'e> {
     fn keep_journal(&mut self) -> Result<()> {
         let mut journal = self.existing.path.clone().into_os_string();
         journal.push("-journal");
-        if self.existing.journal_mode == "delete" && is_kept(Path::new(&journal)) {
-            self.existing.journal_mode = self.query("PRAGMA main.journal_mode = PERSIST", "set up")?;
-        }
+        let kept = match fs::metadata(&journal) {
+            Ok(_) if self.existing.journal_mode != "delete" => return Ok(()),
+            Ok(metadata) if metadata.len() == 0 => "TRUNCATE",
+            Ok(_) if is_kept(Path::new(&journal)) => "PERSIST",
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        self.existing.journal_mode = self.query(&format!("PRAGMA main.journal_mode = {kept}"), "set up")?;
         Ok(())
     }
 
@@ -264,8 +268,8 @@ impl<'e> Transaction<'e> {
     }
 }
 
-/// Whether a journal is one that is kept between transactions: its header is overwritten with zeros. That of a killed run has zeros
-/// only where the header begins, and an empty one may be anybody's.
+/// Whether a journal with content is one that is kept between transactions: its header is overwritten with zeros. That of a killed
+/// run has zeros only where the header begins.
 fn is_kept(journal: &Path) -> bool {
     let mut header = [1; JOURNAL_HEADER_BYTES];
     let read = File::open(journal).and_then(|file| file.read_exact_at(&mut header, 0));
