@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::plan::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
-use support::existing::{Old, add, assert_same_content, assert_whole, copied, old, one, schema};
+use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, old, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{Row, insert, source};
 use support::rows::Owned;
@@ -108,7 +108,7 @@ fn compare(case: &Case) {
     let mut twin = Connection::open(&twin_path).unwrap();
     let last: Option<i64> = one(&twin, "SELECT max(rowid) FROM t");
     let rows = case.new_rows(last);
-    let before = std::fs::read(&path).unwrap();
+    let before = content(&twin);
     let options = WriteOptions { threads: Some(2), chunk_bytes: case.chunk_bytes, ..WriteOptions::default() };
     let schema = schema(&format!("CREATE TABLE {}", case.declared));
     let added = add(&path, &schema, vec![source(&rows, 97)], &options);
@@ -116,7 +116,8 @@ fn compare(case: &Case) {
         let error = added.unwrap_err();
         assert!(error.is_out_of_order(), "{error}");
         assert!(error.message().contains(" does not come after "), "{error}");
-        assert!(std::fs::read(&path).unwrap() == before, "it is as it was");
+        assert_whole(&path, case.old.mode());
+        assert!(content(&Connection::open(&path).unwrap()) == before, "it is as it was");
         return;
     }
     let report = added.unwrap_or_else(|error| panic!("{error}: {error:?}"));

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use support::cases;
-use support::existing::{Old, add, assert_same_content, assert_whole, copied, old, one, schema};
+use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, old, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{KeyCase, insert, key_case, source};
 
@@ -15,14 +15,17 @@ fn compare(old: &Old, case: &KeyCase) {
     let home = Home::new();
     let path = home.path("ours.db");
     old.create(&path);
-    let before = std::fs::read(&path).unwrap();
+    let before = content(&Connection::open(&path).unwrap());
     let twin_path = copied(&home, &path, "twin.db");
     let sources = rows.iter().map(|rows| source(rows, case.batch_rows)).collect();
     let added = add(&path, &schema(&case.sql()), sources, &case.options());
     let mut twin = Connection::open(&twin_path).unwrap();
     twin.execute_batch("PRAGMA synchronous = OFF").unwrap();
     match (added, case.fill(&mut twin, &rows)) {
-        (Err(_), Err(_)) => assert!(std::fs::read(&path).unwrap() == before, "it is as it was"),
+        (Err(_), Err(_)) => {
+            assert_whole(&path, old.mode());
+            assert!(content(&Connection::open(&path).unwrap()) == before, "it is as it was");
+        }
         (Ok(report), Ok(())) => {
             assert_whole(&path, old.mode());
             let ours = Connection::open(&path).unwrap();

@@ -4,16 +4,13 @@
 //!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
 //! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log tells, which is the old one. So
 //!   the log is copied first, all of it, under the write lock: then there is nothing left that anyone could copy.
-//! * In WAL mode a log without pages tells no size, and whoever begins to read takes that of the file. If the file is cut later,
-//!   what such a reader then writes is malformed. So a log without pages gets one first, and a tail is cut by SQLite: it commits page 1
-//!   as it is, with the size that is right, and who had begun before can no longer write.
 //! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
 //!   nobody knows whether it is done: then nothing is cut.
+//! * In WAL mode a log without pages tells no size, and whoever begins to read takes that of the file. If the file were cut then,
+//!   what such a reader writes later would be malformed. So such a tail is cut by SQLite: it commits page 1 as it is, with the size
+//!   that is right, and who had begun before can no longer write.
 
-use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -30,10 +27,12 @@ const CANCEL_STEPS: i32 = 1000;
 pub(crate) struct Transaction<'e> {
     existing: &'e mut Existing,
     cancel: Cancel,
-    /// Of the file, when it began; its tail is cut off by then.
+    /// Of the file, when it began; its tail is cut off by then. Known when `checkpointed` is set.
     file_bytes: u64,
-    /// In WAL mode: whether the file holds all that is in the log.
+    /// Whether the file holds all that is in the log, if there is one. Until that is known, nothing may be cut off.
     checkpointed: bool,
+    /// In WAL mode: whether the log has pages. Else who begins to read takes the size of the file.
+    log_tells_size: bool,
     state: State,
 }
 
@@ -46,9 +45,6 @@ enum State {
     Committed,
 }
 
-/// What SQLite overwrites of a journal that it keeps.
-const JOURNAL_HEADER_BYTES: usize = 28;
-
 /// What is tried to get the database and its log into a state in which pages can be written.
 const TRIES: usize = 5;
 
@@ -56,8 +52,14 @@ impl<'e> Transaction<'e> {
     pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
         cancel.check()?;
         let cancel = cancel.clone();
-        let (file_bytes, state) = (0, State::Open);
-        let mut transaction = Transaction { existing, cancel, file_bytes, checkpointed: true, state };
+        let mut transaction = Transaction {
+            existing,
+            cancel,
+            file_bytes: 0,
+            checkpointed: false,
+            log_tells_size: false,
+            state: State::Open,
+        };
         transaction.watch()?;
         for _ in 0..TRIES {
             transaction.lock()?;
@@ -80,21 +82,24 @@ impl<'e> Transaction<'e> {
     }
 
     fn lock(&mut self) -> Result<()> {
+        // What was known of the file is of another transaction: nothing may be cut off by it.
+        self.checkpointed = false;
         self.existing
             .waiting(&self.cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
         // Somebody may have changed it since it was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
-        self.keep_journal()
+        Ok(())
     }
 
-    /// Cuts off what a killed run left, and sees that the log tells how many pages there are. Whatever has to be done ends the
-    /// transaction, for SQLite looks at the size of the file when one begins. Says whether there was nothing to do.
+    /// Cuts off what a run left that did not end well. That ends the transaction, for SQLite looks at the size of the file when one
+    /// begins. Says whether there was nothing to cut.
     fn settle(&mut self) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
-        self.checkpointed = !wal || log_pages.is_some();
         let metadata = self.existing.file.metadata();
         self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
+        self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
+        self.checkpointed = !wal || log_pages.is_some();
         let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
         if !self.checkpointed || of_kind.is_some() {
             return Ok(true);
@@ -103,7 +108,7 @@ impl<'e> Transaction<'e> {
         let bytes = u64::from(page_count) * self.existing.geometry.page_bytes() as u64;
         // A file that is empty still has no page, although SQLite counts the one that it will make.
         let has_tail = self.file_bytes > bytes && page_count > 0;
-        if wal && (has_tail || log_pages == Some(0)) {
+        if wal && has_tail {
             let cut = dbpage::cut_tail(self.connection(), page_count);
             cut.map_err(|error| self.failed(error, "write to"))?;
             self.execute("COMMIT")?;
@@ -131,21 +136,6 @@ impl<'e> Transaction<'e> {
             Err(error) if is_busy(&error) => Ok(None),
             other => other.map_err(|error| self.failed(error, "copy the log into")),
         }
-    }
-
-    /// Leaves the file of the journal there, if others have left it: they save the work of making it anew each time. A hot one is
-    /// rolled back by now, and nobody else has one.
-    fn keep_journal(&mut self) -> Result<()> {
-        let mut journal = self.existing.path.clone().into_os_string();
-        journal.push("-journal");
-        let kept = match fs::metadata(&journal) {
-            Ok(_) if self.existing.journal_mode != "delete" => return Ok(()),
-            Ok(metadata) if metadata.len() == 0 => "TRUNCATE",
-            Ok(_) if is_kept(Path::new(&journal)) => "PERSIST",
-            Ok(_) | Err(_) => return Ok(()),
-        };
-        self.existing.journal_mode = self.query(&format!("PRAGMA main.journal_mode = {kept}"), "set up")?;
-        Ok(())
     }
 
     /// Why pages can't be written into this database now: a sentence for people. Then rows go through SQLite.
@@ -268,32 +258,56 @@ impl<'e> Transaction<'e> {
     }
 }
 
-/// Whether a journal with content is one that is kept between transactions: its header is overwritten with zeros. That of a killed
-/// run has zeros only where the header begins.
-fn is_kept(journal: &Path) -> bool {
-    let mut header = [1; JOURNAL_HEADER_BYTES];
-    let read = File::open(journal).and_then(|file| file.read_exact_at(&mut header, 0));
-    read.is_ok() && header == [0; JOURNAL_HEADER_BYTES]
+impl Transaction<'_> {
+    /// Cuts off pages that nobody will count, before or after ROLLBACK.
+    fn give_up(&mut self) {
+        if !self.connection().is_autocommit() {
+            let simple = self.log_tells_size || self.existing.journal_mode != "wal";
+            if self.checkpointed && simple {
+                let _ = self.existing.file.set_len(self.file_bytes);
+            }
+            if self.checkpointed && !simple {
+                self.free_tail();
+            }
+            let _ = self.connection().execute_batch("ROLLBACK");
+            if !self.checkpointed || simple {
+                return;
+            }
+        }
+        // After some errors SQLite itself has rolled back, and with it has gone the lock.
+        for _ in 0..2 {
+            let settled = self.lock().and_then(|()| self.settle());
+            if !matches!(settled, Ok(false)) {
+                break;
+            }
+        }
+        if !self.connection().is_autocommit() {
+            let _ = self.connection().execute_batch("ROLLBACK");
+        }
+    }
+
+    /// Gives back the disk space of the tail, which may be all that there was, and leaves its size.
+    fn free_tail(&self) {
+        let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
+        if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
+            use rustix::fs::FallocateFlags;
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // Where a file has no holes, it is cut off all the same, if there is room for a page in the log.
+            let _ = rustix::fs::fallocate(&self.existing.file, flags, self.file_bytes, tail);
+        }
+    }
 }
 
 /// Undoes what is not committed.
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         self.unwatch();
-        let ended = self.connection().is_autocommit();
         match self.state {
-            State::Committed => return,
-            // After some errors SQLite itself has rolled back, and with it has gone the lock.
-            State::Open if ended => {
-                let _ = self.lock().and_then(|()| self.settle());
+            State::Committed => {}
+            State::Open => self.give_up(),
+            State::Unknown => {
+                let _ = self.connection().execute_batch("ROLLBACK");
             }
-            State::Open if self.checkpointed => {
-                let _ = self.existing.file.set_len(self.file_bytes);
-            }
-            State::Open | State::Unknown => {}
-        }
-        if !self.connection().is_autocommit() {
-            let _ = self.connection().execute_batch("ROLLBACK");
         }
     }
 }
