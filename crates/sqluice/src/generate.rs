@@ -82,7 +82,6 @@ impl Generate {
             bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
-        plan.refuse()?;
         Ok(PreparedGenerate { plan, first_rows, schema, spec, rows, seed: self.seed })
     }
 
@@ -186,6 +185,7 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        self.plan.refuse()?;
         let cancel = cancel.child();
         let written = match self.plan.existing {
             None => new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel),

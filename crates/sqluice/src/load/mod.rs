@@ -302,7 +302,7 @@ impl PreparedLoad {
         loop {
             let settled = self.tables.iter().all(LoadTable::is_settled);
             match self.attempt(progress)? {
-                Attempt::Done(report) => return Ok(report),
+                Attempt::Done(report) => return Ok(*report),
                 Attempt::OtherTypes if settled => return Err(read.err().unwrap_or_else(changed)),
                 Attempt::OtherTypes => {
                     read = self.settle_types(progress);
@@ -355,7 +355,7 @@ impl PreparedLoad {
         };
         stop.reset();
         match written {
-            Ok(report) => Ok(Attempt::Done(report)),
+            Ok(report) => Ok(Attempt::Done(Box::new(report))),
             Err(error) if cancel.check().is_err() => Err(error),
             Err(_) if watches.iter().any(Watch::broken) => Ok(Attempt::OtherTypes),
             Err(error) if guessed && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
@@ -481,7 +481,7 @@ fn jobs<'a>(
 
 /// What came of an attempt.
 enum Attempt {
-    Done(Report),
+    Done(Box<Report>),
     /// Some column has values that are not of the guessed type.
     OtherTypes,
     /// Rows do not come in the order of their rowids.

@@ -54,6 +54,10 @@ impl<'a> Growing<'a> {
 
     /// Adds the leaves of a chunk.
     pub(super) fn append(&mut self, sealed: Sealed, pages: &mut Appender) -> Result<()> {
+        // If all of its rows were refused, it only goes back to its worker.
+        if sealed.chunk.leaves().is_empty() {
+            return pages.append_chunk(sealed, |_| ()).map(drop);
+        }
         let nothing_there = self.edge.is_none_or(|edge| edge.largest_rowid.is_none());
         let first = self.root_page.is_some() && nothing_there && !self.begun && self.held.is_none();
         if first && sealed.chunk.leaves().len() == 1 {
