@@ -56,7 +56,8 @@
 //! let prices = Rows::column(vec![2.5, 4.0]);
 //! let pieces = Rows::column(vec![4, 100]);
 //! let sum: f64 = connection.query_row(
-//!     "SELECT sum(price.c1 * piece.c1) FROM sqluice_rows(?1) AS price JOIN sqluice_rows(?2) AS piece USING (rowid)",
+//!     "SELECT sum(price.c1 * piece.c1) FROM sqluice_rows(?1) AS price
+//!      JOIN sqluice_rows(?2) AS piece ON piece.rowid = price.rowid",
 //!     [&prices, &pieces],
 //!     |row| row.get(0),
 //! )?;
