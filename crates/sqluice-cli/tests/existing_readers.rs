@@ -307,6 +307,8 @@ fn loads_among_the_transactions_of_others_lose_none() {
                     let sql = "INSERT INTO others (t) VALUES (printf('%0500d', random()))";
                     connection.execute(sql, []).unwrap();
                     written += 1;
+                    // SQLite is not fair: who never pauses lets nobody in.
+                    thread::sleep(Duration::from_millis(3));
                     if last {
                         drop(connection);
                         return written;
