@@ -63,7 +63,9 @@ fn a_limit_on_file_sizes_leaves_the_old_database() {
             }
             case.assert_next_run_clears(folder.path(), &found, &at);
         }
-        assert!(refused >= 3, "{}: only {refused} refused", case.name());
+        // The log takes what SQLite writes, and its checkpoint need not succeed.
+        let at_least = if case.road.writes_pages() { 3 } else { 1 };
+        assert!(refused >= at_least, "{}: only {refused} refused", case.name());
     }
 }
 
