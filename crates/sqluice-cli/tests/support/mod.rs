@@ -3,6 +3,10 @@
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod disk;
+pub(crate) mod existing;
+#[cfg(target_os = "linux")]
+pub(crate) mod image;
 pub(crate) mod old;
 pub(crate) mod strace;
 

@@ -118,7 +118,7 @@ impl Existing {
         let (encoding, mode, page_bytes) = self.waiting(&never, "read", |connection| {
             connection.busy_timeout(WAIT)?;
             connection.execute_batch(
-                "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE;
+                "PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE;
                  SELECT count(*) FROM sqlite_schema",
             )?;
             let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));

@@ -27,9 +27,9 @@ const CANCEL_STEPS: i32 = 1000;
 pub(crate) struct Transaction<'e> {
     existing: &'e mut Existing,
     cancel: Cancel,
-    /// Of the file, when it began; its tail is cut off by then.
+    /// Of the file, when it began; its tail is cut off by then. Known when `checkpointed` is set.
     file_bytes: u64,
-    /// In WAL mode: whether the file holds all that is in the log.
+    /// Whether the file holds all that is in the log, if there is one. Until that is known, nothing may be cut off.
     checkpointed: bool,
     /// In WAL mode: whether the log has pages. Else who begins to read takes the size of the file.
     log_tells_size: bool,
@@ -56,7 +56,7 @@ impl<'e> Transaction<'e> {
             existing,
             cancel,
             file_bytes: 0,
-            checkpointed: true,
+            checkpointed: false,
             log_tells_size: false,
             state: State::Open,
         };
@@ -82,6 +82,8 @@ impl<'e> Transaction<'e> {
     }
 
     fn lock(&mut self) -> Result<()> {
+        // What was known of the file is of another transaction: nothing may be cut off by it.
+        self.checkpointed = false;
         self.existing
             .waiting(&self.cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
         // Somebody may have changed it since it was opened.
@@ -94,10 +96,10 @@ impl<'e> Transaction<'e> {
     fn settle(&mut self) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
-        self.checkpointed = !wal || log_pages.is_some();
-        self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
         let metadata = self.existing.file.metadata();
         self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
+        self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
+        self.checkpointed = !wal || log_pages.is_some();
         let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
         if !self.checkpointed || of_kind.is_some() {
             return Ok(true);
