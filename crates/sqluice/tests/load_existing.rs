@@ -17,7 +17,7 @@ use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use support::cases;
 use support::files::{Home, integrity};
-use support::load::{plain, run};
+use support::load::{plain, run, shown};
 
 /// A database with a table `t` and what comes to it.
 #[derive(Clone, Debug)]
@@ -348,6 +348,73 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     );
 }
 
+/// Values that roads might take for something else, with bad rows among them.
+fn tricky_csv() -> String {
+    const VALUES: [&str; 14] = [
+        "-0.0",
+        "0.0",
+        "-0",
+        "1e3",
+        "12345678901234567890",
+        "9007199254740993",
+        " 5 ",
+        "0x10",
+        "1e400",
+        "nan",
+        "007",
+        "",
+        "1.50",
+        "word",
+    ];
+    let value = |at: usize| VALUES[at % VALUES.len()];
+    let row = |row: usize| match row % 50 {
+        20 => format!("{row},1\n"),
+        30 => format!("{row},1,2,3,x,too many\n"),
+        40 => format!("{row},1,2,3,\n"),
+        _ => format!("{row},{},{},{},x{}\n", value(row), value(row / 14), value(row + 5), value(row)),
+    };
+    String::from("a,b,c,d,e\n") + &(0..400).map(row).collect::<String>()
+}
+
+#[test]
+fn both_roads_store_the_same_values_and_refuse_the_same_records() {
+    let by = |constraint: &str, rejects: bool| {
+        let home = Home::new();
+        let sql = format!("CREATE TABLE t (a INTEGER, b REAL, c NUMERIC, d, e TEXT NOT NULL {constraint})");
+        let connection = Connection::open(home.path("x.db")).unwrap();
+        connection.execute_batch(&sql).unwrap();
+        fs::write(home.path("t.csv"), tricky_csv()).unwrap();
+        let write = WriteOptions { if_there: IfThere::Append, many_rows: 100, ..WriteOptions::default() };
+        let loaded = run(Load {
+            format: plain(),
+            reject: rejects.then(|| home.path("bad.csv")),
+            write,
+            part_bytes: 1000,
+            ..Load::new(home.path("x.db"), [home.path("t.csv")])
+        });
+        let content =
+            "SELECT group_concat(typeof(b) || quote(b) || typeof(c) || quote(c) || typeof(d) || quote(d)
+                       || quote(e), ';') FROM (SELECT * FROM t ORDER BY rowid)";
+        let content: Option<String> = connection.query_row(content, [], |row| row.get(0)).unwrap();
+        match loaded {
+            Ok(report) => {
+                let counts = format!("{} rows, {} rejected", report.rows, report.rejected);
+                let bad = fs::read_to_string(home.path("bad.csv")).unwrap();
+                let bad = bad.replace(home.path("").to_str().unwrap(), "");
+                (Some(report.tables[0].road), counts, bad, content)
+            }
+            Err(error) => (None, shown(&error, &home), String::new(), content),
+        }
+    };
+    let (pages, insert) = (by("", true), by("CHECK (e <> 'never')", true));
+    assert_eq!((pages.0, insert.0), (Some(Road::Pages), Some(Road::Insert)));
+    assert!(pages.2.lines().count() > 20, "{}", pages.2);
+    assert_eq!((pages.1, pages.2, pages.3), (insert.1, insert.2, insert.3));
+    let (pages, insert) = (by("", false), by("CHECK (e <> 'never')", false));
+    assert_eq!((&pages.0, &pages.3), (&None, &None));
+    assert_eq!(pages, insert);
+}
+
 #[test]
 fn several_tables_are_one_transaction() {
     let home = Home::new();
@@ -410,4 +477,27 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
     assert_eq!(dump(&database), before);
     assert_eq!(integrity(&database), "ok");
+}
+
+#[test]
+fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
+    for mode in ["delete", "wal"] {
+        let home = Home::new();
+        let connection = Connection::open(home.path("x.db")).unwrap();
+        connection
+            .execute_batch(&format!(
+                "PRAGMA journal_mode = {mode}; CREATE TABLE t (a, b); CREATE INDEX i ON t (b);
+                 WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) INSERT INTO t SELECT i, i FROM n"
+            ))
+            .unwrap();
+        let csv: String = (0..1000).map(|row| format!("{row},new {row}\n")).collect();
+        fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
+        let write = WriteOptions { if_there: IfThere::Replace, many_rows: 100, ..WriteOptions::default() };
+        let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
+        let report = run(Load { format: plain(), write, ..load }).unwrap();
+        assert_eq!(report.tables[0].road, Road::Pages, "{mode}");
+        assert_eq!(integrity(&connection), "ok", "{mode}");
+        let entries = "SELECT count(*) FROM t INDEXED BY i WHERE b > ''";
+        assert_eq!(connection.query_row(entries, [], |row| row.get(0)), Ok(1000), "{mode}");
+    }
 }
