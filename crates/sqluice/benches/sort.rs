@@ -91,8 +91,8 @@ fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> 
                     }
                     let mut merge = sorted.range(range).unwrap();
                     let (mut before, mut count) = (0, 0);
-                    while let Some(item) = merge.next().unwrap() {
-                        black_box(item);
+                    while merge.advance().unwrap() {
+                        black_box(merge.item());
                         count += 1;
                         assert!(before <= merge.prefix());
                         before = merge.prefix();

@@ -136,8 +136,11 @@ fn take_all(
     Ok(())
 }
 
+/// The parts of a source, and where to tell which worker got the next.
+type Parts<'a> = (Box<dyn Source + 'a>, Sender<usize>);
+
 /// Hands out parts and notes who got them; nothing after the last.
-struct Dispenser<'a>(Mutex<Option<(Box<dyn Source + 'a>, Sender<usize>)>>);
+struct Dispenser<'a>(Mutex<Option<Parts<'a>>>);
 
 impl Dispenser<'_> {
     fn next(&self, worker: usize) -> Option<Result<Box<dyn Part>>> {
