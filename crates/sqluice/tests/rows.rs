@@ -361,9 +361,9 @@ fn a_scan_keeps_its_rows_when_nobody_else_has_them_any_more() {
     std::mem::forget(rows);
     statement.clear_bindings();
     let mut rows = statement.raw_query();
-    for n in 1..100 {
+    for text in &text[1..100] {
         let row = rows.next().unwrap().unwrap();
-        assert_eq!(row.get_ref(0).unwrap().as_str().unwrap(), text[n]);
+        assert_eq!(row.get_ref(0).unwrap().as_str().unwrap(), *text);
         assert_eq!(row.get_ref(1).unwrap().as_str().unwrap(), "text number 99");
     }
     assert!(rows.next().unwrap().is_none());

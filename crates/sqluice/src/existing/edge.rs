@@ -46,7 +46,12 @@ pub(super) fn read(
                 return Ok(edge);
             }
             Some(PageKind::InteriorTable) => {
-                edge.levels.push(page.children()?);
+                let children = page.children()?;
+                // Pages that are not there yet will be of another tree.
+                if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
+                    return Err(page.damaged("has a child that is no page of the file"));
+                }
+                edge.levels.push(children);
                 if number != root {
                     edge.interior_pages.push(number);
                 }
@@ -185,7 +190,11 @@ mod tests {
                     let mut damaged = bytes.clone();
                     damaged[geometry.offset(page) as usize + at] ^= flip;
                     match read_of(geometry, root, &damaged) {
-                        Ok(edge) => drop(TableTree::growing(geometry, edge.levels)),
+                        Ok(edge) => {
+                            let pages = edge.levels.iter().flatten().map(|child| child.page);
+                            assert!(pages.into_iter().all(|page| page as usize <= bytes.len() / 512));
+                            drop(TableTree::growing(geometry, edge.levels));
+                        }
                         Err(_) => errors += 1,
                     }
                 }

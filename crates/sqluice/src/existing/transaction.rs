@@ -12,7 +12,7 @@
 
 use std::io;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::past_the_end::PastTheEnd;
 use super::{Existing, WAIT, conditions, dbpage, is_busy};
@@ -235,7 +235,12 @@ impl<'e> Transaction<'e> {
                 other => Ok(other),
             }
         })?;
-        self.state = if committed.is_ok() { State::Committed } else { State::Unknown };
+        self.state = match &committed {
+            Ok(()) => State::Committed,
+            // A FOREIGN KEY that was deferred: COMMIT has looked, and done nothing.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => State::Open,
+            Err(_) => State::Unknown,
+        };
         committed.map_err(|error| self.failed(error, "commit to"))
     }
 
