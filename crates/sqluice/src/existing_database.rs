@@ -27,6 +27,9 @@ use crate::schema::{Schema, Table, quoted};
 use crate::source::BadRow;
 use crate::sqlite::check_foreign_keys;
 
+/// How often a database is looked at, if each time somebody else changes its schema before it is locked.
+pub(crate) const LOOKS_MAX: usize = 10;
+
 /// Writes what `plan` says into the database that is there: the tables of `schema`, in their order, with the rows of `jobs`; bad rows
 /// to `rejects`, if that is there. `phase` is the one that the caller has begun.
 ///

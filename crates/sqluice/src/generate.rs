@@ -36,6 +36,8 @@ pub struct Generate {
 /// A generation whose schema is understood.
 #[derive(Debug)]
 pub struct PreparedGenerate {
+    /// What is asked for.
+    generate: Generate,
     plan: Plan,
     /// The first row of each table, counted from 0.
     first_rows: Vec<u64>,
@@ -82,7 +84,7 @@ impl Generate {
             bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
-        Ok(PreparedGenerate { plan, first_rows, schema, spec, rows, seed: self.seed })
+        Ok(PreparedGenerate { generate: self.clone(), plan, first_rows, schema, spec, rows, seed: self.seed })
     }
 
     /// The schema of what is written, and how that is done.
@@ -177,6 +179,21 @@ impl PreparedGenerate {
     /// # Errors
     /// When the database can't be written: there is none, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+        let mut report = self.attempt(progress, cancel);
+        for _ in 1..existing_database::LOOKS_MAX {
+            match report {
+                // Another program that was waited for has changed the schema.
+                Err(error) if error.is_out_of_date() => {
+                    report = self.generate.prepare()?.attempt(progress, cancel);
+                }
+                other => return other,
+            }
+        }
+        report
+    }
+
+    /// Does what is planned, unless the database has another schema by now.
+    fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         progress.phase("generate", Some(Amount { rows: self.rows.iter().sum(), bytes: 0 }));
         let rows = self.first_rows.iter().zip(&self.rows);
         let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(rows);

@@ -11,10 +11,12 @@ use proptest::prelude::*;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
+use sqluice::generate::Generate;
 use sqluice::load::{Format, Load};
 use sqluice::plan::{IfThere, OnConflict, Road, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
+use sqluice::schema::Schema;
 use support::cases;
 use support::files::{Home, integrity};
 use support::load::{plain, run, shown};
@@ -477,6 +479,29 @@ fn what_others_change_elsewhere_is_planned_for_again() {
 }
 
 #[test]
+fn rows_that_are_made_up_are_planned_for_again_too() {
+    let home = Home::new();
+    let database = Connection::open(home.path("x.db")).unwrap();
+    database.execute_batch("CREATE TABLE u (a)").unwrap();
+    let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b)".to_owned();
+    let generate = Generate {
+        target: Some(home.path("x.db")),
+        schema: Schema::parse(sql, Path::new("x.sql")).unwrap(),
+        rows: vec![(None, 300)],
+        seed: 7,
+        write: WriteOptions::default(),
+    };
+    let prepared = generate.prepare().unwrap();
+    database.execute_batch("CREATE TABLE v (a)").unwrap();
+    assert_eq!(prepared.run(&Silent, &Cancel::new()).unwrap().rows, 300);
+    assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)), Ok(300));
+    assert_eq!(integrity(&database), "ok");
+    // Now its own table is there.
+    let error = prepared.run(&Silent, &Cancel::new()).unwrap_err();
+    assert!(error.message().ends_with("already has a table t"), "{error}");
+}
+
+#[test]
 fn many_rows_make_the_indexes_of_their_table_anew() {
     let csv: String = (0..12_000).map(|key| format!("{},{key}\n", (key * 7919) % 12_007)).collect();
     let home = Home::new();
@@ -502,6 +527,8 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
     let before = dump(&database);
     let error = run(load()).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
+    assert_eq!(error.message().matches("rowids").count(), 1, "{error}");
+    assert!(error.hint_text().is_some_and(|hint| hint.contains("--on-conflict")), "{error}");
     assert_eq!(dump(&database), before);
     assert_eq!(integrity(&database), "ok");
 }

@@ -47,6 +47,10 @@ pub(super) fn located(
             .with_words(&words(first, second))
             .of_record(duplicate.table, second.record + 1)
             .at(second.place.clone().unwrap_or_default()),
+        // One of them was there, and which they are is told already.
+        (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
+            error.hint("--on-conflict ignore keeps the row that was there, --on-conflict replace the new one")
+        }
         (Some(duplicate), _) => error.with_words(&format!(" ({})", duplicate.rows)),
         // It is about all of the row.
         (None, [Found { place: Some(place), .. }]) => {

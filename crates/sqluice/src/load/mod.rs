@@ -53,9 +53,6 @@ use tables::LoadTable;
 /// How much of each file is looked at before anything is decided, in bytes of text.
 pub const SAMPLE_BYTES: usize = 2 << 20;
 
-/// How often the database is looked at. Each time but the first, somebody else has changed its schema.
-const LOOKS_MAX: usize = 10;
-
 /// Files that become tables of a database, or rows of such.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -314,7 +311,7 @@ impl PreparedLoad {
                     self.cancel.check()?;
                 }
                 Attempt::OutOfOrder => self.sort_more()?,
-                Attempt::OutOfDate(error) if looks == LOOKS_MAX => return Err(error),
+                Attempt::OutOfDate(error) if looks == existing_database::LOOKS_MAX => return Err(error),
                 Attempt::OutOfDate(error) => {
                     looks += 1;
                     self.look_again(error)?;
