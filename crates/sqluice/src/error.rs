@@ -75,6 +75,7 @@ struct Inner {
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     out_of_order: bool,
+    out_of_date: bool,
     duplicate: Option<Duplicate>,
 }
 
@@ -121,6 +122,7 @@ impl Error {
             hint: None,
             source: None,
             out_of_order: false,
+            out_of_date: false,
             duplicate: None,
         }))
     }
@@ -195,6 +197,13 @@ impl Error {
         self
     }
 
+    /// Says that somebody has changed the schema since the plan was made, and that nothing was read or written after that.
+    #[must_use]
+    pub(crate) fn out_of_date(mut self) -> Error {
+        self.0.out_of_date = true;
+        self
+    }
+
     /// Adds which rows have the same key.
     #[must_use]
     pub fn duplicate(mut self, duplicate: Duplicate) -> Error {
@@ -212,6 +221,11 @@ impl Error {
     /// Whether rows did not come in the order of their rowids.
     pub fn is_out_of_order(&self) -> bool {
         self.0.out_of_order
+    }
+
+    /// Whether the plan was made for another schema: with a new one it may go.
+    pub(crate) fn is_out_of_date(&self) -> bool {
+        self.0.out_of_date
     }
 
     /// Takes out which rows have the same key, if that is what happened.

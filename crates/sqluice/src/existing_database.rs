@@ -32,7 +32,8 @@ use crate::sqlite::check_foreign_keys;
 ///
 /// # Errors
 /// When a row can't be stored, somebody else uses the database all the time, or it can't be written: it is as it was, then. An
-/// error that [`Error::is_out_of_order`] says that rows did not come after the last of a table.
+/// error that [`Error::is_out_of_order`] says that rows did not come after the last of a table; one that
+/// [`Error::is_out_of_date`], that another plan is needed: no source has been asked for rows then.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -112,7 +113,9 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
         return Ok(());
     }
     let name = transaction.existing().name().display();
-    Err(Error::target(format!("the schema of {name} has changed since it was looked at")).hint("run again"))
+    Err(Error::target(format!("the schema of {name} has changed since it was looked at"))
+        .hint("run again")
+        .out_of_date())
 }
 
 /// A transaction and what it is for.

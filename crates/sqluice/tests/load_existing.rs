@@ -383,6 +383,33 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
 }
 
 #[test]
+fn what_others_change_elsewhere_is_planned_for_again() {
+    for if_there in [IfThere::Append, IfThere::Replace] {
+        let home = Home::new();
+        let database = Connection::open(home.path("x.db")).unwrap();
+        database.execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b)").unwrap();
+        let csv: String = (1..500).map(|key| format!("{key},x\n")).collect();
+        for name in ["t.csv", "n.csv"] {
+            fs::write(home.path(name), format!("a,b\n{csv}")).unwrap();
+        }
+        let files = ["t.csv", "n.csv"].map(|name| home.path(name));
+        let write = WriteOptions { if_there, ..WriteOptions::default() };
+        let load = Load { write, reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), files) };
+        let prepared = load.prepare(&Cancel::new()).unwrap();
+        assert_eq!(prepared.plan().tables[0].road, Road::Pages);
+        // Another table, and what makes the rows of this one SQLite's to store.
+        let trigger = "CREATE TABLE log (x); CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END";
+        database.execute_batch(trigger).unwrap();
+        let report = prepared.run(&Silent).unwrap();
+        assert_eq!((report.tables[0].road, report.tables[1].road), (Road::Insert, Road::Pages));
+        let counts = "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM n), (SELECT count(*) FROM log)";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        assert_eq!(database.query_row(counts, [], row), Ok((499, 499, 499)));
+        assert_eq!(integrity(&database), "ok");
+    }
+}
+
+#[test]
 fn many_rows_make_the_indexes_of_their_table_anew() {
     let csv: String = (0..12_000).map(|key| format!("{},{key}\n", (key * 7919) % 12_007)).collect();
     let home = Home::new();

@@ -6,6 +6,7 @@
 //!            ... then everything is read once for its types, and loaded again
 //!            ... rows that do not come in the order of their INTEGER PRIMARY KEY end it, too: they are loaded again, sorted,
 //!                or, where they do not come after the rows that are there, by SQLite
+//!            ... another program that was waited for may have changed the schema: then the database is looked at again
 //! ```
 //!
 //! Types are guessed from the first [`SAMPLE_BYTES`] of each file, which for most files is all. A wrong guess costs time, never
@@ -37,7 +38,7 @@ use crate::input::{self, Encoding};
 use crate::new_database;
 use crate::output;
 use crate::pipeline::Job;
-use crate::plan::{Plan, Road, TablePlan, WriteOptions};
+use crate::plan::{Plan, Road, TablePlan, There, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress, Silent};
 use crate::reject::RejectFile;
 use crate::report::Report;
@@ -51,6 +52,9 @@ use tables::LoadTable;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
 pub const SAMPLE_BYTES: usize = 2 << 20;
+
+/// How often the database is looked at. Each time but the first, somebody else has changed its schema.
+const LOOKS_MAX: usize = 10;
 
 /// Files that become tables of a database, or rows of such.
 #[derive(Clone, Debug)]
@@ -299,6 +303,7 @@ impl PreparedLoad {
             read = self.settle_types(progress);
             self.cancel.check()?;
         }
+        let mut looks = 1;
         loop {
             let settled = self.tables.iter().all(LoadTable::is_settled);
             match self.attempt(progress)? {
@@ -309,8 +314,31 @@ impl PreparedLoad {
                     self.cancel.check()?;
                 }
                 Attempt::OutOfOrder => self.sort_more()?,
+                Attempt::OutOfDate(error) if looks == LOOKS_MAX => return Err(error),
+                Attempt::OutOfDate(error) => {
+                    looks += 1;
+                    self.look_again(error)?;
+                }
             }
         }
+    }
+
+    /// Plans for the database as it is now. If the tables of this load are others than they were, that is `changed`.
+    fn look_again(&mut self, changed: Error) -> Result<()> {
+        self.cancel.check()?;
+        let now = There::look(&self.load.target, &self.load.write)?;
+        let before = std::mem::replace(&mut self.load.there, now);
+        for table in &self.tables {
+            let before = before.as_ref().and_then(|there| there.table(table.name()));
+            if before.map(|table| &table.sql) != self.load.has(table.name()).map(|table| &table.sql) {
+                return Err(changed);
+            }
+            self.load.refuse_table(table.name())?;
+        }
+        there::check(&self.load, &self.tables)?;
+        (self.schema, self.plan) = self.load.plan(&self.tables)?;
+        self.complete_plan()?;
+        self.plan.refuse()
     }
 
     /// Takes less for granted of the order of rows.
@@ -358,6 +386,7 @@ impl PreparedLoad {
             Ok(report) => Ok(Attempt::Done(Box::new(report))),
             Err(error) if cancel.check().is_err() => Err(error),
             Err(_) if watches.iter().any(Watch::broken) => Ok(Attempt::OtherTypes),
+            Err(error) if error.is_out_of_date() => Ok(Attempt::OutOfDate(error)),
             Err(error) if guessed && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
             Err(error) => Err(duplicate::located(error, load, tables, schema, progress, stop)),
         }
@@ -486,6 +515,8 @@ enum Attempt {
     OtherTypes,
     /// Rows do not come in the order of their rowids.
     OutOfOrder,
+    /// The database has another schema than when it was looked at.
+    OutOfDate(Error),
 }
 
 fn changed() -> Error {
