@@ -346,6 +346,44 @@ fn a_trigger_that_cannot_run_is_no_fault_of_a_record() {
 }
 
 #[test]
+fn what_a_trigger_says_of_conflicts_holds() {
+    for (on_conflict, upsert) in
+        [(OnConflict::Abort, vec![]), (OnConflict::Ignore, vec![]), (OnConflict::Abort, vec!["a".to_owned()])]
+    {
+        let database = open(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE TABLE seen (odd PRIMARY KEY);
+             CREATE TRIGGER note AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen VALUES (new.a % 2); END",
+        );
+        let how = |how| Insert { on_conflict, upsert, ..how };
+        assert_eq!(insert_ints(&database, &[1, 2, 3, 4], how).unwrap().rows, 4);
+        let seen: i64 = database.0.query_row("SELECT count(*) FROM seen", [], |row| row.get(0)).unwrap();
+        assert_eq!(seen, 2);
+    }
+}
+
+#[test]
+fn what_the_table_says_of_conflicts_does_not_hold() {
+    let database = open(
+        "CREATE TABLE t (a INTEGER PRIMARY KEY ON /* or not */ CONFLICT IGNORE, b);
+         CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
+    );
+    let error = insert_ints(&database, &[1, 2, 1], |how| how).unwrap_err();
+    assert_eq!(error.message(), "record 3: UNIQUE constraint failed: t.a");
+}
+
+#[test]
+fn a_row_that_a_later_one_cures_is_not_to_blame() {
+    let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b REFERENCES t)");
+    database.0.execute_batch("COMMIT; PRAGMA foreign_keys = ON; BEGIN").unwrap();
+    // The column b has 0, 2, 4, 6: here only 0 is no row.
+    let error = insert_ints(&database, &[6, 4, 3, 2], |how| how).unwrap_err();
+    let expected = "table t, one of the records 1 to 4: FOREIGN KEY constraint failed".to_owned();
+    assert_eq!(told(&error), (expected, None, ""));
+    database.0.execute_batch("INSERT INTO t VALUES (0, NULL)").unwrap();
+    assert_eq!(insert_ints(&database, &[6, 4, 3, 2], |how| how).unwrap().rows, 4);
+}
+
+#[test]
 fn an_upsert_needs_a_key_of_the_table() {
     let database = open(
         "CREATE TABLE t (a INTEGER PRIMARY KEY, b, c, d, UNIQUE (c, b)); CREATE UNIQUE INDEX p ON t (d) WHERE d > 0;

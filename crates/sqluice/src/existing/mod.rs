@@ -148,7 +148,6 @@ impl Existing {
     }
 
     /// A descriptor of the file, for reading pages. It must not be closed: see the module's description.
-    #[allow(dead_code, reason = "who reads trees uses it")]
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -193,7 +192,6 @@ impl Existing {
     ///
     /// # Errors
     /// When SQLite can't read it.
-    #[allow(dead_code, reason = "who plans uses it")]
     pub(crate) fn obstacle(&self) -> Result<Option<String>> {
         self.waiting(&Cancel::new(), "look at", |_| conditions::of_kind(self))
     }

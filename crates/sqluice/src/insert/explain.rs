@@ -7,9 +7,11 @@
 //!                                  2049 .. 3072          fails ...
 //! ```
 //!
+//! A row that points nowhere is told only where no other row of the batch can be what it points to, or replace it.
+//!
 //! Either way the row is then tried by itself, which gives the message. What is tried here is the caller's to take back.
 
-use rusqlite::{Connection, Statement};
+use rusqlite::{Connection, Statement, ffi};
 
 use super::statement::{Statements, cannot_insert};
 use crate::encode::describe;
@@ -36,6 +38,9 @@ impl Failure<'_> {
         if self.connection.is_autocommit() {
             let hint = "a trigger of the table does ROLLBACK, which ends a load: let it ABORT";
             return self.somewhere(&said(error)).hint(hint);
+        }
+        if self.statements.rows_cure && is_of_foreign_key(&error) {
+            return self.somewhere(&said(error));
         }
         match self.find() {
             Ok(Some((row, error))) if is_of_values(&error) => self.of_row(row, &said(error)),
@@ -108,4 +113,8 @@ impl Failure<'_> {
         let (first, record) = run.map_or((0, 0), |run| self.records[run]);
         record + (row - first) as u64 + 1
     }
+}
+
+fn is_of_foreign_key(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
 }

@@ -25,6 +25,8 @@ pub(super) struct Statements {
     pub(super) range: String,
     /// A statement that fails leaves the rows before the one that is to blame. If not, it leaves nothing.
     pub(super) fails_half_done: bool,
+    /// A row that points nowhere may be cured by another of its statement, so alone it tells nothing.
+    pub(super) rows_cure: bool,
     /// A batch needs a savepoint, because a trigger may leave it half done.
     pub(super) savepoint: bool,
 }
@@ -48,28 +50,37 @@ impl Statements {
         }
         let triggers = has_triggers(connection, table).map_err(|error| cannot_insert(table, error))?;
         let foreign_keys = table.foreign_keys && foreign_keys_on(connection);
-        let may_fail = !triggers && !foreign_keys;
-        let or_fail = if may_fail { "FAIL" } else { "ABORT" };
+        let replaces = !how.upsert.is_empty() || how.on_conflict == OnConflict::Replace;
+        let or_abort = or_abort(table, triggers);
+        let or_fail = if triggers || foreign_keys { or_abort } else { " OR FAIL" };
         let (or, on) = match (how.upsert.is_empty(), how.on_conflict) {
-            (false, _) => ("ABORT", on_conflict_update(table, how)?),
+            (false, _) => (or_abort, on_conflict_update(table, how)?),
             (true, OnConflict::Abort) => (or_fail, String::new()),
             (true, OnConflict::Ignore) => (or_fail, " ON CONFLICT DO NOTHING".to_owned()),
-            (true, OnConflict::Replace) => ("REPLACE", String::new()),
+            (true, OnConflict::Replace) => (" OR REPLACE", String::new()),
         };
         let selected: Vec<String> = (1..=names.len()).map(|column| format!("c{column}")).collect();
         let insert = |range: &str| {
             let (into, names, selected) = (quoted(&table.name), names.join(", "), selected.join(", "));
             format!(
-                "INSERT OR {or} INTO main.{into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
+                "INSERT{or} INTO main.{into} ({names}) SELECT {selected} FROM sqluice_rows(?1) WHERE {range}{on}"
             )
         };
         Ok(Statements {
             all: insert("true"),
             range: insert("rowid BETWEEN ?2 AND ?3"),
-            fails_half_done: or == "FAIL",
+            fails_half_done: or == " OR FAIL",
+            rows_cure: foreign_keys && (replaces || refers_to_itself(connection, table)),
             savepoint: triggers,
         })
     }
+}
+
+/// What is said for a statement that leaves nothing when it fails. What an INSERT says of conflicts holds in the bodies of triggers as
+/// well, whatever they say themselves. So where there are triggers it says nothing, which means the same, unless the table says
+/// something else.
+fn or_abort(table: &Table, triggers: bool) -> &'static str {
+    if triggers && !table.says_on_conflict() { "" } else { " OR ABORT" }
 }
 
 /// What an upsert does with rows that are there.
@@ -148,6 +159,12 @@ fn has_triggers(connection: &Connection, table: &Table) -> rusqlite::Result<bool
 
 fn foreign_keys_on(connection: &Connection) -> bool {
     connection.query_row("PRAGMA foreign_keys", [], |row| row.get(0)).unwrap_or(true)
+}
+
+/// Whether a FOREIGN KEY of the table is about the table itself.
+fn refers_to_itself(connection: &Connection, table: &Table) -> bool {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pragma_foreign_key_list(?1, 'main') WHERE \"table\" = ?1 COLLATE NOCASE)";
+    connection.query_row(sql, [&table.name], |row| row.get(0)).unwrap_or(true)
 }
 
 pub(super) fn cannot_insert(table: &Table, error: rusqlite::Error) -> Error {

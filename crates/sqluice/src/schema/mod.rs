@@ -226,6 +226,14 @@ impl Schema {
 }
 
 impl Table {
+    /// Whether a constraint has a clause ON CONFLICT.
+    pub(crate) fn says_on_conflict(&self) -> bool {
+        let mut tokens = token::tokens(&self.sql);
+        tokens.retain(|token| !token.is_comment());
+        let is = |token: &Token, word| token.is_word(&self.sql, word);
+        tokens.windows(2).any(|pair| is(&pair[0], "ON") && is(&pair[1], "CONFLICT"))
+    }
+
     fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
         let (without_rowid, strict): (bool, bool) = connection.query_row(
             "SELECT wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'",

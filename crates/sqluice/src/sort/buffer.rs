@@ -210,10 +210,13 @@ impl Held {
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
         let with_others = |count: usize| count + count / 8;
-        let mut arena = vec![0; with_others(each * items).max(self.arena.len())];
-        large_pages::advise(&mut arena);
-        arena[..self.end].copy_from_slice(&self.arena[..self.end]);
-        self.arena = arena;
+        // After a spill there is room.
+        if self.arena.len() < each * items {
+            let mut arena = vec![0; with_others(each * items)];
+            large_pages::advise(&mut arena);
+            arena[..self.end].copy_from_slice(&self.arena[..self.end]);
+            self.arena = arena;
+        }
         let more = with_others(items).saturating_sub(self.places.len());
         self.places.reserve_exact(more);
         self.prefixes.reserve_exact(more);
