@@ -35,11 +35,12 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-/// Starts the command such that it stands still for a while each time that something is to be synced, pages among it.
-fn start_slowly(folder: &Path, args: &[&str], millis: u64) -> Child {
+/// Starts the command such that it stops when it has synced something for the first time: its new pages, if it writes such. It has
+/// the write lock then, and goes on with [`go_on`].
+fn start_and_stop(folder: &Path, args: &[&str]) -> Child {
     Command::new("strace")
         .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync"])
-        .args(["-e", &format!("inject=fdatasync:delay_enter={}:when=1..4", millis * 1000), "--", SQLUICE])
+        .args(["-e", "inject=fdatasync:signal=STOP:when=1", "--", SQLUICE])
         .args(args)
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -47,6 +48,33 @@ fn start_slowly(folder: &Path, args: &[&str], millis: u64) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("this test needs strace: apt-get install strace")
+}
+
+/// Lets it go on, now or when it stops, and waits for its end.
+fn go_on(mut strace: Child) -> Ran {
+    let started = Instant::now();
+    let id = strace.id();
+    while strace.try_wait().unwrap().is_none() {
+        let signal = if started.elapsed() < PATIENCE { "CONT" } else { "KILL" };
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        for child in children.split_whitespace() {
+            // It may have gone by now.
+            let _ = Command::new("kill").args(["-s", signal, child]).stderr(Stdio::null()).status();
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ran::from(strace.wait_with_output().unwrap())
+}
+
+/// For what takes a moment, but on a crowded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for what must come, unless the run ends before.
+fn wait_for(child: &mut Child, is_there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_there() && child.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_micros(200));
+    }
 }
 
 /// What a reader saw from the start of a run to its end.
@@ -59,13 +87,24 @@ struct Seen {
     busy: usize,
 }
 
-/// Reads over and over until `done`; panics at anything but the old and the new, and at the old after the new.
-fn read_until(done: &AtomicBool, case: &Case, folder: &Path, anew: bool) -> Seen {
+/// What a reader and who watches it tell each other.
+#[derive(Default)]
+struct Signs {
+    /// It has seen the old state.
+    begun: AtomicBool,
+    /// It has seen the old state while pages lay behind the last page.
+    beside_pages: AtomicBool,
+    /// The run has ended: look once more.
+    done: AtomicBool,
+}
+
+/// Reads over and over until it is `done`; panics at anything but the old and the new, and at the old after the new.
+fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> Seen {
     let mut seen = Seen::default();
     let mut connection = open(folder, Duration::ZERO);
     let path = folder.join("x.db");
     loop {
-        let last = done.load(Ordering::SeqCst);
+        let last = signs.done.load(Ordering::SeqCst);
         if anew {
             // Who closes a database checkpoints it, if nobody else has it open.
             connection = open(folder, Duration::ZERO);
@@ -77,6 +116,8 @@ fn read_until(done: &AtomicBool, case: &Case, folder: &Path, anew: bool) -> Seen
                     assert_eq!(seen.new, 0, "{}: the old after the new", case.name());
                     seen.old += 1;
                     seen.beside_pages += usize::from(tail);
+                    signs.begun.store(true, Ordering::SeqCst);
+                    signs.beside_pages.fetch_or(tail, Ordering::SeqCst);
                 }
                 Content::New => seen.new += 1,
                 Content::Neither(found) => panic!("{}: {found}", case.name()),
@@ -99,12 +140,20 @@ fn readers_see_the_old_or_the_new_state_and_nothing_else() {
         for anew in [false, true] {
             let folder = case.folder();
             let folder = folder.path();
-            let done = AtomicBool::new(false);
+            let signs = Signs::default();
             let seen = thread::scope(|scope| {
-                let reader = scope.spawn(|| read_until(&done, &case, folder, anew));
-                thread::sleep(Duration::from_millis(20));
-                let ran = Ran::from(start_slowly(folder, case.args(), 150).wait_with_output().unwrap());
-                done.store(true, Ordering::SeqCst);
+                let reader = scope.spawn(|| read_until_done(&signs, &case, folder, anew));
+                while !signs.begun.load(Ordering::SeqCst) && !reader.is_finished() {
+                    thread::sleep(Duration::from_micros(200));
+                }
+                let mut child = start_and_stop(folder, case.args());
+                if case.road.writes_pages() {
+                    wait_for(&mut child, || {
+                        signs.beside_pages.load(Ordering::SeqCst) || reader.is_finished()
+                    });
+                }
+                let ran = go_on(child);
+                signs.done.store(true, Ordering::SeqCst);
                 ran.ok();
                 reader.join().unwrap()
             });
@@ -185,7 +234,7 @@ fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_change
         let ran = run(folder, args).failed(1, "x.db is in use");
         let waited = started.elapsed();
         assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
-        assert!(waited >= Duration::from_millis(450) && waited < Duration::from_secs(8), "{waited:?}");
+        assert!(waited >= Duration::from_millis(450) && waited < PATIENCE, "{waited:?}");
         assert_eq!(see(), Content::Old, "{road:?}");
         reader.execute_batch("COMMIT").unwrap();
         drop(reader);
@@ -224,7 +273,7 @@ fn another_writer_is_waited_for_and_then_told_of() {
         let ran = run(folder, [case.args(), &["--busy-timeout", "0.3"]].concat()).failed(1, "x.db is in use");
         let waited = started.elapsed();
         assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
-        assert!(waited >= Duration::from_millis(250) && waited < Duration::from_secs(8), "{waited:?}");
+        assert!(waited >= Duration::from_millis(250) && waited < PATIENCE, "{waited:?}");
         // It is still the writer's.
         let child = start(folder, [case.args(), &["--busy-timeout", "30"]].concat());
         thread::sleep(Duration::from_millis(400));
@@ -241,27 +290,22 @@ fn nobody_writes_while_pages_are_written() {
     for case in Case::all().filter(|case| case.road.writes_pages()) {
         let folder = case.folder();
         let folder = folder.path();
-        let mut child = start_slowly(folder, case.args(), 500);
-        wait_for_pages(&case, folder, &mut child);
+        let mut child = start_and_stop(folder, case.args());
+        let has_pages = || fs::metadata(folder.join("x.db")).unwrap().len() > case.old_bytes;
+        wait_for(&mut child, has_pages);
+        let wrote = has_pages();
         let writer = open(folder, Duration::ZERO);
-        let error = writer.execute_batch("BEGIN IMMEDIATE").expect_err(&case.name());
-        assert!(is_busy(&error), "{}: {error}", case.name());
+        let begun = writer.execute_batch("BEGIN IMMEDIATE");
         // Waiting helps.
-        writer.busy_timeout(Duration::from_secs(30)).unwrap();
+        let run = thread::spawn(|| go_on(child));
+        assert!(wrote, "{}: it writes nothing", case.name());
+        assert!(begun.as_ref().is_err_and(is_busy), "{}: {begun:?}", case.name());
+        writer.busy_timeout(PATIENCE).unwrap();
         writer.execute_batch("INSERT INTO gone VALUES ('mine'); DELETE FROM gone WHERE t = 'mine'").unwrap();
-        Ran::from(child.wait_with_output().unwrap()).ok();
+        run.join().unwrap().ok();
         drop(writer);
         assert_eq!(case.content_in_place(folder), Content::New, "{}", case.name());
         case.assert_clean(folder, &case.name());
-    }
-}
-
-fn wait_for_pages(case: &Case, folder: &Path, child: &mut Child) {
-    let started = Instant::now();
-    while fs::metadata(folder.join("x.db")).unwrap().len() <= case.old_bytes {
-        assert!(child.try_wait().unwrap().is_none(), "{}: it ended before it wrote anything", case.name());
-        assert!(started.elapsed() < Duration::from_secs(60), "{}: it writes nothing", case.name());
-        thread::sleep(Duration::from_micros(200));
     }
 }
 
@@ -297,7 +341,7 @@ fn loads_among_the_transactions_of_others_lose_none() {
         let folder = case.folder();
         let folder = folder.path();
         let done = &AtomicBool::new(false);
-        let connection = open(folder, Duration::from_secs(30));
+        let connection = open(folder, PATIENCE);
         connection.execute_batch("CREATE TABLE others (i INTEGER PRIMARY KEY, t TEXT)").unwrap();
         let written = thread::scope(|scope| {
             let writer = scope.spawn(move || {
@@ -305,10 +349,11 @@ fn loads_among_the_transactions_of_others_lose_none() {
                 loop {
                     let last = done.load(Ordering::SeqCst);
                     let sql = "INSERT INTO others (t) VALUES (printf('%0500d', random()))";
+                    let started = Instant::now();
                     connection.execute(sql, []).unwrap();
                     written += 1;
-                    // SQLite is not fair: who never pauses lets nobody in.
-                    thread::sleep(Duration::from_millis(3));
+                    // SQLite is not fair: who pauses for less than it writes lets nobody in.
+                    thread::sleep(started.elapsed().max(Duration::from_millis(3)));
                     if last {
                         drop(connection);
                         return written;

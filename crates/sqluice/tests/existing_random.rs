@@ -380,7 +380,8 @@ fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> r
             insert(connection, "added", records, "INSERT", "")
         }
         What::Append => insert(connection, "t", records, "INSERT", ""),
-        What::AppendIgnoring => insert(connection, "t", records, "INSERT OR IGNORE", ""),
+        // Conflicts are about keys: OR IGNORE would leave out rows with a NULL that is not allowed, too.
+        What::AppendIgnoring => insert(connection, "t", records, "INSERT", "ON CONFLICT DO NOTHING"),
         What::AppendReplacing => insert(connection, "t", records, "INSERT OR REPLACE", ""),
         What::Replace => {
             connection.execute_batch("DELETE FROM t")?;

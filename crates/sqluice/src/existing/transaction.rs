@@ -11,6 +11,7 @@
 //!   that is right, and who had begun before can no longer write.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
@@ -47,6 +48,9 @@ enum State {
 
 /// What is tried to get the database and its log into a state in which pages can be written.
 const TRIES: usize = 5;
+
+/// Between two attempts to copy the log.
+const PAUSE: Duration = Duration::from_millis(2);
 
 impl<'e> Transaction<'e> {
     pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
@@ -124,18 +128,29 @@ impl<'e> Transaction<'e> {
     /// Copies the log into the file, which a connection in a transaction can't. Returns the pages in the log, if all of them are in
     /// the file now.
     fn checkpoint(&self) -> Result<Option<u64>> {
-        let copied = || {
-            let other = Connection::open(&self.existing.path)?;
-            other.busy_timeout(WAIT)?;
-            other.query_row("PRAGMA main.wal_checkpoint(PASSIVE)", [], |row| {
-                let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok((busy == 0 && log == copied).then(|| u64::try_from(log).unwrap_or(0)))
-            })
-        };
-        match copied() {
-            Err(error) if is_busy(&error) => Ok(None),
-            other => other.map_err(|error| self.failed(error, "copy the log into")),
+        let started = Instant::now();
+        loop {
+            // Those who copy the log as well, or read what only the log has, are mostly gone at once.
+            let copied = match self.copy_log() {
+                Err(error) if is_busy(&error) => None,
+                other => other.map_err(|error| self.failed(error, "copy the log into"))?,
+            };
+            if copied.is_some() || started.elapsed() >= WAIT {
+                return Ok(copied);
+            }
+            self.cancel.check()?;
+            std::thread::sleep(PAUSE);
         }
+    }
+
+    /// One attempt at that. SQLite does not wait for those who copy the log.
+    fn copy_log(&self) -> rusqlite::Result<Option<u64>> {
+        let other = Connection::open(&self.existing.path)?;
+        other.busy_timeout(WAIT)?;
+        other.query_row("PRAGMA main.wal_checkpoint(PASSIVE)", [], |row| {
+            let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((busy == 0 && log == copied).then(|| u64::try_from(log).unwrap_or(0)))
+        })
     }
 
     /// Why pages can't be written into this database now: a sentence for people. Then rows go through SQLite.
