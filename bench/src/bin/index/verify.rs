@@ -75,9 +75,10 @@ mod tests {
     #[test]
     fn inserted_rows_are_those_of_the_file() {
         let folder = tempfile::tempdir().unwrap();
-        for keys in [Keys::Uuid, Keys::Shuffled] {
-            let (file, csv) = (folder.path().join(keys.name()), folder.path().join("x.csv"));
-            insert(keys, &file, 1000).unwrap();
+        for (keys, defaults) in [(Keys::Uuid, false), (Keys::Uuid, true), (Keys::Shuffled, false)] {
+            let name = format!("{} {defaults}", keys.name());
+            let (file, csv) = (folder.path().join(name), folder.path().join("x.csv"));
+            insert(keys, &file, 1000, defaults).unwrap();
             let found = verify(&file, true).unwrap();
             crate::data::csv(keys, 1000, &csv).unwrap();
             let text = std::fs::read_to_string(&csv).unwrap();
