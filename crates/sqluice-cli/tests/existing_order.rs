@@ -162,7 +162,7 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
     });
     let page_1 =
         Op::Write { file: DATABASE, offset: 0, bytes: page_1.expect("page 1 is written in the end") };
-    let page_1_at = |at: usize| [&ops[..at], &[page_1.clone()], &ops[at..]].concat();
+    let page_1_at = |at: usize| [&ops[..at], std::slice::from_ref(&page_1), &ops[at..]].concat();
     let mut wrong = Vec::new();
     match case.journal {
         Journal::Delete => {
