@@ -590,7 +590,7 @@ fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_siz
                 last_rowid: 0,
             };
             for what in [What::Append, What::NewTable] {
-                let rows = random.pick(&[1, 30, 2500, 12_000]);
+                let rows = random.pick(&[1, 30, 2500, 5000]);
                 let long = random.one_in(3);
                 let new = New {
                     what,
