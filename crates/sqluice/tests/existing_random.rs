@@ -308,9 +308,12 @@ impl New {
         if self.missing {
             columns.truncate(4);
         }
+        // 4 MB of overflow pages are enough, whatever their size.
+        let long_bytes = old.page_bytes * 3;
+        let long_one_in = (self.rows * long_bytes / (4 << 20)).max(20);
         let rows = ids.iter().map(|id| {
-            let name_bytes =
-                if self.long && random.one_in(20) { old.page_bytes * 3 } else { random.below(40) };
+            let is_long = self.long && random.one_in(long_one_in);
+            let name_bytes = if is_long { long_bytes } else { random.below(40) };
             let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
             let mut name = format!("{}é{id}", &letters[random.below(26)..][..random.below(26)]);
             name.extend(std::iter::repeat_n('z', name_bytes));
@@ -587,7 +590,7 @@ fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_siz
                 last_rowid: 0,
             };
             for what in [What::Append, What::NewTable] {
-                let rows = random.pick(&[1, 30, 2500, 12_000]);
+                let rows = random.pick(&[1, 30, 2500, 5000]);
                 let long = random.one_in(3);
                 let new = New {
                     what,
