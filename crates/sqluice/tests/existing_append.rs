@@ -5,7 +5,6 @@ mod support;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::plan::WriteOptions;
-use sqluice::progress::{Cancel, Silent};
 use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, old, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{Row, insert, source};
@@ -37,7 +36,7 @@ const COUNTED: &str = "t (x, id INTEGER PRIMARY KEY AUTOINCREMENT)";
 
 fn case() -> impl Strategy<Value = Case> {
     let declared = prop_oneof![Just(PLAIN), Just(NUMBERED), Just(COUNTED)];
-    let first = prop_oneof![3 => Just(1), 1 => Just(-70), 1 => Just(1 << 40), 1 => Just(i64::MAX - 9000)];
+    let first = prop_oneof![3 => Just(1), 1 => Just(-70), 1 => Just(1 << 40), 1 => Just(i64::MAX - 20_000)];
     let rows = prop_oneof![1 => Just(0), 2 => 1..6usize, 3 => 6..300usize, 2 => 300..4000usize];
     let new_rows = prop_oneof![1 => Just(0), 3 => 1..5usize, 3 => 5..300usize, 2 => 300..4000usize];
     let given = prop_oneof![2 => Just(None), 3 => Just(Some(1)), 2 => Just(Some(50)), 1 => Just(Some(0))];
@@ -191,26 +190,4 @@ fn no_rowid_is_left_after_the_largest() {
     add(&path, &schema, rows(2), &WriteOptions::default()).unwrap();
     let database = Connection::open(&path).unwrap();
     assert_eq!(one::<i64>(&database, "SELECT max(rowid) FROM t"), i64::MAX);
-}
-
-#[test]
-fn a_table_with_an_index_is_not_appended_to_as_pages() {
-    let home = Home::new();
-    let path = home.path("ours.db");
-    Old::default().create(&path);
-    let schema = schema(
-        "CREATE TABLE \"old 1\" (a INTEGER PRIMARY KEY, b); CREATE INDEX \"old 1 b\" ON \"old 1\" (b);",
-    );
-    let rows = vec![vec![Owned::Null, Owned::Int(1)]];
-    let sources = vec![source(&rows, 1)];
-    let error = sqluice::existing::write_into(
-        &path,
-        &schema,
-        sources,
-        &WriteOptions::default(),
-        std::time::Duration::ZERO,
-        (&Silent, &Cancel::new()),
-    );
-    assert!(error.unwrap_err().message().contains("can't be written behind its last"));
-    assert_whole(&path, "delete");
 }
