@@ -202,11 +202,12 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        self.plan.refuse()?;
         let cancel = cancel.child();
         let written = match self.plan.existing {
+            // What has no room is refused there, when what a killed run left is gone.
             None => new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel),
             Some(_) => {
+                self.plan.refuse()?;
                 existing_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel)
             }
         };
