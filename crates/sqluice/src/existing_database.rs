@@ -211,7 +211,7 @@ impl Run<'_, '_> {
         let (progress, cancel) = (self.phases.progress(), self.cancel);
         let Inserted { rows, ignored, rejected } =
             insert::insert(transaction.connection(), table, job.source, &how, rejects, progress, cancel)?;
-        let root_page = root_page(transaction, &table.name)?;
+        let root_page = transaction.root_page(&table.name)?;
         let tree = WrittenTree { root_page, entries: rows, ..WrittenTree::default() };
         let indexes = vec![None; table.indexes.len()];
         Ok(Written { tree, rejected, ignored, indexes, ..Written::default() })
@@ -253,10 +253,4 @@ fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
         transaction.execute(&format!("DELETE FROM main.{}", quoted(&plan.name)))?;
     }
     Ok(())
-}
-
-fn root_page(transaction: &Transaction<'_>, table: &str) -> Result<u32> {
-    let sql = "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE";
-    let root_page = transaction.connection().query_row(sql, [table], |row| row.get(0));
-    root_page.map_err(|error| transaction.failed(error, "read the schema of"))
 }

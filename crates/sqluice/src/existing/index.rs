@@ -28,6 +28,7 @@ use crate::report::Phases;
 use crate::schema::index::{Index, Indexed};
 use crate::schema::{Table, quoted};
 use crate::sort::{Ahead, Layout, Order, Sorted, Sorter, Spill};
+use crate::sqlite::said;
 
 /// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
 ///
@@ -148,7 +149,7 @@ fn read(
     let (_, table, _) = group[0];
     let Settings { geometry, page_count, workers, .. } = *settings;
     let view = transaction.view(page_count, phases.progress());
-    let place = Place { root_page: root_page(transaction, &table.name)?, geometry, page_count };
+    let place = Place { root_page: transaction.root_page(&table.name)?, geometry, page_count };
     let projections: Vec<_> = group.iter().map(|(_, _, ours)| &ours.projection).zip(sorters).collect();
     entries::of_rows(view, table, place, &projections, workers)?;
     Ok(())
@@ -163,14 +164,6 @@ impl Transaction<'_> {
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
         FileView { file: existing.file(), path: existing.name(), file_bytes, progress, cancel: self.cancel() }
     }
-}
-
-/// The root of a table or index.
-pub(super) fn root_page(transaction: &Transaction<'_>, name: &str) -> Result<u32> {
-    let sql = "SELECT rootpage FROM main.sqlite_schema WHERE name = ?1 AND type IN ('table', 'index')";
-    let root = transaction.connection().query_row(sql, [name], |row| row.get(0)).optional();
-    let root = root.map_err(|error| transaction.failed(error, "read the schema of"))?;
-    root.ok_or_else(|| Error::target(format!("{name} has no root page")))
 }
 
 /// Writes the rows of `sqlite_schema`, as CREATE INDEX would, and has SQLite read it anew.
@@ -238,21 +231,12 @@ fn by_sqlite(transaction: &Transaction<'_>, declared: &Declared<'_>) -> Result<(
     made.map_err(|error| match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => {
             let name = &declared.statement.name;
-            Error::input(format!("index {name}: {}", said(&error)))
+            Error::input(format!("index {name}: {}", said(error)))
                 .hint("nothing was changed; remove such rows, or make the index without UNIQUE")
         }
         Some(rusqlite::ErrorCode::Unknown) => {
-            Error::usage(format!("index {}: {}", declared.statement.name, said(&error)))
+            Error::usage(format!("index {}: {}", declared.statement.name, said(error)))
         }
         _ => transaction.failed(error, "make an index in"),
     })
-}
-
-/// What SQLite says, without its code.
-fn said(error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        other => other.to_string(),
-    }
 }

@@ -13,7 +13,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::past_the_end::PastTheEnd;
 use super::{Existing, WAIT, conditions, dbpage, is_busy};
@@ -199,6 +199,18 @@ impl<'e> Transaction<'e> {
     /// When SQLite can't be asked.
     pub(crate) fn page_count(&self) -> Result<u32> {
         self.query("PRAGMA main.page_count", "read")
+    }
+
+    /// The root of a table or index.
+    ///
+    /// # Errors
+    /// When there is none of that name, or SQLite can't be asked.
+    pub(crate) fn root_page(&self, name: &str) -> Result<u32> {
+        let sql = "SELECT rootpage FROM main.sqlite_schema
+                   WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'index')";
+        let root = self.connection().query_row(sql, [name], |row| row.get(0)).optional();
+        let root = root.map_err(|error| self.failed(error, "read the schema of"))?;
+        root.ok_or_else(|| Error::target(format!("{name} has no root page")))
     }
 
     /// A page, as this transaction sees it.

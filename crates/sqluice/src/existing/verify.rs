@@ -26,7 +26,7 @@ pub(super) fn verify(
     if is_new {
         count(connection, &table.name, &format!("{name} NOT INDEXED"), &written.tree)?;
     }
-    if let (Some(largest), Some(rowid)) = (written.largest_rowid, rowid_name(table))
+    if let (Some(largest), Some(rowid)) = (written.largest_rowid, table.rowid_name())
         && rows > 0
     {
         let sql = format!("SELECT {rowid} FROM {name} NOT INDEXED ORDER BY {rowid} DESC LIMIT 1");
@@ -61,12 +61,6 @@ fn count(connection: &Connection, name: &str, from: &str, tree: &WrittenTree) ->
     let found = found.cast_unsigned();
     let fits = if tree.leaf_pages <= LEAVES_MAX { found == wanted } else { found >= wanted };
     if fits { Ok(()) } else { Err(differs(name, &format!("{found} entries, not {}", tree.entries))) }
-}
-
-/// The rowid's name that no column of the table has taken.
-fn rowid_name(table: &Table) -> Option<&'static str> {
-    let free = |name: &&str| table.column(name).is_none();
-    ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !table.without_rowid)
 }
 
 fn cannot(name: &str, error: rusqlite::Error) -> Error {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::index::root_page;
 use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Conversions;
@@ -201,7 +200,7 @@ impl Transaction<'_> {
     /// The roots of the indexes of tables that grow.
     fn refilled<'t>(&self, tasks: impl Iterator<Item = &'t Task<'t>>) -> Result<Vec<u32>> {
         let grown = tasks.filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
-        grown.map(|index| root_page(self, &index.name)).collect()
+        grown.map(|index| self.root_page(&index.name)).collect()
     }
 
     /// What the trees of a table grow from.

@@ -12,7 +12,6 @@ use super::Insert;
 use crate::error::{Error, Result};
 use crate::plan::OnConflict;
 use crate::rows::COLUMNS_MAX;
-use crate::schema::index::{Index, Indexed};
 use crate::schema::{Table, quoted};
 use crate::sqlite::failed;
 
@@ -104,7 +103,7 @@ fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
     let same = |of_table: &Vec<usize>| {
         of_table.len() == key.len() && key.iter().all(|column| of_table.contains(column))
     };
-    if !keys(table).iter().any(same) {
+    if !table.unique_keys().iter().any(same) {
         let message = format!("no key of table {} is ({})", table.name, how.upsert.join(", "));
         return Err(Error::usage(message).hint(keys_told(table)));
     }
@@ -119,22 +118,9 @@ fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
     })
 }
 
-/// The columns of each key that tells the rows of a table apart, and that an upsert can name.
-fn keys(table: &Table) -> Vec<Vec<usize>> {
-    let columns = |index: &Index| {
-        let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
-            Indexed::Column(column) => Some(column),
-            Indexed::Rowid | Indexed::Expression => None,
-        });
-        columns.collect::<Option<Vec<_>>>()
-    };
-    let alias = table.rowid_alias.map(|alias| vec![alias]);
-    let indexes = table.clustered.iter().chain(&table.indexes).filter(|index| index.unique && !index.partial);
-    alias.into_iter().chain(indexes.filter_map(columns)).collect()
-}
-
 fn keys_told(table: &Table) -> String {
-    let keys: Vec<String> = keys(table)
+    let keys: Vec<String> = table
+        .unique_keys()
         .iter()
         .map(|key| {
             let names: Vec<&str> = key.iter().map(|&column| table.columns[column].name.as_str()).collect();

@@ -4,7 +4,6 @@ use super::request::Request;
 use super::tables::{LoadTable, listed};
 use crate::error::{Error, Result};
 use crate::plan::{IfThere, There};
-use crate::schema::index::{Index, Indexed};
 use crate::schema::{Schema, Table};
 
 /// Whether what is asked for fits the tables that are there.
@@ -70,7 +69,9 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
         names.len() == keys.len()
             && keys.iter().all(|key| names.iter().any(|name| name.eq_ignore_ascii_case(key)))
     };
-    let known = keys_of(there);
+    let name_of = |column: usize| there.columns[column].name.as_str();
+    let named = |key: Vec<usize>| key.into_iter().map(name_of).collect();
+    let known: Vec<Vec<&str>> = there.unique_keys().into_iter().map(named).collect();
     if known.iter().any(is_key) {
         return Ok(());
     }
@@ -80,21 +81,6 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
         true => format!("make one: CREATE UNIQUE INDEX ... ON {name} ({})", keys.join(", ")),
         false => format!("--upsert {}", known.join(", or --upsert ")),
     }))
-}
-
-/// The columns of each key of a table.
-fn keys_of(table: &Table) -> Vec<Vec<&str>> {
-    let named = |index: &Index| {
-        let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
-            Indexed::Column(column) => Some(table.columns[column].name.as_str()),
-            Indexed::Rowid | Indexed::Expression => None,
-        });
-        columns.collect::<Option<Vec<&str>>>()
-    };
-    let rowid = table.rowid_alias.map(|alias| vec![table.columns[alias].name.as_str()]);
-    let whole = |index: &&Index| index.unique && !index.partial;
-    let indexes = table.indexes.iter().filter(whole).chain(&table.clustered).filter_map(named);
-    rowid.into_iter().chain(indexes).collect()
 }
 
 /// The schema with the tables that are there and get rows, instead of those that do not.

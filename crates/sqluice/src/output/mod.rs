@@ -4,7 +4,6 @@ mod direct;
 mod free_space;
 mod leftover;
 mod new_file;
-#[allow(dead_code, reason = "nothing changes a new file after its pages yet")]
 mod read_back;
 mod replace;
 mod scratch;

@@ -226,7 +226,7 @@ impl About {
             refused: connection.prepare(&insert(table)).err().map(said),
             ..About::default()
         };
-        if let Some(rowid) = rowid_name(table) {
+        if let Some(rowid) = rowid_in_sql(table) {
             let name = quoted(&table.name);
             let sql = format!("SELECT (SELECT min({rowid}) FROM {name}), (SELECT max({rowid}) FROM {name})");
             let ends = connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -253,15 +253,11 @@ fn insert(table: &Table) -> String {
 }
 
 /// A name that means the rowid: the columns of a table may have taken them all.
-pub(crate) fn rowid_name(table: &Table) -> Option<String> {
-    if table.without_rowid {
-        return None;
+fn rowid_in_sql(table: &Table) -> Option<String> {
+    match table.rowid_alias {
+        Some(alias) => Some(quoted(&table.columns[alias].name)),
+        None => table.rowid_name().map(str::to_owned),
     }
-    if let Some(alias) = table.rowid_alias {
-        return Some(quoted(&table.columns[alias].name));
-    }
-    let free = ["rowid", "_rowid_", "oid"].into_iter().find(|name| table.column(name).is_none());
-    free.map(str::to_owned)
 }
 
 /// Whether two statements differ in spaces, comments and the case of words alone.

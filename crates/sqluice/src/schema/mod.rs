@@ -14,7 +14,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use crate::affinity::Affinity;
 use crate::error::{Error, Place, Result};
-use index::{Index, IndexOrigin};
+use index::{Index, IndexOrigin, Indexed};
 use token::Token;
 
 /// What a file of DDL declares.
@@ -232,6 +232,28 @@ impl Table {
         tokens.retain(|token| !token.is_comment());
         let is = |token: &Token, word| token.is_word(&self.sql, word);
         tokens.windows(2).any(|pair| is(&pair[0], "ON") && is(&pair[1], "CONFLICT"))
+    }
+
+    /// The rowid's name that no column of the table has taken.
+    pub(crate) fn rowid_name(&self) -> Option<&'static str> {
+        let free = |name: &&str| self.column(name).is_none();
+        ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
+    }
+
+    /// The columns of each key that tells its rows apart, the primary one first. Partial indexes and those on expressions are left
+    /// out: they do not, or no column names them.
+    pub(crate) fn unique_keys(&self) -> Vec<Vec<usize>> {
+        let columns = |index: &Index| {
+            let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
+                Indexed::Column(column) => Some(column),
+                Indexed::Rowid | Indexed::Expression => None,
+            });
+            columns.collect::<Option<Vec<_>>>()
+        };
+        let alias = self.rowid_alias.map(|alias| vec![alias]);
+        let indexes = self.clustered.iter().chain(&self.indexes);
+        let unique = indexes.filter(|index| index.unique && !index.partial);
+        alias.into_iter().chain(unique.filter_map(columns)).collect()
     }
 
     fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {

@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::names::{RowNames, in_main, rowid_is_record, rowid_name, values};
+use super::names::{RowNames, in_main, rowid_is_record, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
 use crate::schema::{Schema, Table, quoted};
@@ -101,7 +101,7 @@ fn tell(
     let own: Vec<String> = key.from.iter().map(|name| format!("child.{}", quoted(name))).collect();
     let mut selected: Vec<String> = rows.columns.iter().map(|column| format!("child.{column}")).collect();
     selected.extend(own.iter().cloned());
-    let condition = match (rowid, rowid_name(table)) {
+    let condition = match (rowid, table.rowid_name()) {
         (Some(rowid), Some(name)) => format!("child.{name} = {rowid}"),
         _ => no_parent(schema, &key, &own),
     };

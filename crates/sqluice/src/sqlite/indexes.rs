@@ -6,7 +6,7 @@
 use rusqlite::{Connection, ErrorCode};
 
 use super::checks::enclosed;
-use super::names::{RowNames, in_line, in_main, rowid_is_record, rowid_name, values};
+use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
 use crate::plan::{IndexPlan, Road, TablePlan};
@@ -73,7 +73,7 @@ pub(super) fn terms(index: &Index, table: &Table) -> Option<Terms> {
     };
     let key = index.columns[..index.key_columns].iter().enumerate().map(|(at, column)| match column.value {
         Indexed::Column(column) => Some(quoted(&table.columns[column].name)),
-        Indexed::Rowid => rowid_name(table).map(str::to_owned),
+        Indexed::Rowid => table.rowid_name().map(str::to_owned),
         Indexed::Expression => said.get(at).cloned(),
     });
     Some(Terms { key: key.collect::<Option<Vec<_>>>()?, filter })

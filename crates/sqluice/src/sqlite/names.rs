@@ -18,15 +18,9 @@ pub(super) fn in_staging(table: &Table) -> String {
     format!("staging.{}", quoted(&table.name))
 }
 
-/// The rowid's name that no column of the table has taken.
-pub(super) fn rowid_name(table: &Table) -> Option<&'static str> {
-    let free = |name: &&str| table.column(name).is_none();
-    ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !table.without_rowid)
-}
-
 /// Whether the rowid of a row is the number of its record: where no column is the rowid.
 pub(super) fn rowid_is_record(table: &Table) -> bool {
-    table.rowid_alias.is_none() && rowid_name(table).is_some()
+    table.rowid_alias.is_none() && table.rowid_name().is_some()
 }
 
 /// What tells the rows of a table apart.
@@ -39,7 +33,7 @@ pub(super) struct RowNames {
 
 impl RowNames {
     pub(super) fn of(table: &Table) -> RowNames {
-        if let Some(rowid) = rowid_name(table) {
+        if let Some(rowid) = table.rowid_name() {
             return RowNames { columns: vec![rowid.to_owned()], names: Vec::new() };
         }
         let names = RowNames::key(table);

@@ -16,7 +16,7 @@
 
 use rusqlite::{Connection, Statement};
 
-use super::names::{in_main, in_staging, rowid_name, values};
+use super::names::{in_main, in_staging, values};
 use super::{failed, is_of_values, said};
 use crate::error::{Error, Result};
 use crate::plan::OnConflict;
@@ -106,7 +106,7 @@ fn insert(table: &Table, on_conflict: OnConflict) -> String {
     let mut columns: Vec<String> = given(table).map(|column| quoted(&table.columns[column].name)).collect();
     let mut selected = columns.clone();
     let record = staging_rowid(table).unwrap_or_default();
-    if let (None, Some(rowid)) = (table.rowid_alias, rowid_name(table)) {
+    if let (None, Some(rowid)) = (table.rowid_alias, table.rowid_name()) {
         columns.push(rowid.to_owned());
         selected.push(record.to_owned());
     }
