@@ -16,7 +16,6 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use crate::existing::{Existing, Outcome, Transaction};
 use crate::insert::{self, Insert, Inserted};
-use crate::new_database::report_of_table;
 use crate::output;
 use crate::pipeline::{Job, Written, WrittenTree};
 use crate::plan::{Action, ExistingPlan, Plan, Road, TablePlan};
@@ -70,39 +69,13 @@ pub(crate) fn write(
     let Outcome { tables, pages_written, output, .. } = run.write(&mut transaction, jobs)?;
     let pages = transaction.page_count()?;
     phases.begin("commit", None);
-    // Before the database: what is not in it is in that file, whatever happens.
-    rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
-    transaction.commit()?;
-    rejects.map_or(Ok(()), RejectFile::finish)?;
+    RejectFile::finish_around(rejects, || transaction.commit())?;
     let journal_mode_after = existing.connection().query_row("PRAGMA journal_mode", [], |row| row.get(0));
     let journal_mode_after = journal_mode_after.unwrap_or_else(|_| journal_mode_before.clone());
     drop(existing);
 
-    Ok(Report {
-        target: plan.target.clone(),
-        rows: tables.iter().map(|table| table.tree.entries).sum(),
-        rejected: tables.iter().map(|table| table.rejected).sum(),
-        pages,
-        page_bytes: plan.page_bytes,
-        bytes: u64::from(pages) * plan.page_bytes as u64,
-        checksum: String::new(),
-        output,
-        existing: Some(ExistingReport {
-            journal_mode_before,
-            journal_mode_after,
-            pages_before,
-            pages_written,
-        }),
-        threads: plan.threads,
-        seconds: started.elapsed().as_secs_f64(),
-        phases: phases.finish(),
-        tables: plan
-            .tables
-            .iter()
-            .zip(&tables)
-            .map(|(plan, written)| report_of_table(plan, written))
-            .collect(),
-    })
+    let about = ExistingReport { journal_mode_before, journal_mode_after, pages_before, pages_written };
+    Ok(Report { existing: Some(about), ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
 /// The plan was made for the schema that was there then.
@@ -165,10 +138,7 @@ impl Run<'_, '_> {
         // The rest is for the end.
         let plan =
             Plan { tables, others: Vec::new(), analyze: false, foreign_keys: false, ..self.plan.clone() };
-        let mut by_sql = |_: &Transaction<'_>, table: &Table, _: Job<'_>| -> Result<Written> {
-            Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)))
-        };
-        transaction.write(&plan, &schema, jobs, self.rejects.as_deref_mut(), self.phases, &mut by_sql)
+        transaction.write(&plan, &schema, jobs, self.rejects.as_deref_mut(), self.phases)
     }
 
     /// Lets SQLite insert the rows of a table.

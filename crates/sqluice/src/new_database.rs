@@ -17,7 +17,7 @@ use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree
 use crate::plan::{OnConflict, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
 use crate::reject::RejectFile;
-use crate::report::{IndexReport, Phases, Report, TableReport};
+use crate::report::{Phases, Report};
 use crate::schema::{Schema, Table};
 use crate::source::project::Project;
 use crate::sqlite::Work;
@@ -62,28 +62,9 @@ pub(crate) fn write(
     cancel.check()?;
     phases.begin("sync", None);
     let described = output.describe();
-    // Before the database: what is not in it is in that file, whatever happens.
-    rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
-    output.commit()?;
-    rejects.map_or(Ok(()), RejectFile::finish)?;
-
-    let page_bytes = plan.geometry().page_bytes();
-    let tables = plan.tables.iter().zip(&file.tables).map(|(plan, written)| report_of_table(plan, written));
-    Ok(Report {
-        target: plan.target.clone(),
-        rows: file.tables.iter().map(|table| table.tree.entries).sum(),
-        rejected: file.tables.iter().map(|table| table.rejected).sum(),
-        pages: file.page_count,
-        page_bytes,
-        bytes: u64::from(file.page_count) * page_bytes as u64,
-        checksum: file.checksum.to_hex(),
-        output: described,
-        existing: None,
-        threads: plan.threads,
-        seconds: started.elapsed().as_secs_f64(),
-        phases: phases.finish(),
-        tables: tables.collect(),
-    })
+    RejectFile::finish_around(rejects, || output.commit())?;
+    let checksum = file.checksum.to_hex();
+    Ok(Report { checksum, ..Report::of(plan, &file.tables, file.page_count, described, started, phases) })
 }
 
 /// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
@@ -256,36 +237,6 @@ pub(crate) fn temp_dir(plan: &Plan) -> Result<PathBuf> {
         (Some(folder), _) => Ok(folder.clone()),
         (None, Some(target)) => Ok(output::place(target)?.folder),
         (None, None) => Ok(std::env::temp_dir()),
-    }
-}
-
-/// What is told of a table.
-pub(crate) fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
-    let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
-    let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
-        let tree = written.unwrap_or_default();
-        IndexReport {
-            name: plan.name.clone(),
-            road: plan.road,
-            entries: tree.entries,
-            root_page: tree.root_page,
-            leaf_pages: tree.leaf_pages,
-            interior_pages: tree.interior_pages,
-            overflow_pages: tree.overflow_pages,
-        }
-    });
-    TableReport {
-        name: plan.name.clone(),
-        action: plan.action,
-        rows: entries,
-        rejected: written.rejected,
-        ignored: written.ignored,
-        road: plan.road,
-        root_page,
-        leaf_pages,
-        interior_pages,
-        overflow_pages,
-        indexes: indexes.collect(),
     }
 }
 

@@ -111,6 +111,17 @@ impl RejectFile {
         self.name().map_err(|error| self.failed(error))
     }
 
+    /// The same around the commit of a database: before it where there are rows, for what is not in the database must be in that
+    /// file, whatever happens; else after it.
+    pub(crate) fn finish_around(
+        mut rejects: Option<RejectFile>,
+        commit: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
+        commit()?;
+        rejects.map_or(Ok(()), RejectFile::finish)
+    }
+
     fn name(&mut self) -> io::Result<()> {
         self.file.flush()?;
         let unless_special = |synced: io::Result<()>| match synced {

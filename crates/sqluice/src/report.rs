@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::plan::{Action, Road, path_as_text};
+use crate::pipeline::{Written, WrittenTree};
+use crate::plan::{Action, Plan, Road, TablePlan, path_as_text};
 use crate::progress::{Amount, Progress};
 
 /// What a run did.
@@ -40,6 +41,69 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// What happened to each table.
     pub tables: Vec<TableReport>,
+}
+
+impl Report {
+    /// Of tables that are written; whoever wrote them adds the checksum, or what became of a database that was there.
+    pub(crate) fn of(
+        plan: &Plan,
+        tables: &[Written],
+        pages: u32,
+        output: &'static str,
+        started: Instant,
+        phases: Phases<'_>,
+    ) -> Report {
+        Report {
+            target: plan.target.clone(),
+            rows: tables.iter().map(|table| table.tree.entries).sum(),
+            rejected: tables.iter().map(|table| table.rejected).sum(),
+            pages,
+            page_bytes: plan.page_bytes,
+            bytes: u64::from(pages) * plan.page_bytes as u64,
+            checksum: String::new(),
+            output,
+            existing: None,
+            threads: plan.threads,
+            seconds: started.elapsed().as_secs_f64(),
+            phases: phases.finish(),
+            tables: plan
+                .tables
+                .iter()
+                .zip(tables)
+                .map(|(plan, table)| report_of_table(plan, table))
+                .collect(),
+        }
+    }
+}
+
+/// What is told of a table.
+fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
+    let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
+    let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
+        let tree = written.unwrap_or_default();
+        IndexReport {
+            name: plan.name.clone(),
+            road: plan.road,
+            entries: tree.entries,
+            root_page: tree.root_page,
+            leaf_pages: tree.leaf_pages,
+            interior_pages: tree.interior_pages,
+            overflow_pages: tree.overflow_pages,
+        }
+    });
+    TableReport {
+        name: plan.name.clone(),
+        action: plan.action,
+        rows: entries,
+        rejected: written.rejected,
+        ignored: written.ignored,
+        road: plan.road,
+        root_page,
+        leaf_pages,
+        interior_pages,
+        overflow_pages,
+        indexes: indexes.collect(),
+    }
 }
 
 /// What became of a database that was there before.

@@ -8,19 +8,16 @@ use super::refill::{Clearing, OldIndexes};
 use super::{Existing, Transaction, edge, verify};
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
-use crate::new_database::{report_of_table, temp_dir};
+use crate::new_database::temp_dir;
 use crate::output::Output;
 use crate::pipeline::{self, Edge, Ground, Job, Pages, Settings, Written};
-use crate::plan::{OnConflict, Plan, Road, TablePlan, WriteOptions};
+use crate::plan::{Plan, Road, TablePlan, WriteOptions};
 use crate::progress::{Cancel, Progress};
 use crate::reject::RejectFile;
 use crate::report::{Phases, Report};
 use crate::schema::{Schema, Table};
 use crate::source::Source;
 use crate::sqlite::Work;
-
-/// Stores the rows of a table by SQL, in the open transaction; the table is there.
-pub(crate) type BySql<'f> = dyn FnMut(&Transaction<'_>, &Table, Job<'_>) -> Result<Written> + 'f;
 
 /// What a transaction has written, and has not committed yet.
 #[derive(Debug)]
@@ -44,9 +41,8 @@ struct Task<'t> {
 }
 
 impl Transaction<'_> {
-    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: those that are not there are made. The rows of
-    /// tables of [`Road::Sqlite`] are given to `by_sql` when all others are in place. Views and triggers come last. Nothing is
-    /// committed.
+    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: those that are not there are made. Views and triggers
+    /// come last. Nothing is committed.
     ///
     /// # Errors
     /// When a row can't be stored or the disk says no. An error that [`Error::is_out_of_order`] says that rows did not come after
@@ -58,31 +54,20 @@ impl Transaction<'_> {
         jobs: Vec<Job<'_>>,
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
-        by_sql: &mut BySql<'_>,
     ) -> Result<Outcome> {
+        if let Some(table) = plan.tables.iter().find(|table| table.road == Road::Sqlite) {
+            return Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)));
+        }
         // SQLite has not changed anything yet.
-        if plan.tables.iter().any(|table| table.road != Road::Sqlite)
-            && let Some(why) = self.obstacle()?
-        {
+        if let Some(why) = self.obstacle()? {
             let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
             return Err(Error::target(message).hint("its rows can be stored by SQL"));
         }
         let there = self.roots()?;
         let task = |(table, plan): (_, _)| self.task(table, plan, &there);
         let tasks = schema.tables.iter().zip(&plan.tables).map(task).collect::<Result<Vec<_>>>()?;
-        tasks.iter().filter(|task| task.is_new).try_for_each(|task| self.make(task, plan.on_conflict))?;
-
-        let (paged, by_sqlite): (Vec<_>, Vec<_>) =
-            jobs.into_iter().zip(&tasks).partition(|(_, task)| task.plan.road != Road::Sqlite);
-        let mut outcome = self.write_pages(plan, paged, rejects, phases)?;
-        let mut written = std::mem::take(&mut outcome.tables).into_iter();
-        let mut by_sqlite = by_sqlite.into_iter();
-        for task in &tasks {
-            outcome.tables.extend(match task.plan.road {
-                Road::Sqlite => by_sqlite.next().map(|(job, _)| by_sql(self, task.table, job)).transpose()?,
-                _ => written.next(),
-            });
-        }
+        tasks.iter().filter(|task| task.is_new).try_for_each(|task| self.make(task))?;
+        let mut outcome = self.write_pages(plan, jobs, &tasks, rejects, phases)?;
         self.finish(plan, schema, phases)?;
         outcome.page_count = self.page_count()?;
         Ok(outcome)
@@ -112,22 +97,19 @@ impl Transaction<'_> {
     ) -> Result<Task<'t>> {
         let is_new = !there.contains_key(&table.name.to_ascii_lowercase());
         let sorts = plan.road == Road::Sorted || plan.indexes.iter().any(|index| index.road == Road::Sqlite);
-        if !is_new && plan.road != Road::Sqlite && (sorts || table.without_rowid) {
+        if !is_new && (sorts || table.without_rowid) {
             let message = format!("rows of {} can't be written behind its last as pages", table.name);
             return Err(Error::target(message).hint("they can be stored by SQL"));
         }
         Ok(Task { table, plan, is_new })
     }
 
-    /// Makes a table and those of its indexes whose entries are written to pages, or decide which rows stay.
-    fn make(&self, task: &Task<'_>, on_conflict: OnConflict) -> Result<()> {
+    /// Makes a table and those of its indexes whose entries are written to pages.
+    fn make(&self, task: &Task<'_>) -> Result<()> {
         let Task { table, plan, .. } = task;
         self.execute(&table.sql)?;
-        let before_rows = plan.road == Road::Sqlite && on_conflict != OnConflict::Abort;
         for (index, of_index) in table.indexes.iter().zip(&plan.indexes) {
-            if let Some(sql) = &index.sql
-                && (of_index.road == Road::Sorted || before_rows && index.unique)
-            {
+            if let (Some(sql), Road::Sorted) = (&index.sql, of_index.road) {
                 self.execute(sql)?;
             }
         }
@@ -138,12 +120,13 @@ impl Transaction<'_> {
     fn write_pages(
         &self,
         plan: &Plan,
-        jobs: Vec<(Job<'_>, &Task<'_>)>,
+        jobs: Vec<Job<'_>>,
+        tasks: &[Task<'_>],
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
         // What grows has indexes that are made anew.
-        let refilled = self.refilled(jobs.iter().map(|(_, task)| *task))?;
+        let refilled = self.refilled(tasks)?;
         let clearing = Clearing::prepare(self, &refilled)?;
         let (page_count, mut output) = self.past_the_end()?;
         let mut outcome =
@@ -152,10 +135,10 @@ impl Transaction<'_> {
             return Ok(outcome);
         }
         let roots = self.roots()?;
-        let tasks: Vec<&Task<'_>> = jobs.iter().map(|(_, task)| *task).collect();
         let grounds = tasks.iter().map(|task| self.ground(task, &roots, page_count));
         let grounds = grounds.collect::<Result<Vec<_>>>()?;
-        let jobs = jobs.into_iter().zip(grounds).map(|((job, task), ground)| (job, task.plan, Some(ground)));
+        let jobs = jobs.into_iter().zip(tasks).zip(grounds);
+        let jobs = jobs.map(|((job, task), ground)| (job, task.plan, Some(ground)));
         let settings = Settings {
             geometry: self.existing().geometry(),
             workers: plan.threads,
@@ -186,7 +169,7 @@ impl Transaction<'_> {
         clearing.clear()?;
         let last = (outcome.page_count > page_count).then_some(last);
         self.publish(&overwritten, outcome.page_count, last)?;
-        for (task, written) in tasks.into_iter().zip(&tables) {
+        for (task, written) in tasks.iter().zip(&tables) {
             let roads: Vec<Road> = task.plan.indexes.iter().map(|index| index.road).collect();
             verify::verify(self.connection(), task.table, &roads, written, task.is_new)?;
             if task.table.autoincrement {
@@ -198,8 +181,8 @@ impl Transaction<'_> {
     }
 
     /// The roots of the indexes of tables that grow.
-    fn refilled<'t>(&self, tasks: impl Iterator<Item = &'t Task<'t>>) -> Result<Vec<u32>> {
-        let grown = tasks.filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
+    fn refilled(&self, tasks: &[Task<'_>]) -> Result<Vec<u32>> {
+        let grown = tasks.iter().filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
         grown.map(|index| self.root_page(&index.name)).collect()
     }
 
@@ -262,50 +245,6 @@ impl Transaction<'_> {
     }
 }
 
-/// Writes what `plan` says into a database that is there, as one transaction.
-///
-/// # Errors
-/// As [`Transaction::write`]; the database is as it was, then.
-#[allow(clippy::too_many_arguments, reason = "what a new database takes, and where the rest goes")]
-pub(crate) fn write(
-    existing: &mut Existing,
-    plan: &Plan,
-    schema: &Schema,
-    jobs: Vec<Job<'_>>,
-    mut rejects: Option<RejectFile>,
-    phase: &str,
-    (progress, cancel): (&dyn Progress, &Cancel),
-    by_sql: &mut BySql<'_>,
-) -> Result<Report> {
-    let started = Instant::now();
-    let mut phases = Phases::new(progress, phase);
-    let page_bytes = existing.geometry().page_bytes();
-    let mut transaction = existing.begin(cancel)?;
-    let outcome = transaction.write(plan, schema, jobs, rejects.as_mut(), &mut phases, by_sql)?;
-    phases.begin("commit", None);
-    // Before the database: what is not in it is in that file, whatever happens.
-    rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
-    transaction.commit()?;
-    rejects.map_or(Ok(()), RejectFile::finish)?;
-    let tables =
-        plan.tables.iter().zip(&outcome.tables).map(|(plan, written)| report_of_table(plan, written));
-    Ok(Report {
-        target: plan.target.clone(),
-        rows: outcome.tables.iter().map(|table| table.tree.entries).sum(),
-        rejected: outcome.tables.iter().map(|table| table.rejected).sum(),
-        pages: outcome.page_count,
-        page_bytes,
-        bytes: u64::from(outcome.page_count) * page_bytes as u64,
-        checksum: String::new(),
-        output: outcome.output,
-        existing: None,
-        threads: plan.threads,
-        seconds: started.elapsed().as_secs_f64(),
-        phases: phases.finish(),
-        tables: tables.collect(),
-    })
-}
-
 /// Adds the tables of `schema` to the database at `target`, or rows to those that are there, by pages: for tests.
 ///
 /// # Errors
@@ -326,9 +265,15 @@ pub fn write_into(
         conversions: Conversions::All,
         source,
     });
-    let mut by_sql = |_: &Transaction<'_>, table: &Table, _: Job<'_>| -> Result<Written> {
-        Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)))
-    };
-    let (jobs, around) = (jobs.collect(), (progress, &cancel.child()));
-    write(&mut existing, &plan, schema, jobs, None, "write", around, &mut by_sql)
+    let started = Instant::now();
+    let mut phases = Phases::new(progress, "write");
+    let page_bytes = existing.geometry().page_bytes();
+    let mut transaction = existing.begin(&cancel.child())?;
+    let outcome = transaction.write(&plan, schema, jobs.collect(), None, &mut phases)?;
+    phases.begin("commit", None);
+    transaction.commit()?;
+    let Outcome { tables, page_count, output, .. } = outcome;
+    let bytes = u64::from(page_count) * page_bytes as u64;
+    let report = Report::of(&plan, &tables, page_count, output, started, phases);
+    Ok(Report { page_bytes, bytes, ..report })
 }
