@@ -83,6 +83,13 @@ fn only_a_table_without_rowids_has_its_rows_in_an_index() {
     let kind = |name: &str| file.sound.trees.iter().find(|tree| tree.name == name).unwrap().kind;
     assert_eq!([kind("t"), kind("w"), kind("i")], [TreeKind::Table, TreeKind::WithoutRowid, TreeKind::Index]);
     assert_eq!(file.report().trees[1].kind, TreeKind::WithoutRowid);
+
+    // A root that is a leaf, which is all of its part of a check.
+    let mut file = File::plain();
+    let (big, leaf) = (file.root("big"), file.child(i, 0));
+    let leaf = file.page(leaf).to_vec();
+    file.page_mut(big).copy_from_slice(&leaf);
+    file.expect_among(&format!("big: page {big}: a table with rowids has its rows in an index"));
 }
 
 #[test]

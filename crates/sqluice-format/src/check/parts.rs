@@ -156,7 +156,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     fn divide(&mut self, row: usize, tree: Tree, parts: &mut Vec<Part>) -> Result<(), P::Error> {
         let root = tree.root_page;
         let place = Place::root(root);
-        let mut tree = tree;
+        let mut found = tree.kind;
         let mut places = vec![place];
         let mut page = Page::default();
         let large_leaves = self.common.geometry.page_bytes() >= LARGE_LEAF_BYTES;
@@ -174,7 +174,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                     return Ok(());
                 }
                 if place.page == root && !is_table(page.layout.kind) && tree.kind == TreeKind::Table {
-                    tree.kind = TreeKind::WithoutRowid;
+                    found = TreeKind::WithoutRowid;
                 }
                 below.extend(children(&page, place));
             }
@@ -192,6 +192,9 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 break;
             }
         }
+        // Who reads a whole tree sees what kind it is, and whether it may be.
+        let kind = if places[0].parent == 0 { tree.kind } else { found };
+        let tree = Tree { kind, ..tree };
         parts.extend(places.into_iter().map(|place| Part { tree: tree.clone(), row, place }));
         Ok(())
     }
