@@ -45,6 +45,7 @@ impl<'a> Column<'a> {
     pub(super) fn int(&self, row: usize) -> Option<i64> {
         match &self.data {
             Data::IntsThere(ints) => ints.get(row).copied(),
+            Data::Ints(ints) => ints.get(row).copied(),
             _ => None,
         }
     }

@@ -75,6 +75,7 @@
 
 mod cells;
 mod column;
+mod keys;
 mod table;
 
 use std::ffi::CStr;
@@ -143,8 +144,7 @@ impl<'a> Rows<'a> {
     /// Keys to look rows up by: in order, each once. SQLite puts the keys of an `IN` in order itself, one by one; if they come so, it
     /// takes less than half the time (`benches/rows.rs`), and they may be joined instead, which takes even less.
     pub fn keys(mut keys: Vec<i64>) -> Rows<'static> {
-        keys.sort_unstable();
-        keys.dedup();
+        keys::in_order(&mut keys);
         Rows::column(keys)
     }
 
