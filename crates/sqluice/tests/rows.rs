@@ -227,7 +227,7 @@ fn what_is_no_rows_is_refused() {
     assert_eq!(error(&connection, one, 5.5), value);
     assert_eq!(error(&connection, one, vec![1_u8]), value);
     let stranger =
-        "the argument of sqluice_rows is a pointer to something else than rows of this version of sqluice";
+        "the argument of sqluice_rows is a pointer to something else than rows of this copy of sqluice";
     assert_eq!(error(&connection, one, Stranger(c"carray")), stranger);
     assert_eq!(error(&connection, one, None::<i64>), "none", "NULL means no rows");
     let rows = Rows::column(vec![1, 2]);

@@ -9,7 +9,7 @@
 //! All that is `unsafe` in this crate is in this file, but for an advice to the kernel (`sort/large_pages.rs`).
 //!
 //! * A pointer that is bound, and every cursor, counts as an owner of the columns. SQLite gives a pointer away only under its
-//!   type, a text that names this version of the crate: no other code can be taken for us.
+//!   type, a text that names this copy of the crate in memory: no other code can be taken for us.
 //! * Text and blobs of **lent** rows are not copied: registers of the statement point into the columns. That is right for as long
 //!   as the statement is not reset, and lending ends with a reset: nobody else can clear the binding or step the statement then.
 //! * Of rows that are **bound** by their owner SQLite copies what it takes, for this can't be said: a statement whose
@@ -19,10 +19,10 @@
 //! Invariant: what is borrowed outlives the call that lends it, panics included; what is not lent borrows nothing (`'static`).
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 
 use rusqlite::ffi::{
     self, sqlite3_context, sqlite3_index_info, sqlite3_value, sqlite3_vtab, sqlite3_vtab_cursor,
@@ -34,16 +34,14 @@ use super::{COLUMNS_MAX, NAME, Rows, Shared};
 use crate::batch::Value;
 
 /// The type of pointers to rows that the statement's owner has bound.
-const BOUND: &CStr = pointer_type(concat!("sqluice bound ", env!("CARGO_PKG_VERSION"), "\0"));
+static BOUND: LazyLock<CString> = LazyLock::new(|| pointer_type("bound"));
 
 /// The type of pointers to rows that are lent.
-const LENT: &CStr = pointer_type(concat!("sqluice lent ", env!("CARGO_PKG_VERSION"), "\0"));
+static LENT: LazyLock<CString> = LazyLock::new(|| pointer_type("lent"));
 
-const fn pointer_type(name: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(name.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => panic!("ends with its only NUL"),
-    }
+/// No two copies of this crate that are loaded at once, of whatever version, have their module at the same place.
+fn pointer_type(kind: &str) -> CString {
+    CString::new(format!("sqluice {kind} {:p}", &raw const MODULE)).unwrap_or_default()
 }
 
 /// The hidden column that takes the argument.
@@ -108,7 +106,7 @@ unsafe extern "C" fn forget(shared: *mut c_void) {
 
 impl ToSql for Rows<'static> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(pointer(Arc::clone(&self.shared), BOUND))
+        Ok(pointer(Arc::clone(&self.shared), &BOUND))
     }
 }
 
@@ -135,7 +133,7 @@ struct LentPointer(Arc<Shared<'static>>);
 
 impl ToSql for LentPointer {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(pointer(Arc::clone(&self.0), LENT))
+        Ok(pointer(Arc::clone(&self.0), &LENT))
     }
 }
 
@@ -381,7 +379,7 @@ unsafe fn rows_of(
     let Some(value) = argument else {
         return Err(c"sqluice_rows takes its rows as an argument: sqluice_rows(?1)");
     };
-    for (kind, copies) in [(LENT, ffi::SQLITE_STATIC()), (BOUND, ffi::SQLITE_TRANSIENT())] {
+    for (kind, copies) in [(&LENT, ffi::SQLITE_STATIC()), (&BOUND, ffi::SQLITE_TRANSIENT())] {
         // SAFETY: the value is valid.
         let pointer = unsafe { ffi::sqlite3_value_pointer(value, kind.as_ptr()) }
             .cast_const()
@@ -402,9 +400,9 @@ unsafe fn rows_of(
     // SAFETY: the value is valid.
     let (class, subtype) = unsafe { (ffi::sqlite3_value_type(value), ffi::sqlite3_value_subtype(value)) };
     match (class, subtype) {
-        (ffi::SQLITE_NULL, POINTER) => {
-            Err(c"the argument of sqluice_rows is a pointer to something else than rows of this version of sqluice")
-        }
+        (ffi::SQLITE_NULL, POINTER) => Err(
+            c"the argument of sqluice_rows is a pointer to something else than rows of this copy of sqluice",
+        ),
         (ffi::SQLITE_NULL, _) => Ok(None),
         _ => Err(c"the argument of sqluice_rows is a value, and must be rows that are bound to a parameter"),
     }
