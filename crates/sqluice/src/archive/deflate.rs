@@ -60,7 +60,12 @@ impl Inflater {
 
     /// Inflates `data` into `to`: `bytes` bytes, no more and no fewer. Those that were written before an error are for the caller
     /// to take back.
-    pub(crate) fn inflate(&mut self, data: &[u8], bytes: u64, to: &mut dyn Write) -> Result<(), InflateError> {
+    pub(crate) fn inflate(
+        &mut self,
+        data: &[u8],
+        bytes: u64,
+        to: &mut dyn Write,
+    ) -> Result<(), InflateError> {
         let wrong = |why: String| Err(InflateError::Wrong(why));
         if bytes > (data.len() as u64).saturating_mul(RATIO_MAX) {
             return wrong(format!("{} bytes of data can't inflate to the {bytes} of its sz", data.len()));

@@ -83,3 +83,41 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
     Err(Error::input(format!("{} has no row of the name {}", database.display(), shown(name)))
         .hint("unpack --list tells the names"))
 }
+
+/// A time in seconds since 1970 as SQLite's `datetime()` tells it, in UTC: `2026-11-21 23:36:36`; a number that is no such time as it is.
+pub fn utc(seconds: i64) -> String {
+    const DAY: i64 = 86_400;
+    // From year 0 to year 9999, as SQLite's.
+    if !(-62_167_219_200..=253_402_300_799).contains(&seconds) {
+        return seconds.to_string();
+    }
+    let (day, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+    // Days are counted from 1 March of year 0, so that leap days end years of 400, 100, 4 and 1.
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_sqlite() {
+        let sqlite = rusqlite::Connection::open_in_memory().unwrap();
+        let ends = [-62_167_219_200, -62_162_035_200, -1, 0, 951_782_400, 1_700_000_000, 253_402_300_799];
+        let many = (0..3000).map(|n| -62_167_219_200 + n * 105_189_827);
+        for seconds in ends.into_iter().chain(many) {
+            let said = sqlite.query_row("SELECT datetime(?1, 'unixepoch')", [seconds], |row| row.get(0));
+            assert_eq!(Ok(utc(seconds)), said, "{seconds}");
+        }
+        assert_eq!(utc(i64::MAX), i64::MAX.to_string());
+    }
+}

@@ -36,7 +36,8 @@ mod walk;
 use serde::Serialize;
 use sqluice_format::page::PageSize;
 
-pub use self::list::{Listed, list, write_file};
+pub use self::list::{Listed, list, utc, write_file};
+pub use self::name::shown;
 pub use self::pack::{Pack, PackReport, PreparedPack};
 pub use self::rows::Kind;
 pub use self::select::Selection;

@@ -46,11 +46,6 @@ impl SafeName {
         &self.0
     }
 
-    /// Whether it means the folder itself.
-    pub(crate) fn is_root(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The folder that it is in, which may be the root's empty name, and its last component.
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         split(&self.0)
@@ -66,7 +61,7 @@ pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A name for a message: what is no UTF-8 or would move the cursor is escaped, and what is too long is cut.
-pub(crate) fn shown(name: &[u8]) -> String {
+pub fn shown(name: &[u8]) -> String {
     const BYTES_MAX: usize = 200;
     let cut = &name[..name.len().min(BYTES_MAX)];
     let mut shown = String::new();
@@ -105,7 +100,7 @@ mod tests {
         }
         assert_eq!(SafeName::new(b"\xff/\xfe").unwrap().bytes(), b"\xff/\xfe");
         assert_eq!(SafeName::new(b"./a/./b").unwrap().bytes(), b"a/b");
-        assert!(SafeName::new(b".").unwrap().is_root());
+        assert_eq!(SafeName::new(b".").unwrap().bytes(), b"");
         assert_eq!(SafeName::new(b"a/b/c").unwrap().split(), (&b"a/b"[..], &b"c"[..]));
         assert_eq!(SafeName::new(b"c").unwrap().split(), (&b""[..], &b"c"[..]));
     }

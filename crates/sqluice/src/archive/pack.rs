@@ -89,12 +89,12 @@ impl Pack {
                 .hint("leave --kv or --compress out"));
         }
         if let IfThere::Upsert(_) = self.write.if_there {
-            return Err(Error::usage("files are added to others, or replace them").hint("IfThere::Append or IfThere::Replace"));
+            return Err(Error::usage("files are added to others, or replace them")
+                .hint("IfThere::Append or IfThere::Replace"));
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.write.threads.unwrap_or_else(cores);
-        let list =
-            List::new(&self.folder, &self.target, self.layout, &self.selection, threads, cancel)?;
+        let list = List::new(&self.folder, &self.target, self.layout, &self.selection, threads, cancel)?;
         self.plan(Arc::new(list))
     }
 
@@ -130,7 +130,11 @@ impl Pack {
              the whole database",
         )?;
         if let (Some(name), false) = (list.odd_name(), there.utf8) {
-            let message = format!("the name {} is no UTF-8, and the text of {} is UTF-16", shown(name), self.target.display());
+            let message = format!(
+                "the name {} is no UTF-8, and the text of {} is UTF-16",
+                shown(name),
+                self.target.display()
+            );
             return Err(Error::input(message).hint("pack into a database of its own"));
         }
         let schema = there.combine(declared)?;
@@ -198,9 +202,8 @@ impl PreparedPack {
     }
 
     fn report(&self, report: Report) -> PackReport {
-        let count = |file_type| {
-            self.list.entries.iter().filter(|entry| entry.file_type == file_type).count() as u64
-        };
+        let count =
+            |file_type| self.list.entries.iter().filter(|entry| entry.file_type == file_type).count() as u64;
         PackReport {
             report,
             files: count(FileType::RegularFile),

@@ -49,11 +49,8 @@ pub(crate) struct About {
 const TO_ENTER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-const TO_MAKE: OFlags = OFlags::WRONLY
-    .union(OFlags::CREATE)
-    .union(OFlags::EXCL)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const TO_MAKE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Names of temporary files that are tried.
 const TEMPORARIES_MAX: u32 = 1000;
@@ -135,7 +132,8 @@ impl<'r> Below<'r> {
         let umask = self.umask;
         let folder = self.enter(name.bytes())?;
         // A folder is there with whatever mode it has.
-        let done = about.mode.map_or(Ok(()), |mode| rustix::fs::fchmod(folder, permissions(mode)).map_err(of_errno));
+        let done =
+            about.mode.map_or(Ok(()), |mode| rustix::fs::fchmod(folder, permissions(mode)).map_err(of_errno));
         done.and_then(|()| About { mode: None, ..about }.give(folder, umask))
     }
 
@@ -185,7 +183,8 @@ fn step(folder: BorrowedFd<'_>, component: &[u8]) -> Result<OwnedFd, Failed> {
     opened.map_err(|error| match error {
         Errno::NOTDIR | Errno::LOOP => {
             let about = rustix::fs::statat(folder, component, AtFlags::SYMLINK_NOFOLLOW);
-            let is_link = about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Symlink);
+            let is_link =
+                about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Symlink);
             let what = if is_link { "a symbolic link" } else { "no folder" };
             Failed::Refused(format!("{} on its way is {what}", super::name::shown(component)))
         }
@@ -220,7 +219,8 @@ impl About {
     /// Gives a file that is complete its mode and time.
     fn give(self, file: impl AsFd, umask: Option<u32>) -> Result<(), Failed> {
         // A new file has the bits of its mode already, but for those of the umask.
-        if let Some(mode) = self.mode.filter(|mode| umask.is_none_or(|umask| mode & umask & PERMISSIONS != 0)) {
+        if let Some(mode) = self.mode.filter(|mode| umask.is_none_or(|umask| mode & umask & PERMISSIONS != 0))
+        {
             rustix::fs::fchmod(&file, permissions(mode)).map_err(of_errno)?;
         }
         match self.mtime {
@@ -265,7 +265,9 @@ fn of_errno(error: Errno) -> Failed {
         Errno::NAMETOOLONG => "a component of its name is longer than the file system takes",
         Errno::NOTDIR | Errno::LOOP => "its way leads through what is no folder",
         Errno::ACCESS | Errno::PERM => "permission denied",
-        Errno::INVAL | Errno::ILSEQ | Errno::NOENT => "the file system does not take its name, or what it names",
+        Errno::INVAL | Errno::ILSEQ | Errno::NOENT => {
+            "the file system does not take its name, or what it names"
+        }
         _ => return Failed::Ends(error.into()),
     };
     Failed::Refused(why.to_owned())
@@ -275,7 +277,9 @@ impl Failed {
     /// The error that ends the run.
     pub(crate) fn ends(error: io::Error, name: &str) -> Error {
         let hint = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; what was restored so far stays",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "free some space; what was restored so far stays"
+            }
             io::ErrorKind::ReadOnlyFilesystem => "choose a folder that you may write to",
             _ => "what was restored so far stays",
         };

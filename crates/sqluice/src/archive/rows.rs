@@ -103,7 +103,8 @@ impl Archive {
         }
         let rowid = rowid_of(table);
         let name = quoted(&table.name);
-        let rows = connection.query_row(&format!("SELECT count(*) FROM main.{name}"), [], |row| row.get::<_, i64>(0));
+        let rows = connection
+            .query_row(&format!("SELECT count(*) FROM main.{name}"), [], |row| row.get::<_, i64>(0));
         let rowids = match &rowid {
             // One range, whatever it is called.
             None => Some((0, 0)),
@@ -116,7 +117,13 @@ impl Archive {
                 ends.0.zip(ends.1)
             }
         };
-        Ok(Archive { path: path.to_owned(), layout, rowid, rowids, rows: rows.map_err(failed)?.unsigned_abs() })
+        Ok(Archive {
+            path: path.to_owned(),
+            layout,
+            rowid,
+            rowids,
+            rows: rows.map_err(failed)?.unsigned_abs(),
+        })
     }
 
     /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid. Without `data`, items have none.
@@ -191,7 +198,9 @@ impl Archive {
             (Layout::Sqlar, true) => of_sqlar([value(2), value(3), value(4)], value(5)),
             (Layout::Sqlar, false) => of_sqlar_listed([value(2), value(3), value(4)], value(5)),
             (Layout::Kv, true) => bytes_of(value(5), "v").map(|data| file(data.len() as u64, data)),
-            (Layout::Kv, false) => integer(value(6), "length(v)").map(|bytes| file(bytes.unwrap_or(0) as u64, &[])),
+            (Layout::Kv, false) => {
+                integer(value(6), "length(v)").map(|bytes| file(bytes.unwrap_or(0) as u64, &[]))
+            }
         };
         match item {
             Ok(item) => Ok(Item { name, ..item }),
@@ -205,7 +214,10 @@ fn file(bytes: u64, data: &[u8]) -> Item<'_> {
 }
 
 /// What `sqlar` says of a row, but for its name.
-fn of_sqlar<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], data: ValueRef<'r>) -> std::result::Result<Item<'r>, String> {
+fn of_sqlar<'r>(
+    [mode, mtime, sz]: [ValueRef<'r>; 3],
+    data: ValueRef<'r>,
+) -> std::result::Result<Item<'r>, String> {
     let no_data = matches!(data, ValueRef::Null);
     let item = about([mode, mtime, sz], no_data)?;
     let data = match (item.kind, data) {
@@ -218,7 +230,10 @@ fn of_sqlar<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], data: ValueRef<'r>) -> std
 }
 
 /// The same of a row whose data were not read, but for their type.
-fn of_sqlar_listed<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], class: ValueRef<'r>) -> std::result::Result<Item<'r>, String> {
+fn of_sqlar_listed<'r>(
+    [mode, mtime, sz]: [ValueRef<'r>; 3],
+    class: ValueRef<'r>,
+) -> std::result::Result<Item<'r>, String> {
     about([mode, mtime, sz], matches!(class, ValueRef::Text(b"null")))
 }
 
@@ -327,5 +342,6 @@ fn no_archive(path: &Path, layout: Option<Layout>) -> Error {
         Some(layout) => format!("{} has no table {}", path.display(), layout.table()),
         None => format!("{} is no archive: it has neither a table sqlar nor a table kv", path.display()),
     };
-    Error::input(message).hint("sqluice pack and sqlite3 -Ac make archives; sqluice info tells what is in a database")
+    Error::input(message)
+        .hint("sqluice pack and sqlite3 -Ac make archives; sqluice info tells what is in a database")
 }

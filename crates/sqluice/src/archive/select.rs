@@ -22,8 +22,11 @@ struct Glob {
     whole: bool,
 }
 
-const OPTIONS: MatchOptions =
-    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
+const OPTIONS: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
 
 impl Selection {
     /// Takes what matches a pattern of `include`, or all where there is none, but for what matches one of `exclude`.
@@ -71,8 +74,12 @@ impl Glob {
             return Err(Error::usage(message).hint("such as 'build', '*.o' or 'docs/**/*.html'"));
         }
         let pattern = Pattern::new(trimmed).map_err(|error| {
-            Error::usage(format!("{flag} {text:?} is no pattern: {} at character {}", error.msg, error.pos + 1))
-                .hint("[ and * and ? stand for themselves between brackets: [[]")
+            Error::usage(format!(
+                "{flag} {text:?} is no pattern: {} at character {}",
+                error.msg,
+                error.pos + 1
+            ))
+            .hint("[ and * and ? stand for themselves between brackets: [[]")
         })?;
         Ok(Glob { pattern, whole: trimmed.contains('/') })
     }
@@ -91,7 +98,8 @@ mod tests {
     use super::*;
 
     fn takes(include: &[&str], exclude: &[&str], name: &str) -> bool {
-        let owned = |patterns: &[&str]| patterns.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>();
+        let owned =
+            |patterns: &[&str]| patterns.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>();
         Selection::new(&owned(include), &owned(exclude)).unwrap().takes(name.as_bytes())
     }
 

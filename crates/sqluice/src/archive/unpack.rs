@@ -241,15 +241,19 @@ impl Run<'_> {
     /// Restores all files, and folders on their way.
     fn all(&self, connections: Vec<Connection>) -> Result<Restored> {
         std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                connections.into_iter().map(|connection| scope.spawn(move || self.one(&connection))).collect();
+            let threads: Vec<_> = connections
+                .into_iter()
+                .map(|connection| scope.spawn(move || self.one(&connection)))
+                .collect();
             let mut restored = Restored::default();
             let mut failed = None;
             for thread in threads {
                 match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
                     Ok(part) => restored.add(part),
                     // Those that the first one stopped were interrupted.
-                    Err(error) if failed.is_none() || error.kind() != crate::error::ErrorKind::Interrupted => {
+                    Err(error)
+                        if failed.is_none() || error.kind() != crate::error::ErrorKind::Interrupted =>
+                    {
                         failed = Some(error);
                     }
                     Err(_) => {}

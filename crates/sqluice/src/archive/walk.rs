@@ -161,8 +161,14 @@ impl List {
                 continue;
             }
             if name.len() > NAME_BYTES_MAX {
-                let message = format!("{} is longer than {NAME_BYTES_MAX} bytes, relative to {}", shown(&name), self.path.display());
-                return Err(Error::input(message).hint("pack a folder further down, or leave it out: --exclude"));
+                let message = format!(
+                    "{} is longer than {NAME_BYTES_MAX} bytes, relative to {}",
+                    shown(&name),
+                    self.path.display()
+                );
+                return Err(
+                    Error::input(message).hint("pack a folder further down, or leave it out: --exclude")
+                );
             }
             let file_type = match found.file_type() {
                 FileType::Unknown => {
@@ -218,7 +224,9 @@ impl List {
         }
         let List { names, entries, skipped, .. } = self;
         let links = entries.iter().filter(|entry| entry.file_type == FileType::Symlink);
-        skipped.extend(links.map(|link| Skipped { name: shown(link.name(names)), why: "kv holds no symbolic links" }));
+        skipped.extend(
+            links.map(|link| Skipped { name: shown(link.name(names)), why: "kv holds no symbolic links" }),
+        );
         entries.retain(|entry| entry.file_type == FileType::RegularFile);
     }
 
@@ -230,7 +238,10 @@ impl List {
         let looked: Vec<Result<Vec<usize>>> = std::thread::scope(|scope| {
             let look = |part| move || look_at(part, names, (root, path), own, cancel);
             let threads: Vec<_> = entries.chunks_mut(share).map(|part| scope.spawn(look(part))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked")))).collect()
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))))
+                .collect()
         });
         let mut gone = Vec::new();
         for (part, own) in looked.into_iter().enumerate() {
@@ -253,7 +264,8 @@ impl List {
 
 /// The error for a file that SQLite can't hold.
 pub(crate) fn too_large(path: &Path, bytes: u64) -> Error {
-    let message = format!("{} has {bytes} bytes, and SQLite holds at most 1,000,000,000 in a row", path.display());
+    let message =
+        format!("{} has {bytes} bytes, and SQLite holds at most 1,000,000,000 in a row", path.display());
     Error::input(message).hint("leave it out: --exclude")
 }
 
@@ -316,7 +328,8 @@ impl Entry {
 
 /// The error for what is something else than it was when its name was read.
 pub(crate) fn changed(path: &Path) -> Error {
-    Error::input(format!("{} has changed while the folder was read", path.display())).hint("run again when nobody writes to it")
+    Error::input(format!("{} has changed while the folder was read", path.display()))
+        .hint("run again when nobody writes to it")
 }
 
 /// The folder that was used last: files of one folder come one after another.
@@ -354,10 +367,11 @@ impl Own {
     fn find(folder: &Path, target: &Path) -> Result<Own> {
         let place = output::place(target)?;
         let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| Error::read(path, error));
-        let relative = canonical(&place.folder).ok().zip(Some(canonical(folder)?)).and_then(|(of_target, folder)| {
-            let inside = of_target.strip_prefix(folder).ok()?.join(&place.file_name);
-            Some(inside.as_os_str().as_bytes().to_vec())
-        });
+        let relative =
+            canonical(&place.folder).ok().zip(Some(canonical(folder)?)).and_then(|(of_target, folder)| {
+                let inside = of_target.strip_prefix(folder).ok()?.join(&place.file_name);
+                Some(inside.as_os_str().as_bytes().to_vec())
+            });
         let mut files = Vec::new();
         for suffix in SIBLINGS {
             match fs::metadata(place.sibling(suffix)) {
