@@ -104,25 +104,48 @@ proptest! {
 fn sqlite_lists_and_extracts_what_is_packed() {
     let folder = folder();
     let folder = folder.path();
-    let tree = sample();
+    // 3.40 fails to extract symbolic links, its own as well: "error in uncompress()".
+    let tree: Tree = sample().into_iter().filter(|(_, node)| !matches!(node, Node::Link { .. })).collect();
     make(&folder.join("from"), &tree);
     for compression in [Compression::None, Compression::Deflate] {
         let pack = Pack { compression, ..Pack::new(folder.join("x.db"), folder.join("from")) };
         let report = run(&pack).unwrap();
-        assert_eq!((report.files, report.folders, report.links), (206, 2, 2));
+        assert_eq!((report.files, report.folders, report.links), (206, 2, 0));
         let names: Vec<String> = tree.keys().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
         assert_eq!(sqlite3(folder, &["x.db", "-At"]).trim_end(), names.join("\n"));
         fs::create_dir(folder.join("to")).unwrap();
         sqlite3(&folder.join("to"), &["../x.db", "-Ax"]);
         assert!(read(&folder.join("to")) == tree);
-        let raw: i64 = Connection::open(folder.join("x.db"))
-            .unwrap()
-            .query_row("SELECT count(*) FROM sqlar WHERE sz > 0 AND length(data) = sz", [], |row| row.get(0))
-            .unwrap();
-        // What random bytes are in is not deflated.
-        assert!(if compression == Compression::None { raw == 204 } else { raw > 100 && raw < 150 }, "{raw}");
+        let raw = "SELECT count(*) FROM sqlar WHERE sz > 0 AND length(data) = sz";
+        let db = Connection::open(folder.join("x.db")).unwrap();
+        let raw: i64 = db.query_row(raw, [], |row| row.get(0)).unwrap();
+        // Random bytes do not deflate.
+        let expected = if compression == Compression::None { 204..=204 } else { 100..=150 };
+        assert!(expected.contains(&raw), "{raw}");
         fs::remove_dir_all(folder.join("to")).unwrap();
         fs::remove_file(folder.join("x.db")).unwrap();
+    }
+}
+
+#[test]
+fn rows_are_those_of_sqlite() {
+    let folder = folder();
+    let folder = folder.path();
+    let tree = sample();
+    make(&folder.join("from"), &tree);
+    let names: Vec<String> = tree.keys().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
+    // Folders bring what is in them.
+    let top = names.iter().map(String::as_str).filter(|name| !name.contains('/'));
+    sqlite3(&folder.join("from"), &[&["../theirs.db", "-Ac"][..], &top.collect::<Vec<_>>()].concat());
+    let rows = |database: &str| {
+        let sql = "SELECT hex(name), mode, mtime, sz, typeof(data),
+            hex(iif(sz < 0 OR data IS NULL, data, sqlar_uncompress(data, sz))) FROM sqlar ORDER BY name";
+        sqlite3(folder, &[database, sql])
+    };
+    for compression in [Compression::None, Compression::Deflate] {
+        run(&Pack { compression, ..Pack::new(folder.join("ours.db"), folder.join("from")) }).unwrap();
+        assert!(rows("ours.db") == rows("theirs.db"), "{compression:?}");
+        fs::remove_file(folder.join("ours.db")).unwrap();
     }
 }
 

@@ -108,11 +108,9 @@ impl Pack {
             }
             Some(there) => self.into_existing(declared, &there, &list)?,
         };
-        plan.estimated_bytes = Some(match self.compression {
-            // A row, its cells and pointers; the name stands in the index, too.
-            Compression::None => list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64,
-            Compression::Deflate => 0,
-        });
+        // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
+        let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
+        plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
         let rows = list.entries.len() as u64;
         for table in &mut plan.tables {
             table.rows = Some(rows);
