@@ -8,7 +8,7 @@
 //!
 //! Memory is the list: a name and 40 bytes for each file, folder and link.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -88,7 +88,10 @@ impl List {
         threads: usize,
         cancel: &Cancel,
     ) -> Result<List> {
-        let root: OwnedFd = File::open(folder).map_err(|error| Error::read(folder, error))?.into();
+        // What the user names may be a link, and what is no folder is not waited for.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(folder, flags, Mode::empty());
+        let root = root.map_err(|error| Error::read(folder, error.into()))?;
         let mut list = List {
             path: folder.to_owned(),
             root,
