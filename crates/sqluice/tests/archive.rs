@@ -51,12 +51,12 @@ fn integrity(database: &Path) -> String {
 
 /// Names of all bytes, files of all sizes, modes, links, empty folders.
 fn sample() -> Tree {
-    let file = |mode, bytes, seed| Node::File {
+    let file = |mode: u32, bytes, seed| Node::File {
         mode: 0o100_000 | mode,
         mtime: 1_700_000_000 + seed as i64,
         content: content(bytes, seed),
     };
-    let folder = |mode| Node::Folder { mode: 0o040_000 | mode, mtime: 1_600_000_000 };
+    let folder = |mode: u32| Node::Folder { mode: 0o040_000 | mode, mtime: 1_600_000_000 };
     let link = |target: &str| Node::Link { mtime: 1_500_000_000, target: target.as_bytes().to_vec() };
     let mut tree = Tree::from([
         (b"a".to_vec(), folder(0o755)),
