@@ -106,7 +106,7 @@ impl Pack {
                 let plan = Plan::new(&declared, Some(self.target.clone()), &self.write)?;
                 (declared, plan)
             }
-            Some(there) => self.into_existing(declared, &there, &list)?,
+            Some(there) => self.add_to(declared, &there, &list)?,
         };
         // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
@@ -119,7 +119,7 @@ impl Pack {
         Ok(PreparedPack { pack: self.clone(), plan, schema, list })
     }
 
-    fn into_existing(&self, declared: Schema, there: &There, list: &List) -> Result<(Schema, Plan)> {
+    fn add_to(&self, declared: Schema, there: &There, list: &List) -> Result<(Schema, Plan)> {
         let table = self.layout.table();
         there.refuse_name(
             table,

@@ -131,7 +131,7 @@ impl Unpack {
         let mut restored = run.all(connections)?;
         run.links(&mut restored)?;
         run.folders(&mut restored)?;
-        let refusals = restored.refusals.into_iter().flat_map(|(_, refusals)| refusals);
+        let refusals = restored.refusals.into_values().flatten();
         Ok(UnpackReport {
             folder: Some(self.folder.clone()),
             layout: archive.layout,
