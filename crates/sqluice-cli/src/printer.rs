@@ -59,8 +59,13 @@ impl Printer {
     /// Data, on standard output. When nobody reads it any more, they have seen enough: that is no error, and what the
     /// command found still decides its exit code.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// The same of any bytes.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(error).context("cannot write to standard output")
             }
@@ -78,6 +83,16 @@ impl Printer {
         if !self.quiet {
             self.say(text);
         }
+    }
+
+    /// Whether more than the least is told.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// A part of an error that the end of the run sums up.
+    pub(crate) fn warn(&self, text: &str) {
+        self.say(text);
     }
 
     /// Something that few want to know.

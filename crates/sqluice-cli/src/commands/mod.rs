@@ -6,6 +6,8 @@ mod generate;
 mod index;
 mod info;
 mod load;
+mod pack;
+mod unpack;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,6 +27,8 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
         Command::Index(args) => index::run(args, printer, cancel),
+        Command::Pack(args) => pack::run(args, printer, cancel),
+        Command::Unpack(args) => unpack::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),
@@ -60,6 +64,12 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         printer.json(report)?;
         return Ok(ExitCode::SUCCESS);
     }
+    tell(report, rejects, printer);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same in words.
+fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     let target = report.target.as_ref().map_or("nowhere".to_owned(), |target| target.display().to_string());
     let (rows, seconds) = (counted(report.rows, "row"), report.seconds);
     let rate = rate(report.rows, seconds);
@@ -128,7 +138,6 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
             ));
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// What SQLite did with the rows of a table.

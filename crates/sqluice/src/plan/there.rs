@@ -30,6 +30,9 @@ pub(crate) struct There {
     pub(crate) schema_version: i64,
     /// Why pages can't be written into it.
     pub(crate) no_pages: Option<String>,
+    /// Its text is UTF-8, and keeps what bytes it has.
+    #[cfg_attr(not(feature = "archive"), expect(dead_code, reason = "names of files alone may be no text"))]
+    pub(crate) utf8: bool,
     /// What is known of each table, in their order.
     about: Vec<About>,
 }
@@ -76,6 +79,7 @@ impl There {
             journal_mode: existing.journal_mode().to_owned(),
             schema_version: number("PRAGMA schema_version")?,
             no_pages: None,
+            utf8: existing.encoding() == "UTF-8",
             schema,
             about,
         };

@@ -12,6 +12,7 @@ pub(crate) mod source;
 pub(crate) mod tables;
 #[cfg(feature = "csv")]
 pub(crate) mod tpch;
+pub(crate) mod trees;
 #[cfg(feature = "csv")]
 pub(crate) mod twin;
 

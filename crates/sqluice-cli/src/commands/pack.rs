@@ -1,0 +1,64 @@
+//! `sqluice pack`.
+
+use std::process::ExitCode;
+
+use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
+use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
+
+use super::{print_plan, refuse_page_size, tell};
+use crate::args::{Compress, Pack};
+use crate::printer::{Printer, counted};
+
+/// What is left out is named up to so many times.
+const SKIPPED_MAX: usize = 20;
+
+pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    refuse_page_size(&args.write, Some(&args.db))?;
+    let pack = archive::Pack {
+        layout: if args.kv { Layout::Kv } else { Layout::Sqlar },
+        compression: match args.compress {
+            Compress::None => Compression::None,
+            Compress::Deflate => Compression::Deflate,
+        },
+        selection: Selection::new(&args.include, &args.exclude)?,
+        write: WriteOptions {
+            if_there: if_there(args),
+            page_size: args.write.page_size.unwrap_or(PAGE_SIZE),
+            ..args.write.options()
+        },
+        ..archive::Pack::new(&args.db, &args.dir)
+    };
+    let prepared = pack.prepare(cancel)?;
+    for skipped in prepared.skipped().iter().take(SKIPPED_MAX) {
+        printer.note(&format!("note: {} is left out: {}", skipped.name, skipped.why));
+    }
+    if let more @ 1.. = prepared.skipped().len().saturating_sub(SKIPPED_MAX) {
+        printer.note(&format!("note: {more} more are left out; --json names them all"));
+    }
+    if args.write.dry_run {
+        return print_plan(prepared.plan(), printer);
+    }
+    let report = prepared.run(&*printer.progress(), cancel)?;
+    if printer.is_json() {
+        printer.json(&report)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let PackReport { files, folders, links, file_bytes, report, .. } = report;
+    let mut what = vec![counted(files, "file")];
+    what.extend((folders > 0).then(|| counted(folders, "folder")));
+    what.extend((links > 0).then(|| counted(links, "link")));
+    printer.note(&format!("{} packed, {} of content", what.join(", "), Bytes(file_bytes)));
+    tell(&report, None, printer);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What becomes of a table that is there.
+fn if_there(args: &Pack) -> IfThere {
+    match args {
+        Pack { append: true, .. } => IfThere::Append,
+        Pack { replace_table: true, .. } => IfThere::Replace,
+        _ => IfThere::Refuse,
+    }
+}

@@ -1,0 +1,165 @@
+//! `sqluice unpack`.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
+use sqluice::error::Error;
+use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
+
+use crate::args::Unpack;
+use crate::printer::{Printer, counted, grouped};
+
+/// Rows that are refused are named up to so many times.
+const REFUSALS_MAX: usize = 50;
+
+pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    let selection = Selection::new(&args.include, &args.exclude)?;
+    if args.list {
+        return list(args, &selection, printer, cancel);
+    }
+    let Some(dir) = &args.dir else { return stdout(args) };
+    let unpack = archive::Unpack {
+        layout: layout(args),
+        selection,
+        overwrite: args.overwrite,
+        tree: args.tree,
+        threads: args.threads.map(usize::from),
+        ..archive::Unpack::new(&args.db, dir)
+    };
+    let report = unpack.run(&*printer.progress(), cancel)?;
+    if printer.is_json() {
+        printer.json(&report)?;
+    } else {
+        tell(&report, printer);
+    }
+    if report.refused == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let message = format!("{} of the archive could not be restored", counted(report.refused, "row"));
+    Err(Error::input(message).hint("the rest was; see above").into())
+}
+
+fn layout(args: &Unpack) -> Option<Layout> {
+    args.kv.then_some(Layout::Kv)
+}
+
+fn tell(report: &UnpackReport, printer: &Printer) {
+    for refusal in report.refusals.iter().take(REFUSALS_MAX) {
+        printer.warn(&format!("refused: {}: {}", refusal.name, refusal.why));
+    }
+    let told = report.refusals.len().min(REFUSALS_MAX) as u64;
+    if report.refused > told {
+        printer.warn(&format!("refused: {} more", grouped(report.refused - told)));
+    }
+    let folder = report.folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
+    let UnpackReport { files, folders, links, seconds, .. } = *report;
+    let mut what = vec![counted(files, "file")];
+    what.extend((folders > 0).then(|| counted(folders, "folder")));
+    what.extend((links > 0).then(|| counted(links, "link")));
+    let (what, bytes) = (what.join(", "), Bytes(report.file_bytes));
+    printer.note(&format!("{what} to {folder}: {bytes} in {seconds:.2} s"));
+}
+
+/// Prints the names, and what is known of the files.
+fn list(
+    args: &Unpack,
+    selection: &Selection,
+    printer: &Printer,
+    cancel: &Cancel,
+) -> anyhow::Result<ExitCode> {
+    let mut out = Out::new();
+    let terminal = io::stdout().is_terminal();
+    let mut refused = 0;
+    archive::list(&args.db, layout(args), selection, cancel, |row| {
+        match row {
+            Ok(listed) => {
+                let mut line = if printer.is_verbose() { details(&listed).into_bytes() } else { Vec::new() };
+                // A name may hold what makes a terminal do things.
+                match terminal {
+                    true => line.extend(archive::shown(&listed.name).into_bytes()),
+                    false => line.extend(&listed.name),
+                }
+                line.push(b'\n');
+                out.write_all(&line).map_err(cannot_write)?;
+            }
+            Err(refusal) => {
+                refused += 1;
+                printer.warn(&format!("refused: {}: {}", refusal.name, refusal.why));
+            }
+        }
+        Ok(())
+    })?;
+    out.flush().map_err(cannot_write)?;
+    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What `sqlite3 -Atv` tells before a name.
+fn details(listed: &Listed) -> String {
+    let mut text = String::new();
+    text.push(match listed.kind {
+        Kind::File => '-',
+        Kind::Folder => 'd',
+        Kind::Link => 'l',
+    });
+    let mode = listed.mode.unwrap_or(0);
+    for bit in (0..9).rev() {
+        let letter = ['x', 'w', 'r'][bit % 3];
+        text.push(if mode >> bit & 1 == 1 { letter } else { '-' });
+    }
+    let sz = if listed.kind == Kind::Link { -1 } else { listed.bytes as i64 };
+    let time = listed.mtime.map_or("-".to_owned(), archive::utc);
+    let _ = write!(text, " {sz:>10}  {time:19}  ");
+    text
+}
+
+/// Writes one file to standard output.
+fn stdout(args: &Unpack) -> anyhow::Result<ExitCode> {
+    let name = args.stdout.as_deref().unwrap_or_default();
+    let mut out = Out::new();
+    let written = archive::write_file(&args.db, layout(args), name.as_bytes(), &mut out)
+        .and_then(|_| out.flush().map_err(cannot_write));
+    written.map(|()| ExitCode::SUCCESS).map_err(Into::into)
+}
+
+fn cannot_write(error: io::Error) -> Error {
+    Error::target("cannot write to standard output").because(error)
+}
+
+/// Standard output. When nobody reads it any more, they have seen enough: that is no error.
+struct Out(Option<BufWriter<io::StdoutLock<'static>>>);
+
+impl Out {
+    fn new() -> Out {
+        Out(Some(BufWriter::with_capacity(64 << 10, io::stdout().lock())))
+    }
+
+    fn forgive<T>(&mut self, done: io::Result<T>, nothing: T) -> io::Result<T> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                if let Some(out) = self.0.take() {
+                    let _ = out.into_parts();
+                }
+                Ok(nothing)
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(out) = &mut self.0 else { return Ok(bytes.len()) };
+        let done = out.write(bytes);
+        self.forgive(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(out) = &mut self.0 else { return Ok(()) };
+        let done = out.flush();
+        self.forgive(done, ())
+    }
+}

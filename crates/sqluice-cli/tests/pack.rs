@@ -1,0 +1,194 @@
+//! `pack` and `unpack` as commands: what they say, their exit codes, and what a killed one leaves.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use rusqlite::Connection;
+use support::{
+    Random, end, folder, integrity, names, run, send, sqluice, start, temporaries, wait_for_writes,
+};
+
+/// A small folder.
+fn make(folder: &Path) {
+    fs::create_dir_all(folder.join("from/a")).unwrap();
+    fs::write(folder.join("from/a/x.txt"), "hello").unwrap();
+    fs::write(folder.join("from/b"), "b".repeat(5000)).unwrap();
+    fs::set_permissions(folder.join("from/b"), fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("a/x.txt", folder.join("from/l")).unwrap();
+    let times = ["-h", "-d", "@1700000000", "from/a/x.txt", "from/b", "from/l", "from/a"];
+    let touched = std::process::Command::new("touch").current_dir(folder).args(times).status().unwrap();
+    assert!(touched.success());
+}
+
+#[test]
+fn a_folder_goes_and_comes_back_with_a_word_on_each() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    let packed = run(folder, ["pack", "x.db", "from", "--compress", "deflate"]).ok();
+    assert!(packed.stderr.contains("2 files, 1 folder, 1 link packed, "), "{packed:?}");
+    assert!(packed.stderr.contains("4 rows to x.db: "), "{packed:?}");
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+    let unpacked = run(folder, ["unpack", "x.db", "to"]).ok();
+    assert!(unpacked.stderr.contains("2 files, 1 folder, 1 link to to: "), "{unpacked:?}");
+    for name in ["a", "a/x.txt", "b", "l"] {
+        let about = |root: &str| fs::symlink_metadata(folder.join(root).join(name)).unwrap();
+        let (one, other) = (about("from"), about("to"));
+        assert_eq!(
+            (one.mode(), one.mtime(), one.len()),
+            (other.mode(), other.mtime(), other.len()),
+            "{name}"
+        );
+    }
+    // Again: all is there.
+    let again = run(folder, ["unpack", "x.db", "to", "--no-progress"]);
+    assert_eq!(again.code(), Some(1));
+    assert!(again.stderr.contains("refused: b: it is there already; --overwrite replaces"), "{again:?}");
+    assert!(again.stderr.contains("error: 3 rows of the archive could not be restored"), "{again:?}");
+    run(folder, ["unpack", "x.db", "to", "--overwrite"]).ok();
+    assert_eq!(names(&folder.join("to")), ["a", "b", "l"]);
+}
+
+#[test]
+fn reports_are_json_when_asked_for() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    let packed = run(folder, ["pack", "x.db", "from", "--json"]).ok().json();
+    assert_eq!((packed["files"].as_u64(), packed["rows"].as_u64()), (Some(2), Some(4)));
+    assert_eq!(packed["tables"][0]["name"], "sqlar");
+    fs::create_dir(folder.join("to")).unwrap();
+    fs::write(folder.join("to/b"), "").unwrap();
+    let unpacked = run(folder, ["unpack", "x.db", "to", "--json"]);
+    assert_eq!(unpacked.code(), Some(1));
+    let report = unpacked.json();
+    assert_eq!((report["files"].as_u64(), report["refused"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(report["refusals"][0]["name"], "b");
+}
+
+#[test]
+fn a_dry_run_tells_the_plan_and_writes_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    let plan = run(folder, ["pack", "x.db", "from", "--dry-run"]).ok();
+    assert!(plan.stdout.contains("CREATE TABLE sqlar(") && plan.stdout.contains("4 rows"), "{plan:?}");
+    assert_eq!(names(folder), ["from"]);
+}
+
+#[test]
+fn the_list_is_that_of_sqlite() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    run(folder, ["pack", "x.db", "from"]).ok();
+    assert_eq!(run(folder, ["unpack", "x.db", "--list"]).ok().stdout, "a\na/x.txt\nb\nl\n");
+    let theirs =
+        std::process::Command::new("sqlite3").current_dir(folder).args(["x.db", "-Atv"]).output().unwrap();
+    let ours = run(folder, ["unpack", "x.db", "--list", "-v"]).ok().stdout;
+    let words = |text: &str| {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&ours), words(&String::from_utf8(theirs.stdout).unwrap()));
+    assert_eq!(run(folder, ["unpack", "x.db", "--list", "--include", "*.txt"]).ok().stdout, "a/x.txt\n");
+    assert_eq!(run(folder, ["unpack", "x.db", "--stdout", "a/x.txt"]).ok().stdout, "hello");
+    run(folder, ["unpack", "x.db", "--stdout", "none"]).failed(1, "x.db has no row of the name none");
+    run(folder, ["unpack", "x.db"]).failed(2, "required");
+    assert_eq!(names(folder), ["from", "x.db"]);
+}
+
+#[test]
+fn what_is_no_file_is_left_out_aloud() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    let made = std::process::Command::new("mkfifo").arg(folder.join("from/fifo")).status().unwrap();
+    assert!(made.success());
+    let packed = run(folder, ["pack", "from/x.db", "from"]).ok();
+    assert!(packed.stderr.contains("note: fifo is left out: it is a FIFO"), "{packed:?}");
+    let again = run(folder, ["pack", "from/x.db", "from", "--append"]).ok();
+    assert!(again.stderr.contains("note: x.db is left out: it is the database itself"), "{again:?}");
+    assert_eq!(run(folder, ["unpack", "from/x.db", "--list"]).ok().stdout, "a\na/x.txt\nb\nl\n");
+}
+
+#[test]
+fn a_table_that_is_there_needs_a_word() {
+    let folder = folder();
+    let folder = folder.path();
+    make(folder);
+    run(folder, ["pack", "x.db", "from"]).ok();
+    let refused = run(folder, ["pack", "x.db", "from"]).failed(1, "x.db already has a table sqlar");
+    for flag in ["--append", "--replace-table", "--overwrite"] {
+        assert!(refused.stderr.contains(flag), "{refused:?}");
+        run(folder, ["pack", "x.db", "from", flag]).ok();
+        assert_eq!(run(folder, ["unpack", "x.db", "--list"]).ok().stdout.lines().count(), 4);
+    }
+    run(folder, ["pack", "x.db", "from", "--kv"]).ok();
+    run(folder, ["pack", "y.db", "from", "--kv", "--compress", "deflate"])
+        .failed(2, "a kv table says of no value");
+    run(folder, ["pack", "x.db", "from", "--append", "--page-size", "8192"])
+        .failed(2, "has its own page size");
+    run(folder, ["pack", "y.db", "nowhere"]).failed(1, "cannot read nowhere");
+    run(folder, ["pack", "y.db", "from", "--exclude", "["]).failed(2, "--exclude \"[\" is no pattern");
+}
+
+#[test]
+fn a_hostile_name_can_not_move_the_cursor() {
+    let folder = folder();
+    let folder = folder.path();
+    let db = Connection::open(folder.join("x.db")).unwrap();
+    db.execute_batch(
+        "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB); INSERT INTO kv VALUES (char(27) || '[2J/../x', 'x')",
+    )
+    .unwrap();
+    drop(db);
+    let refused = run(folder, ["unpack", "x.db", "to"]);
+    assert!(refused.stderr.contains("refused: \\u{1b}[2J/../x: its name leaves the folder"), "{refused:?}");
+}
+
+#[test]
+fn packing_that_is_killed_leaves_no_database_and_the_next_run_clears_what_it_left() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::create_dir(folder.join("from")).unwrap();
+    let content = vec![7; 4 << 20];
+    (0..40).for_each(|n| fs::write(folder.join(format!("from/{n}")), &content).unwrap());
+    let mut random = Random::new();
+    for round in 0..5 {
+        let mut child = start(folder, ["pack", "x.db", "from", "-j2"]);
+        wait_for_writes(folder, "x.db", &mut child);
+        std::thread::sleep(std::time::Duration::from_micros((random.fraction() * 20_000.0) as u64));
+        send(&child, "KILL");
+        end(child);
+        if folder.join("x.db").exists() {
+            // It was too late.
+            assert_eq!(integrity(&folder.join("x.db")), "ok", "round {round}");
+            fs::remove_file(folder.join("x.db")).unwrap();
+        }
+    }
+    run(folder, ["pack", "x.db", "from"]).ok();
+    assert!(temporaries(folder, "x.db").is_empty());
+    assert_eq!(names(folder), ["from", "x.db"]);
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+}
+
+#[test]
+fn who_reads_no_further_has_seen_enough() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::create_dir(folder.join("from")).unwrap();
+    fs::write(folder.join("from/big"), vec![b'x'; 3 << 20]).unwrap();
+    run(folder, ["pack", "x.db", "from"]).ok();
+    let mut child = sqluice(folder)
+        .args(["unpack", "x.db", "--stdout", "big"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = end(child);
+    assert_eq!((ran.code(), ran.stderr.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,283 @@
+//! Files as a source of rows: workers read them as they encode them.
+//!
+//! ```text
+//!  list   | a  b  c ...  | ...          | one large file | ...       parts: runs of entries, by their bytes
+//!           batch          batch          batch                      a buffer of contents, and where each lies in it
+//! ```
+//!
+//! A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
+//! that one read tells that this was all; when it was not, or was too little, the file is looked at again.
+//!
+//! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
+
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::deflate::Deflater;
+use super::walk::{Entry, Folder, List, changed, too_large};
+use super::{Compression, FILE_BYTES_MAX, Layout};
+use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
+use crate::error::{Error, Result};
+use crate::progress::Amount;
+use crate::source::{Part, Refused, Sink, Source};
+
+/// A part ends with the file at or after so many bytes.
+const PART_BYTES: u64 = 4 << 20;
+
+/// So many rows at most in a part.
+const PART_ROWS: usize = 4096;
+
+/// A batch ends with the file at or after so many bytes: what is read stays in the cache until it is on a page.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Buffers that have grown beyond this are not kept.
+const KEPT_BYTES_MAX: usize = 16 << 20;
+
+/// What parts share.
+struct Shared {
+    list: Arc<List>,
+    layout: Layout,
+    compression: Compression,
+    pool: Mutex<Vec<Buffers>>,
+}
+
+/// See the module's description.
+pub(crate) struct Files {
+    shared: Arc<Shared>,
+    next: usize,
+}
+
+struct FilesPart {
+    shared: Arc<Shared>,
+    entries: Range<usize>,
+    bytes: u64,
+}
+
+/// What a worker needs, used again for other parts.
+#[derive(Default)]
+struct Buffers {
+    contents: Vec<u8>,
+    names: Vec<u8>,
+    content_spans: Vec<Span>,
+    name_spans: Vec<Span>,
+    modes: Vec<i64>,
+    mtimes: Vec<i64>,
+    sizes: Vec<i64>,
+    /// Which rows have contents: folders have none.
+    validity: Vec<u64>,
+    links: bool,
+    deflater: Option<Deflater>,
+    deflated: Vec<u8>,
+}
+
+impl Files {
+    pub(crate) fn new(list: Arc<List>, layout: Layout, compression: Compression) -> Files {
+        Files { shared: Arc::new(Shared { list, layout, compression, pool: Mutex::default() }), next: 0 }
+    }
+}
+
+impl Source for Files {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let rest = &self.shared.list.entries[self.next..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let (mut rows, mut bytes) = (0, 0);
+        for entry in rest.iter().take(PART_ROWS) {
+            (rows, bytes) = (rows + 1, bytes + entry.bytes);
+            if bytes >= PART_BYTES {
+                break;
+            }
+        }
+        let entries = self.next..self.next + rows;
+        self.next = entries.end;
+        Ok(Some(Box::new(FilesPart { shared: Arc::clone(&self.shared), entries, bytes })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        let list = &self.shared.list;
+        Some(Amount { rows: list.entries.len() as u64, bytes: list.bytes() })
+    }
+}
+
+impl Part for FilesPart {
+    fn first_row(&self) -> u64 {
+        self.entries.start as u64
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let pool = || self.shared.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffers = pool().pop().unwrap_or_default();
+        let done = self.read(&mut buffers, sink);
+        if buffers.contents.capacity().max(buffers.deflated.capacity()) <= KEPT_BYTES_MAX {
+            pool().push(buffers);
+        }
+        done
+    }
+}
+
+impl FilesPart {
+    fn read(&self, buffers: &mut Buffers, sink: &mut dyn Sink) -> Result<()> {
+        let list = &self.shared.list;
+        let mut folder = Folder::default();
+        let mut first = self.entries.start;
+        buffers.clear();
+        for at in self.entries.clone() {
+            let entry = &list.entries[at];
+            buffers.add(entry, &self.shared, &mut folder)?;
+            let rows = at + 1 - first;
+            if rows == ROWS_MAX || buffers.contents.len() >= BATCH_BYTES || at + 1 == self.entries.end {
+                buffers.give(rows, self.shared.layout, sink).map_err(|refused| self.named(first, refused))?;
+                buffers.clear();
+                first = at + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a row that is refused; `first` is that of its batch.
+    fn named(&self, first: usize, refused: Refused) -> Error {
+        match refused.first() {
+            (Some((row, _)), error) => {
+                let list = &self.shared.list;
+                let path = list.path_of(list.name(&list.entries[first + row]));
+                Error::input(format!("cannot store {}", path.display())).because(error)
+            }
+            (None, error) => error,
+        }
+    }
+}
+
+impl Buffers {
+    fn clear(&mut self) {
+        self.contents.clear();
+        self.names.clear();
+        self.content_spans.clear();
+        self.name_spans.clear();
+        self.modes.clear();
+        self.mtimes.clear();
+        self.sizes.clear();
+        self.validity.clear();
+        self.links = false;
+    }
+
+    /// Reads one entry into a row.
+    fn add(&mut self, entry: &Entry, shared: &Shared, folder: &mut Folder) -> Result<()> {
+        let list = &shared.list;
+        let name = list.name(entry);
+        let start = self.contents.len();
+        let failed = |error: Errno| Error::read(&list.path_of(name), error.into());
+        let sz = match entry.file_type {
+            FileType::RegularFile => {
+                self.read_file(entry, list, folder)?;
+                let bytes = self.contents.len() - start;
+                if shared.compression == Compression::Deflate {
+                    let deflater = self.deflater.get_or_insert_with(Deflater::new);
+                    deflater.deflate(&mut self.contents, start, &mut self.deflated);
+                }
+                bytes as i64
+            }
+            FileType::Symlink => {
+                let (folder, component) = folder.of(list.root.as_fd(), name).map_err(failed)?;
+                let target = rustix::fs::readlinkat(folder, component, Vec::new()).map_err(failed)?;
+                self.contents.extend_from_slice(target.as_bytes());
+                self.links = true;
+                -1
+            }
+            _ => 0,
+        };
+        let row = self.modes.len();
+        if row.is_multiple_of(64) {
+            self.validity.push(0);
+        }
+        self.validity[row / 64] |= u64::from(entry.file_type != FileType::Directory) << (row % 64);
+        push_span(&mut self.name_spans, self.names.len(), name.len());
+        self.names.extend_from_slice(name);
+        push_span(&mut self.content_spans, start, self.contents.len() - start);
+        self.modes.push(i64::from(entry.mode));
+        self.mtimes.push(entry.mtime);
+        self.sizes.push(sz);
+        Ok(())
+    }
+
+    /// Adds the bytes of a file to the contents.
+    fn read_file(&mut self, entry: &Entry, list: &List, folder: &mut Folder) -> Result<()> {
+        // What has become a FIFO since must not be waited for.
+        const FLAGS: OFlags =
+            OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+        let name = list.name(entry);
+        let failed = |error: Errno| match error {
+            Errno::LOOP => changed(&list.path_of(name)),
+            error => Error::read(&list.path_of(name), error.into()),
+        };
+        let (folder, component) = folder.of(list.root.as_fd(), name).map_err(failed)?;
+        let file = rustix::fs::openat(folder, component, FLAGS, Mode::empty()).map_err(failed)?;
+        let start = self.contents.len();
+        let mut room = entry.bytes as usize + 1;
+        loop {
+            self.contents.reserve(room);
+            let before = self.contents.len();
+            match rustix::io::read(&file, spare_capacity(&mut self.contents)) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(failed(error)),
+            }
+            let bytes = (self.contents.len() - start) as u64;
+            if bytes == entry.bytes && before == start {
+                break;
+            }
+            // It is not what it was: somebody writes to it, or it is no file any more.
+            let about = rustix::fs::fstat(&file).map_err(failed)?;
+            if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+                return Err(changed(&list.path_of(name)));
+            }
+            if bytes > FILE_BYTES_MAX {
+                return Err(too_large(&list.path_of(name), bytes));
+            }
+            room = 64 << 10;
+        }
+        Ok(())
+    }
+
+    /// Gives the rows to the sink.
+    fn give(&self, rows: usize, layout: Layout, sink: &mut dyn Sink) -> Result<(), Refused> {
+        let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
+        let names = Column::new(Values::Text(bytes(&self.names, &self.name_spans)));
+        let contents = bytes(&self.contents, &self.content_spans);
+        if layout == Layout::Kv {
+            return sink.rows(&Batch { rows, columns: vec![names, Column::new(Values::Blob(contents))] });
+        }
+        let validity = Bitmap(&self.validity);
+        let about = [&self.modes, &self.mtimes, &self.sizes].map(|ints| Column::new(Values::Int(ints)));
+        // What links name is text, and blobs are a faster column than a mixed one.
+        let mixed: Vec<Value<'_>>;
+        let data = if self.links {
+            let value = |row: usize| match (validity.get(row), self.sizes[row]) {
+                (false, _) => Value::Null,
+                (true, -1) => Value::Text(contents.get(row)),
+                (true, _) => Value::Blob(contents.get(row)),
+            };
+            mixed = (0..rows).map(value).collect();
+            Column::new(Values::Any(&mixed))
+        } else {
+            Column { values: Values::Blob(contents), validity: Some(validity) }
+        };
+        let columns = [names].into_iter().chain(about).chain([data]).collect();
+        sink.rows(&Batch { rows, columns })
+    }
+}
+
+/// Notes where a value lies: batches are far below 4 GiB, for they end with the value that goes beyond their measure.
+fn push_span(spans: &mut Vec<Span>, start: usize, len: usize) {
+    spans.push(Span { start: start as u32, len: len as u32 });
+}

@@ -1,0 +1,114 @@
+//! Names of files: relative, with `/` between their components, of any bytes.
+//!
+//! Invariant: a [`SafeName`] stays below the folder that it is taken from, as long as no component is a symbolic link.
+
+use super::NAME_BYTES_MAX;
+
+/// A name that was checked: no component is empty, `.` or `..`. Of no components at all, it means the folder itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SafeName(Vec<u8>);
+
+impl SafeName {
+    /// Checks a name; leaves components out that are `.`, with which `sqlite3 -Ac .` begins all of them.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub(crate) fn new(name: &[u8]) -> Result<SafeName, &'static str> {
+        if name.len() > NAME_BYTES_MAX {
+            return Err("its name is longer than 4095 bytes");
+        }
+        if name.contains(&0) {
+            return Err("a NUL is in its name");
+        }
+        if name.is_empty() {
+            return Err("its name is empty");
+        }
+        if name[0] == b'/' {
+            return Err("its name begins at the root of the file system");
+        }
+        let mut safe = Vec::with_capacity(name.len());
+        for component in name.split(|&byte| byte == b'/') {
+            match component {
+                b"" => return Err("a component of its name is empty"),
+                b".." => return Err("its name leaves the folder through .."),
+                b"." => continue,
+                _ => {}
+            }
+            if !safe.is_empty() {
+                safe.push(b'/');
+            }
+            safe.extend_from_slice(component);
+        }
+        Ok(SafeName(safe))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The folder that it is in, which may be the root's empty name, and its last component.
+    pub(crate) fn split(&self) -> (&[u8], &[u8]) {
+        split(&self.0)
+    }
+}
+
+/// The folder of a name and its last component.
+pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
+    match name.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&name[..slash], &name[slash + 1..]),
+        None => (&[], name),
+    }
+}
+
+/// A name for a message: what is no UTF-8 or would move the cursor is escaped, and what is too long is cut.
+pub fn shown(name: &[u8]) -> String {
+    const BYTES_MAX: usize = 200;
+    let cut = &name[..name.len().min(BYTES_MAX)];
+    let mut shown = String::new();
+    for chunk in cut.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() {
+                shown.extend(character.escape_default());
+            } else {
+                shown.push(character);
+            }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    if name.len() > BYTES_MAX {
+        shown += &format!("... ({} bytes)", name.len());
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leaves_the_folder_is_refused() {
+        for name in ["..", "../x", "a/..", "a/../../x", "/", "/etc/x", "//x", "a//b", "a/", "", "a\0b"] {
+            assert!(SafeName::new(name.as_bytes()).is_err(), "{name:?}");
+        }
+        assert!(SafeName::new(&[b'a'; 4096]).is_err());
+    }
+
+    #[test]
+    fn other_names_are_taken_as_they_are_but_for_dots() {
+        for name in ["a", "a/b", "...", "..a/b..", "a\\..\\b", " ", "a\nb", "\u{202e}"] {
+            assert_eq!(SafeName::new(name.as_bytes()).unwrap().bytes(), name.as_bytes());
+        }
+        assert_eq!(SafeName::new(b"\xff/\xfe").unwrap().bytes(), b"\xff/\xfe");
+        assert_eq!(SafeName::new(b"./a/./b").unwrap().bytes(), b"a/b");
+        assert_eq!(SafeName::new(b".").unwrap().bytes(), b"");
+        assert_eq!(SafeName::new(b"a/b/c").unwrap().split(), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(SafeName::new(b"c").unwrap().split(), (&b""[..], &b"c"[..]));
+    }
+
+    #[test]
+    fn a_message_shows_a_name_on_one_line() {
+        assert_eq!(shown("größe".as_bytes()), "größe");
+        assert_eq!(shown(b"a\nb\x1b[31m\xff"), "a\\nb\\u{1b}[31m\\xff");
+        assert!(shown(&[b'x'; 10_000]).ends_with("x... (10000 bytes)"));
+    }
+}

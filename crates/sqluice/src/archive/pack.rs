@@ -1,0 +1,214 @@
+//! `pack`: a folder into a database.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::FileType;
+use serde::Serialize;
+
+use super::files::Files;
+use super::name::shown;
+use super::walk::{List, Skipped};
+use super::{Compression, Layout, PAGE_SIZE, Selection};
+use crate::encode::Conversions;
+use crate::error::{Error, Result};
+use crate::existing_database;
+use crate::new_database;
+use crate::pipeline::Job;
+use crate::plan::{IfThere, OnConflict, Plan, Rows, There, WriteOptions};
+use crate::progress::{Amount, Cancel, Progress};
+use crate::report::Report;
+use crate::schema::Schema;
+
+/// A folder to pack.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    /// The database. Where it is there already and has no table of the layout, it gets one.
+    pub target: PathBuf,
+    /// The folder; what is in it and below becomes rows, itself not.
+    pub folder: PathBuf,
+    /// The table.
+    pub layout: Layout,
+    /// What is done to the bytes of files; nothing can be in a `kv` table.
+    pub compression: Compression,
+    /// Which files.
+    pub selection: Selection,
+    /// How to write. Where [`IfThere::Append`] is asked for, a row whose name is there already gives way to the new one, as with
+    /// `sqlite3 -Ai`.
+    pub write: WriteOptions,
+}
+
+/// A folder whose files are known.
+#[derive(Debug)]
+pub struct PreparedPack {
+    pack: Pack,
+    plan: Plan,
+    schema: Schema,
+    list: Arc<List>,
+}
+
+/// What was packed.
+#[derive(Clone, Debug, Serialize)]
+pub struct PackReport {
+    /// What was written.
+    #[serde(flatten)]
+    pub report: Report,
+    /// Files.
+    pub files: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Symbolic links.
+    pub links: u64,
+    /// Bytes of all files.
+    pub file_bytes: u64,
+    /// What was left out although nobody asked for that.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Pack {
+    /// What packs `folder` into the new database `target` as an SQLite Archive.
+    pub fn new(target: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Pack {
+        Pack {
+            target: target.into(),
+            folder: folder.into(),
+            layout: Layout::default(),
+            compression: Compression::default(),
+            selection: Selection::default(),
+            write: WriteOptions { page_size: PAGE_SIZE, ..WriteOptions::default() },
+        }
+    }
+
+    /// Walks the folder and decides what will be done. Nothing is written. Names and what is known of files stay in memory, about
+    /// 100 bytes each.
+    ///
+    /// # Errors
+    /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
+    pub fn prepare(&self, cancel: &Cancel) -> Result<PreparedPack> {
+        if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
+            return Err(Error::usage("a kv table says of no value whether it is deflated")
+                .hint("leave --kv or --compress out"));
+        }
+        if let IfThere::Upsert(_) = self.write.if_there {
+            return Err(Error::usage("files are added to others, or replace them")
+                .hint("IfThere::Append or IfThere::Replace"));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.write.threads.unwrap_or_else(cores);
+        let list = List::new(&self.folder, &self.target, self.layout, &self.selection, threads, cancel)?;
+        self.plan(Arc::new(list))
+    }
+
+    /// What will be done with a list.
+    fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
+        let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
+        let (schema, mut plan) = match There::look(&self.target, &self.write)? {
+            None => {
+                let plan = Plan::new(&declared, Some(self.target.clone()), &self.write)?;
+                (declared, plan)
+            }
+            Some(there) => self.add_to(declared, &there, &list)?,
+        };
+        // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
+        let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
+        plan.estimated_bytes = (self.compression == Compression::None).then_some(bytes);
+        let rows = list.entries.len() as u64;
+        for table in &mut plan.tables {
+            table.rows = Some(rows);
+            table.sources = vec![self.folder.display().to_string()];
+        }
+        Ok(PreparedPack { pack: self.clone(), plan, schema, list })
+    }
+
+    fn add_to(&self, declared: Schema, there: &There, list: &List) -> Result<(Schema, Plan)> {
+        let table = self.layout.table();
+        there.refuse_name(
+            table,
+            &self.write.if_there,
+            "--append adds to it, and replaces what has the same name; --replace-table empties it first; --overwrite replaces \
+             the whole database",
+        )?;
+        if let (Some(name), false) = (list.odd_name(), there.utf8) {
+            let message = format!(
+                "the name {} is no UTF-8, and the text of {} is UTF-16",
+                shown(name),
+                self.target.display()
+            );
+            return Err(Error::input(message).hint("pack into a database of its own"));
+        }
+        let schema = there.combine(declared)?;
+        // Of the rows of one folder no two have the same name.
+        let adds = there.table(table).is_some() && self.write.if_there == IfThere::Append;
+        let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
+        let options = WriteOptions { on_conflict, ..self.write.clone() };
+        let mut plan = Plan::into_existing(&schema, there, &options)?;
+        let rows = Rows { about: Some(list.entries.len() as u64), ..Rows::default() };
+        for (index, table) in schema.tables.iter().enumerate() {
+            plan.choose((index, table), there, rows.clone(), &options)?;
+        }
+        Ok((schema, plan))
+    }
+}
+
+impl PreparedPack {
+    /// What will be done.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What is left out although nobody asked for that: sockets, FIFOs, devices, the database itself, links where there is no
+    /// room for them.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.list.skipped
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// When a file can't be read any more or the database can't be written: it is as it was, or not there, then.
+    pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
+        let mut report = self.attempt(progress, cancel);
+        for _ in 1..existing_database::LOOKS_MAX {
+            match report {
+                // Another program that was waited for has changed the schema.
+                Err(error) if error.is_out_of_date() => {
+                    report = self.pack.plan(Arc::clone(&self.list))?.attempt(progress, cancel);
+                }
+                other => return other.map(|report| self.report(report)),
+            }
+        }
+        report.map(|report| self.report(report))
+    }
+
+    fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
+        let Pack { layout, compression, .. } = self.pack;
+        let total = Amount { rows: self.list.entries.len() as u64, bytes: self.list.bytes() };
+        progress.phase("pack", Some(total));
+        let source = |table| Job {
+            table,
+            conversions: Conversions::All,
+            source: Box::new(Files::new(Arc::clone(&self.list), layout, compression)),
+        };
+        let jobs = self.schema.tables.iter().map(source).collect();
+        let cancel = cancel.child();
+        match self.plan.existing {
+            None => new_database::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel),
+            Some(_) => {
+                self.plan.refuse()?;
+                existing_database::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel)
+            }
+        }
+    }
+
+    fn report(&self, report: Report) -> PackReport {
+        let count =
+            |file_type| self.list.entries.iter().filter(|entry| entry.file_type == file_type).count() as u64;
+        PackReport {
+            report,
+            files: count(FileType::RegularFile),
+            folders: count(FileType::Directory),
+            links: count(FileType::Symlink),
+            file_bytes: self.list.bytes(),
+            skipped: self.list.skipped.clone(),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The rows of an archive, as SQLite reads them: whoever made it may have put anything into them.
+//!
+//! Several connections read one state of the database: it is watched while they begin, and they begin again when somebody has
+//! changed it meanwhile.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+use serde::Serialize;
+
+use super::Layout;
+use super::name::shown;
+use crate::error::{Error, Result};
+use crate::schema::{Schema, Table, quoted};
+use crate::sqlite::said;
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+}
+
+/// A database with an archive in it.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    path: PathBuf,
+    pub(crate) layout: Layout,
+    /// SELECT of what a row is known by, and of its data or what is known of that.
+    rowid: Option<String>,
+    /// The smallest and the largest rowid; `None`: there are no rows.
+    pub(crate) rowids: Option<(i64, i64)>,
+    pub(crate) rows: u64,
+}
+
+/// A row that can be restored.
+#[derive(Debug)]
+pub(crate) struct Item<'r> {
+    pub(crate) name: Cow<'r, [u8]>,
+    pub(crate) kind: Kind,
+    pub(crate) mode: Option<u32>,
+    pub(crate) mtime: Option<i64>,
+    /// Bytes of the file.
+    pub(crate) bytes: u64,
+    /// What the file has, deflated if these are not `bytes` bytes, or what the link names; nothing where only a list was asked for.
+    pub(crate) data: &'r [u8],
+}
+
+/// Why a row can't be.
+#[derive(Debug)]
+pub(crate) struct BadItem {
+    /// For messages.
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
+/// How often connections begin to read, if each time somebody else changes the database meanwhile.
+const TRIES: usize = 20;
+
+impl Archive {
+    /// Opens the table of `layout`, or, if that is not given, the one that is there; and so many connections besides, of which all
+    /// see the same rows.
+    ///
+    /// # Errors
+    /// When there is no archive in it, or it can't be read.
+    pub(crate) fn open(
+        path: &Path,
+        layout: Option<Layout>,
+        connections: usize,
+    ) -> Result<(Archive, Vec<Connection>)> {
+        std::fs::metadata(path).map_err(|error| Error::read(path, error))?;
+        let failed = |error| unreadable(path, error);
+        let watch = connect(path).map_err(failed)?;
+        let version = || watch.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
+        for _ in 0..TRIES {
+            let before = version().map_err(failed)?;
+            let begun = (0..connections.max(1)).map(|_| begin(path)).collect::<rusqlite::Result<Vec<_>>>();
+            let begun = begun.map_err(failed)?;
+            if version().map_err(failed)? == before {
+                return Ok((Archive::find(path, layout, &begun[0])?, begun));
+            }
+        }
+        Err(Error::input(format!("{} is changed all the time", path.display())))
+    }
+
+    fn find(path: &Path, layout: Option<Layout>, connection: &Connection) -> Result<Archive> {
+        let failed = |error| unreadable(path, error);
+        let schema = Schema::from_catalogue(connection, String::new(), path).map_err(failed)?;
+        let layouts = layout.map_or(vec![Layout::Sqlar, Layout::Kv], |layout| vec![layout]);
+        let found = layouts.into_iter().find_map(|layout| Some((layout, schema.table(layout.table())?)));
+        let Some((layout, table)) = found else { return Err(no_archive(path, layout)) };
+        if let Some(missing) = columns(layout).into_iter().find(|name| table.column(name).is_none()) {
+            let message = format!("table {} of {} has no column {missing}", table.name, path.display());
+            return Err(Error::input(message).hint(format!("an archive is declared so: {}", layout.sql())));
+        }
+        let rowid = rowid_of(table);
+        let name = quoted(&table.name);
+        let rows = connection
+            .query_row(&format!("SELECT count(*) FROM main.{name}"), [], |row| row.get::<_, i64>(0));
+        let rowids = match &rowid {
+            // One range, whatever it is called.
+            None => Some((0, 0)),
+            Some(rowid) => {
+                let sql = format!(
+                    "SELECT (SELECT min({rowid}) FROM main.{name}), (SELECT max({rowid}) FROM main.{name})"
+                );
+                let ends = connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+                let ends: (Option<i64>, Option<i64>) = ends.map_err(failed)?;
+                ends.0.zip(ends.1)
+            }
+        };
+        Ok(Archive {
+            path: path.to_owned(),
+            layout,
+            rowid,
+            rowids,
+            rows: rows.map_err(failed)?.unsigned_abs(),
+        })
+    }
+
+    /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid. Without `data`, items have none.
+    ///
+    /// # Errors
+    /// When the rows can't be read, or `take` says so.
+    pub(crate) fn read(
+        &self,
+        connection: &Connection,
+        (first, last): (i64, i64),
+        data: bool,
+        mut take: impl FnMut(i64, std::result::Result<Item<'_>, BadItem>) -> Result<()>,
+    ) -> Result<()> {
+        let filter = match &self.rowid {
+            Some(rowid) => format!("{rowid} BETWEEN ?1 AND ?2 ORDER BY {rowid}"),
+            None => "?1 <= ?2".to_owned(),
+        };
+        let failed = |error| unreadable(&self.path, error);
+        let mut statement = connection.prepare_cached(&self.select(data, &filter)).map_err(failed)?;
+        let mut rows = statement.query([first, last]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let rowid = row.get(0).map_err(failed)?;
+            take(rowid, self.item(row, data))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the row of a name to `take`, if there is one.
+    pub(crate) fn find_name(
+        &self,
+        connection: &Connection,
+        name: &[u8],
+        take: impl FnOnce(std::result::Result<Item<'_>, BadItem>) -> Result<()>,
+    ) -> Result<bool> {
+        let failed = |error| unreadable(&self.path, error);
+        // A key that is an integer is asked for by its digits.
+        let filter = format!("{} = ?1", columns(self.layout)[0]);
+        let mut statement = connection.prepare(&self.select(true, &filter)).map_err(failed)?;
+        let name = rusqlite::types::ToSqlOutput::Borrowed(ValueRef::Text(name));
+        let mut rows = statement.query([name]).map_err(failed)?;
+        match rows.next().map_err(failed)? {
+            None => Ok(false),
+            Some(row) => take(self.item(row, true)).map(|()| true),
+        }
+    }
+
+    fn select(&self, data: bool, filter: &str) -> String {
+        let rowid = self.rowid.as_deref().unwrap_or("0");
+        let name = quoted(self.layout.table());
+        let what = match (self.layout, data) {
+            (Layout::Sqlar, true) => "name, mode, mtime, sz, data",
+            (Layout::Sqlar, false) => "name, mode, mtime, sz, typeof(data), length(data)",
+            (Layout::Kv, true) => "k, NULL, NULL, NULL, v",
+            (Layout::Kv, false) => "k, NULL, NULL, NULL, typeof(v), length(CAST(v AS BLOB))",
+        };
+        format!("SELECT {rowid}, {what} FROM main.{name} WHERE {filter}")
+    }
+
+    /// Understands a row.
+    fn item<'r>(&self, row: &'r Row<'_>, data: bool) -> std::result::Result<Item<'r>, BadItem> {
+        let value = |column| row.get_ref(column).unwrap_or(ValueRef::Null);
+        let name = match (value(1), self.layout) {
+            (ValueRef::Text(name), _) => Cow::Borrowed(name),
+            (ValueRef::Integer(key), Layout::Kv) => Cow::Owned(key.to_string().into_bytes()),
+            (other, _) => {
+                let why = format!("its name is {}, and no text", class(other));
+                return Err(BadItem { name: described(other), why });
+            }
+        };
+        let bad = |why: String| BadItem { name: shown(&name), why };
+        let item = match (self.layout, data) {
+            (Layout::Sqlar, true) => of_sqlar([value(2), value(3), value(4)], value(5)),
+            (Layout::Sqlar, false) => of_sqlar_listed([value(2), value(3), value(4)], value(5)),
+            (Layout::Kv, true) => bytes_of(value(5), "v").map(|data| file(data.len() as u64, data)),
+            (Layout::Kv, false) => {
+                integer(value(6), "length(v)").map(|bytes| file(bytes.unwrap_or(0) as u64, &[]))
+            }
+        };
+        match item {
+            Ok(item) => Ok(Item { name, ..item }),
+            Err(why) => Err(bad(why)),
+        }
+    }
+}
+
+fn file(bytes: u64, data: &[u8]) -> Item<'_> {
+    Item { name: Cow::Borrowed(&[]), kind: Kind::File, mode: None, mtime: None, bytes, data }
+}
+
+/// What `sqlar` says of a row, but for its name.
+fn of_sqlar<'r>(
+    [mode, mtime, sz]: [ValueRef<'r>; 3],
+    data: ValueRef<'r>,
+) -> std::result::Result<Item<'r>, String> {
+    let no_data = matches!(data, ValueRef::Null);
+    let item = about([mode, mtime, sz], no_data)?;
+    let data = match (item.kind, data) {
+        (Kind::Folder, ValueRef::Null) => &[][..],
+        (Kind::Folder, _) => return Err("it is a folder, and has data".to_owned()),
+        (Kind::File, ValueRef::Null) if item.bytes == 0 => &[],
+        (_, data) => bytes_of(data, "data")?,
+    };
+    Ok(Item { data, ..item })
+}
+
+/// The same of a row whose data were not read, but for their type.
+fn of_sqlar_listed<'r>(
+    [mode, mtime, sz]: [ValueRef<'r>; 3],
+    class: ValueRef<'r>,
+) -> std::result::Result<Item<'r>, String> {
+    about([mode, mtime, sz], matches!(class, ValueRef::Text(b"null")))
+}
+
+/// What mode, time and size of a row say.
+fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result::Result<Item<'r>, String> {
+    const TYPE: i64 = 0o170_000;
+    let mode = integer(mode, "mode")?;
+    let mtime = integer(mtime, "mtime")?;
+    let sz = integer(sz, "sz")?;
+    let kind = match (mode.unwrap_or(0) & TYPE, sz) {
+        (0o100_000, _) => Kind::File,
+        (0o040_000, _) => Kind::Folder,
+        (0o120_000, _) => Kind::Link,
+        // Whoever gave no type may have given no size, either.
+        (0, Some(-1)) => Kind::Link,
+        (0, None | Some(0)) if no_data => Kind::Folder,
+        (0, _) => Kind::File,
+        (_, _) => return Err(format!("its mode {:o} is that of no file, folder or link", mode.unwrap_or(0))),
+    };
+    let bytes = match (kind, sz) {
+        (Kind::File, Some(sz)) => u64::try_from(sz).map_err(|_| format!("its sz is {sz}"))?,
+        (Kind::File, None) => return Err("its sz is NULL".to_owned()),
+        _ => 0,
+    };
+    if bytes > super::FILE_BYTES_MAX {
+        return Err(format!("its sz is {bytes}, and an archive holds files of at most 1,000,000,000 bytes"));
+    }
+    Ok(Item { kind, mode: mode.map(|mode| mode as u32), mtime, ..file(bytes, &[]) })
+}
+
+fn integer(value: ValueRef<'_>, column: &str) -> std::result::Result<Option<i64>, String> {
+    match value {
+        ValueRef::Null => Ok(None),
+        ValueRef::Integer(integer) => Ok(Some(integer)),
+        other => Err(format!("its {column} is {}, and no integer", class(other))),
+    }
+}
+
+fn bytes_of<'r>(value: ValueRef<'r>, column: &str) -> std::result::Result<&'r [u8], String> {
+    match value {
+        ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Ok(bytes),
+        other => Err(format!("its {column} is {}, and no blob", class(other))),
+    }
+}
+
+fn class(value: ValueRef<'_>) -> &'static str {
+    match value {
+        ValueRef::Null => "NULL",
+        ValueRef::Integer(_) => "an integer",
+        ValueRef::Real(_) => "a real",
+        ValueRef::Text(_) => "text",
+        ValueRef::Blob(_) => "a blob",
+    }
+}
+
+/// Something in the place of a name, for messages.
+fn described(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Integer(integer) => integer.to_string(),
+        ValueRef::Real(real) => real.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => shown(bytes),
+        ValueRef::Null => "NULL".to_owned(),
+    }
+}
+
+fn columns(layout: Layout) -> Vec<&'static str> {
+    match layout {
+        Layout::Sqlar => vec!["name", "mode", "mtime", "sz", "data"],
+        Layout::Kv => vec!["k", "v"],
+    }
+}
+
+/// A name that means the rowid, if the table has one.
+fn rowid_of(table: &Table) -> Option<String> {
+    match table.rowid_alias {
+        Some(alias) => Some(quoted(&table.columns[alias].name)),
+        None => table.rowid_name().filter(|_| !table.without_rowid).map(str::to_owned),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // An absolute path is never taken for a URI.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(absolute, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    // Who made the database is not known.
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")?;
+    Ok(connection)
+}
+
+/// A connection that sees one state of the database.
+fn begin(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.execute_batch("BEGIN")?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
+    Error::input(format!("cannot read {}", path.display())).because(said(error))
+}
+
+fn no_archive(path: &Path, layout: Option<Layout>) -> Error {
+    let message = match layout {
+        Some(layout) => format!("{} has no table {}", path.display(), layout.table()),
+        None => format!("{} is no archive: it has neither a table sqlar nor a table kv", path.display()),
+    };
+    Error::input(message)
+        .hint("sqluice pack and sqlite3 -Ac make archives; sqluice info tells what is in a database")
+}

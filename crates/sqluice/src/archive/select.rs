@@ -1,0 +1,134 @@
+//! Which names are meant: `--include` and `--exclude`.
+//!
+//! A pattern without `/` is compared with each component of a name, one with `/` with the beginning of the name up to each of its
+//! components: so what matches a folder matches all that is below. `*` and `?` stand for no `/`, `**` for any number of folders.
+//! What is no UTF-8 in a name is U+FFFD to patterns.
+
+use glob::{MatchOptions, Pattern};
+
+use crate::error::{Error, Result};
+
+/// What is taken of all names; by default all.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    include: Vec<Glob>,
+    exclude: Vec<Glob>,
+}
+
+#[derive(Clone, Debug)]
+struct Glob {
+    pattern: Pattern,
+    /// It is compared with whole names.
+    whole: bool,
+}
+
+const OPTIONS: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+impl Selection {
+    /// Takes what matches a pattern of `include`, or all where there is none, but for what matches one of `exclude`.
+    ///
+    /// # Errors
+    /// When one is no pattern.
+    pub fn new(include: &[String], exclude: &[String]) -> Result<Selection> {
+        let globs = |flag: &str, patterns: &[String]| {
+            patterns.iter().map(|pattern| Glob::new(flag, pattern)).collect::<Result<Vec<_>>>()
+        };
+        Ok(Selection { include: globs("--include", include)?, exclude: globs("--exclude", exclude)? })
+    }
+
+    /// Whether a name, or a folder that it is in, is left out.
+    pub(crate) fn excludes(&self, name: &[u8]) -> bool {
+        !self.exclude.is_empty() && any(&self.exclude, name)
+    }
+
+    /// Whether a name, or a folder that it is in, is asked for.
+    pub(crate) fn includes(&self, name: &[u8]) -> bool {
+        self.include.is_empty() || any(&self.include, name)
+    }
+
+    /// Whether it is taken.
+    pub(crate) fn takes(&self, name: &[u8]) -> bool {
+        !self.excludes(name) && self.includes(name)
+    }
+
+    /// Whether only some names are asked for.
+    pub(crate) fn has_includes(&self) -> bool {
+        !self.include.is_empty()
+    }
+}
+
+fn any(globs: &[Glob], name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    globs.iter().any(|glob| glob.matches(&name))
+}
+
+impl Glob {
+    fn new(flag: &str, text: &str) -> Result<Glob> {
+        let trimmed = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+        if trimmed.is_empty() || trimmed.starts_with('/') {
+            let message = format!("{flag} {text:?} can't match: names are relative to the folder");
+            return Err(Error::usage(message).hint("such as 'build', '*.o' or 'docs/**/*.html'"));
+        }
+        let pattern = Pattern::new(trimmed).map_err(|error| {
+            Error::usage(format!(
+                "{flag} {text:?} is no pattern: {} at character {}",
+                error.msg,
+                error.pos + 1
+            ))
+            .hint("[ and * and ? stand for themselves between brackets: [[]")
+        })?;
+        Ok(Glob { pattern, whole: trimmed.contains('/') })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        let ends = || name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+        match self.whole {
+            true => ends().any(|end| self.pattern.matches_with(&name[..end], OPTIONS)),
+            false => name.split('/').any(|component| self.pattern.matches_with(component, OPTIONS)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn takes(include: &[&str], exclude: &[&str], name: &str) -> bool {
+        let owned =
+            |patterns: &[&str]| patterns.iter().map(|&pattern| pattern.to_owned()).collect::<Vec<_>>();
+        Selection::new(&owned(include), &owned(exclude)).unwrap().takes(name.as_bytes())
+    }
+
+    #[test]
+    fn a_pattern_without_a_slash_matches_any_component_and_what_is_below() {
+        for name in ["a.o", "x/a.o", "x/a.o/y"] {
+            assert!(!takes(&[], &["*.o"], name), "{name}");
+        }
+        assert!(takes(&[], &["*.o"], "a.om") && takes(&[], &["*.o"], "x.o.d/y"));
+        assert!(!takes(&[], &["target/"], "x/target/y"));
+    }
+
+    #[test]
+    fn a_pattern_with_a_slash_matches_from_the_start() {
+        assert!(!takes(&[], &["x/*.o"], "x/a.o") && takes(&[], &["x/*.o"], "y/x/a.o"));
+        assert!(takes(&[], &["x/*.o"], "x/y/a.o") && !takes(&[], &["x/**/*.o"], "x/y/a.o"));
+        assert!(!takes(&[], &["x/y"], "x/y/z") && takes(&[], &["x/y"], "x/yz"));
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_included() {
+        assert!(takes(&["*.rs"], &["gen"], "src/a.rs") && !takes(&["*.rs"], &["gen"], "src/gen/a.rs"));
+        assert!(!takes(&["*.rs"], &[], "src/a.c") && takes(&["src"], &[], "src/a.c"));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for pattern in ["[", "", "/etc", "a**b"] {
+            assert!(Selection::new(&[], &[pattern.to_owned()]).is_err(), "{pattern:?}");
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! `unpack`: the rows of an archive as files again.
+//!
+//! ```text
+//!  ranges of rowids ──> threads, a connection each ──> folders as they are needed, files
+//!                                                        │ links and folders are remembered
+//!                                                        └─> links, then modes and times of folders, deepest first
+//! ```
+//!
+//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; those
+//! of the archive itself come when all files are there.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::deflate::{InflateError, Inflater};
+use super::name::{SafeName, shown};
+use super::restore::{About, Below, Failed, of_io};
+use super::rows::{Archive, BadItem, Item};
+use super::{Kind, Layout, Selection};
+use crate::error::{Error, Result};
+use crate::plan::path_as_text;
+use crate::progress::{Amount, Cancel, Progress};
+
+/// An archive to unpack.
+#[derive(Clone, Debug)]
+pub struct Unpack {
+    /// The database.
+    pub database: PathBuf,
+    /// The folder; it is made, if it is not there.
+    pub folder: PathBuf,
+    /// The table; `None`: that which is there, `sqlar` before `kv`.
+    pub layout: Option<Layout>,
+    /// Which files.
+    pub selection: Selection,
+    /// Files and links that are there already are replaced; folders are shared in any case.
+    pub overwrite: bool,
+    /// No more than 100 entries a folder. A key that is an integer, or else the rowid, gives two digits to each folder, and the key's
+    /// last two are the name of the file; text stays the name of its file.
+    pub tree: bool,
+    /// Threads; `None`: one a core.
+    pub threads: Option<usize>,
+}
+
+/// What was unpacked.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnpackReport {
+    /// The folder.
+    #[serde(serialize_with = "path_as_text")]
+    pub folder: Option<PathBuf>,
+    /// The table.
+    pub layout: Layout,
+    /// Files that were restored.
+    pub files: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Symbolic links.
+    pub links: u64,
+    /// Bytes of all files.
+    pub file_bytes: u64,
+    /// Rows that were refused.
+    pub refused: u64,
+    /// What was wrong with the first thousand of these, in the order of their rowids.
+    pub refusals: Vec<Refusal>,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// A row that was not restored.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Refusal {
+    /// Its name; what is no UTF-8 in it is escaped.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Refusals that are told.
+const REFUSALS_MAX: usize = 1000;
+
+/// Ranges of rowids for each thread: so many that none waits long for the last.
+const RANGES_PER_THREAD: i128 = 64;
+
+/// Rows of a range at least.
+const RANGE_ROWS_MIN: i128 = 128;
+
+impl Unpack {
+    /// What unpacks all of `database` below `folder`.
+    pub fn new(database: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Unpack {
+        Unpack {
+            database: database.into(),
+            folder: folder.into(),
+            layout: None,
+            selection: Selection::default(),
+            overwrite: false,
+            tree: false,
+            threads: None,
+        }
+    }
+
+    /// Does it. Rows that are refused are in the report.
+    ///
+    /// # Errors
+    /// When the database can't be read, or the disk is full: what was restored by then stays.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<UnpackReport> {
+        let started = Instant::now();
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores).max(1);
+        let (archive, connections) = Archive::open(&self.database, self.layout, threads)?;
+        let root = self.make_folder()?;
+        progress.phase("unpack", Some(Amount { rows: archive.rows, bytes: 0 }));
+        let run = Run {
+            unpack: self,
+            archive: &archive,
+            root: root.as_fd(),
+            ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
+            // Two digits a step, and three at least, as kvtest has them.
+            tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
+            progress,
+            cancel: &cancel.child(),
+        };
+        let mut restored = run.all(connections)?;
+        run.links(&mut restored)?;
+        run.folders(&mut restored)?;
+        let refusals = restored.refusals.into_values().flatten();
+        Ok(UnpackReport {
+            folder: Some(self.folder.clone()),
+            layout: archive.layout,
+            files: restored.files,
+            folders: restored.made_folders,
+            links: restored.made_links,
+            file_bytes: restored.file_bytes,
+            refused: restored.refused,
+            refusals: refusals.take(REFUSALS_MAX).collect(),
+            threads,
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn make_folder(&self) -> Result<File> {
+        let made = fs::create_dir_all(&self.folder).and_then(|()| File::open(&self.folder));
+        made.map_err(|error| {
+            let message = format!("cannot make the folder {}", self.folder.display());
+            crate::output::explained(Error::target(message), error)
+        })
+    }
+}
+
+/// Hands out ranges of rowids, in order.
+struct Ranges {
+    next: i128,
+    last: i128,
+    step: i128,
+}
+
+impl Ranges {
+    fn new(rowids: Option<(i64, i64)>, threads: usize) -> Ranges {
+        let (first, last) = rowids.map_or((0, -1), |(first, last)| (i128::from(first), i128::from(last)));
+        let step = ((last - first) / (threads as i128 * RANGES_PER_THREAD)).max(RANGE_ROWS_MIN);
+        Ranges { next: first, last, step }
+    }
+
+    fn next(&mut self) -> Option<(i64, i64)> {
+        if self.next > self.last {
+            return None;
+        }
+        let (first, last) = (self.next, (self.next + self.step - 1).min(self.last));
+        self.next = last + 1;
+        Some((first as i64, last as i64))
+    }
+}
+
+/// One run.
+struct Run<'r> {
+    unpack: &'r Unpack,
+    archive: &'r Archive,
+    root: BorrowedFd<'r>,
+    ranges: Mutex<Ranges>,
+    tree_steps: usize,
+    progress: &'r dyn Progress,
+    cancel: &'r Cancel,
+}
+
+/// What a thread has done, and what is left to the end.
+#[derive(Default)]
+struct Restored {
+    files: u64,
+    file_bytes: u64,
+    made_folders: u64,
+    made_links: u64,
+    refused: u64,
+    /// By rowid, the first of them.
+    refusals: BTreeMap<i64, Vec<Refusal>>,
+    links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
+    folders: Vec<(i64, SafeName, About)>,
+}
+
+impl Restored {
+    fn refuse(&mut self, rowid: i64, name: String, why: String) {
+        self.refused += 1;
+        self.refusals.entry(rowid).or_default().push(Refusal { name, why });
+        if self.refusals.len() > REFUSALS_MAX {
+            self.refusals.pop_last();
+        }
+    }
+
+    fn add(&mut self, other: Restored) {
+        self.files += other.files;
+        self.file_bytes += other.file_bytes;
+        self.refused += other.refused;
+        for (rowid, refusals) in other.refusals {
+            self.refusals.entry(rowid).or_default().extend(refusals);
+        }
+        self.links.extend(other.links);
+        self.folders.extend(other.folders);
+    }
+
+    /// Notes how something ended: refused, done, or with all of the run.
+    fn note(&mut self, rowid: i64, name: &[u8], done: Result<(), Failed>) -> Result<bool> {
+        match done {
+            Ok(()) => Ok(true),
+            Err(Failed::Refused(why)) => {
+                self.refuse(rowid, shown(name), why);
+                Ok(false)
+            }
+            Err(Failed::Ends(error)) => Err(Failed::ends(error, &shown(name))),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Restores all files, and folders on their way.
+    fn all(&self, connections: Vec<Connection>) -> Result<Restored> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = connections
+                .into_iter()
+                .map(|connection| scope.spawn(move || self.one(&connection)))
+                .collect();
+            let mut restored = Restored::default();
+            let mut failed = None;
+            for thread in threads {
+                match thread.join().unwrap_or_else(|_| Err(Error::target("a thread panicked"))) {
+                    Ok(part) => restored.add(part),
+                    // Those that the first one stopped were interrupted.
+                    Err(error)
+                        if failed.is_none() || error.kind() != crate::error::ErrorKind::Interrupted =>
+                    {
+                        failed = Some(error);
+                    }
+                    Err(_) => {}
+                }
+            }
+            match failed {
+                None => Ok(restored),
+                Some(error) => Err(error),
+            }
+        })
+    }
+
+    /// What one thread does.
+    fn one(&self, connection: &Connection) -> Result<Restored> {
+        let mut thread = Thread {
+            run: self,
+            below: Below::new(self.root, self.unpack.overwrite),
+            inflater: None,
+            restored: Restored::default(),
+        };
+        let next = || self.ranges.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(range) = next() {
+            let mut rows = 0;
+            let read = self.archive.read(connection, range, true, |rowid, item| {
+                self.cancel.check()?;
+                rows += 1;
+                thread.take(rowid, item)
+            });
+            if let Err(error) = read {
+                self.cancel.cancel();
+                return Err(error);
+            }
+            self.progress.advance(Amount { rows, bytes: 0 });
+        }
+        Ok(thread.restored)
+    }
+
+    /// Makes the links, now that no file is made any more.
+    fn links(&self, restored: &mut Restored) -> Result<()> {
+        let mut below = Below::new(self.root, self.unpack.overwrite);
+        let mut links = std::mem::take(&mut restored.links);
+        links.sort_unstable_by_key(|(rowid, ..)| *rowid);
+        for (rowid, name, target, mtime) in links {
+            self.cancel.check()?;
+            let made = below.link(&name, &target, mtime);
+            restored.made_links += u64::from(restored.note(rowid, name.bytes(), made)?);
+        }
+        Ok(())
+    }
+
+    /// Gives folders their modes and times, from those that are in others on.
+    fn folders(&self, restored: &mut Restored) -> Result<()> {
+        let mut below = Below::new(self.root, self.unpack.overwrite);
+        let mut folders = std::mem::take(&mut restored.folders);
+        folders.sort_unstable_by(|(_, one, _), (_, other, _)| other.cmp(one));
+        for (rowid, name, about) in folders {
+            self.cancel.check()?;
+            let done = below.finish_folder(&name, about);
+            restored.made_folders += u64::from(restored.note(rowid, name.bytes(), done)?);
+        }
+        Ok(())
+    }
+
+    /// Where a row goes that is called `name`.
+    fn name_of(&self, rowid: i64, name: &[u8]) -> Result<SafeName, String> {
+        if !self.unpack.tree {
+            return SafeName::new(name).map_err(str::to_owned);
+        }
+        let by_key = name == rowid.to_string().as_bytes();
+        let Ok(mut number) = u64::try_from(rowid) else {
+            return Err("--tree has no place for numbers below 0".to_owned());
+        };
+        let mut steps: Vec<String> = Vec::new();
+        for _ in 0..self.tree_steps {
+            steps.push(format!("{:02}", number % 100));
+            number /= 100;
+        }
+        steps.reverse();
+        let mut path = steps.join("/").into_bytes();
+        if !by_key {
+            if name.contains(&b'/') {
+                return Err("--tree is for names without /".to_owned());
+            }
+            path.truncate(path.len() - 2);
+            path.extend_from_slice(name);
+        }
+        SafeName::new(&path).map_err(str::to_owned)
+    }
+}
+
+/// One thread and what it needs.
+struct Thread<'r> {
+    run: &'r Run<'r>,
+    below: Below<'r>,
+    inflater: Option<Inflater>,
+    restored: Restored,
+}
+
+impl Thread<'_> {
+    /// Restores a row, or notes it for later.
+    fn take(&mut self, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
+        let Thread { run, below, inflater, restored } = self;
+        let item = match item {
+            Ok(item) => item,
+            Err(BadItem { name, why }) => {
+                restored.refuse(rowid, name, why);
+                return Ok(());
+            }
+        };
+        let name = match run.name_of(rowid, &item.name) {
+            Ok(name) => name,
+            Err(why) => {
+                restored.refuse(rowid, shown(&item.name), why);
+                return Ok(());
+            }
+        };
+        if !run.unpack.selection.takes(name.bytes()) {
+            return Ok(());
+        }
+        let about = About { mode: item.mode, mtime: item.mtime };
+        match item.kind {
+            Kind::Link => restored.links.push((rowid, name, item.data.to_vec(), item.mtime)),
+            Kind::Folder => {
+                let made = below.folder(&name);
+                if restored.note(rowid, &item.name, made)? {
+                    restored.folders.push((rowid, name, about));
+                }
+            }
+            Kind::File => {
+                let write = |file: &mut File| write_content(&item, inflater, file);
+                let made = below.file(&name, about, write);
+                if restored.note(rowid, &item.name, made)? {
+                    restored.files += 1;
+                    restored.file_bytes += item.bytes;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the content of a file.
+pub(super) fn write_content(
+    item: &Item<'_>,
+    inflater: &mut Option<Inflater>,
+    to: &mut dyn Write,
+) -> Result<(), Failed> {
+    if item.data.len() as u64 == item.bytes {
+        return to.write_all(item.data).map_err(of_io);
+    }
+    let inflater = inflater.get_or_insert_with(Inflater::new);
+    inflater.inflate(item.data, item.bytes, to).map_err(|error| match error {
+        InflateError::Wrong(why) => Failed::Refused(why),
+        InflateError::Write(error) => of_io(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_cover_every_rowid_once() {
+        for (rowids, threads) in [
+            (None, 1),
+            (Some((1, 1)), 2),
+            (Some((-5, 1_000_000)), 3),
+            (Some((i64::MIN, i64::MAX)), 2),
+            (Some((i64::MAX, i64::MAX)), 2),
+        ] {
+            let mut ranges = Ranges::new(rowids, threads);
+            let mut next = rowids.map(|(first, _)| i128::from(first));
+            let mut count = 0;
+            while let Some((first, last)) = ranges.next() {
+                assert_eq!(Some(i128::from(first)), next);
+                assert!(first <= last);
+                next = Some(i128::from(last) + 1);
+                count += 1;
+            }
+            assert_eq!(next, rowids.map(|(_, last)| i128::from(last) + 1));
+            assert!(count <= threads * 130);
+        }
+    }
+}
