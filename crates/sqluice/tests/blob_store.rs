@@ -375,3 +375,68 @@ fn values_that_are_no_blobs_are_read_as_sqlite_has_them_or_refused() {
         assert!(store.get("number").unwrap_err().message().contains("a number is stored"));
     }
 }
+
+#[test]
+fn a_table_that_is_written_otherwise_is_a_store_too() {
+    for declared in [
+        "CREATE TABLE KV(K text, V blob, UNIQUE (V), PRIMARY KEY (K))",
+        "CREATE TABLE kv(k TEXT NOT NULL PRIMARY KEY, v BLOB) STRICT",
+        "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB); CREATE INDEX other ON kv(v)",
+        "PRAGMA auto_vacuum = FULL; CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB)",
+    ] {
+        let (_folder, path) = folder();
+        sql(&path, declared);
+        let store = BlobStore::options().durability(Durability::Off).open(&path).unwrap();
+        store.put_many((0..40usize).map(|number| (number.to_string(), blob(number * 997)))).unwrap();
+        for number in 0..40usize {
+            assert_eq!(store.get(number.to_string()).unwrap().unwrap(), blob(number * 997), "{declared}");
+        }
+    }
+}
+
+/// Where the test below finds the store that it writes to until it is killed.
+const STORE: &str = "SQLUICE_TEST_STORE";
+
+/// Keys of which a batch writes all.
+const KEYS: u32 = 40;
+
+#[test]
+fn a_writer_that_is_killed_writes() {
+    let Some(path) = std::env::var_os(STORE) else { return };
+    let store = BlobStore::options().durability(Durability::Off).open(path).unwrap();
+    for round in 1u32.. {
+        let blobs = (0..KEYS).map(|number| (number.to_be_bytes(), round.to_be_bytes().repeat(5000)));
+        store.put_many(blobs).unwrap();
+    }
+}
+
+#[test]
+fn a_batch_of_a_killed_writer_is_there_whole_or_not_at_all() {
+    let mut random = Random(7);
+    let (_folder, path) = folder();
+    let mut last = 0;
+    for _ in 0..8 {
+        let mut writer = Command::new(std::env::current_exe().unwrap());
+        writer.args(["--exact", "a_writer_that_is_killed_writes"]).env(STORE, &path);
+        let mut writer = writer.stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(60 + random.below(200) as u64));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        if !path.exists() {
+            continue;
+        }
+        let store = BlobStore::open(&path).unwrap();
+        let found = all(&store);
+        let Some(first) = found.values().next() else { continue };
+        assert_eq!(found.len(), KEYS as usize);
+        assert!(found.values().all(|blob| blob == first && blob.len() == 20_000), "half a batch");
+        last += 1;
+        drop(store);
+        let said: String = Connection::open(&path)
+            .unwrap()
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(said, "ok");
+    }
+    assert!(last > 0, "no writer came so far as to write");
+}

@@ -114,16 +114,16 @@ impl Layout {
         }
     }
 
-    /// Root pages of the table and of its only index.
+    /// Root pages of the table and of the index of its primary key, which need not be its only one.
     pub(super) fn roots(self) -> &'static str {
         match self {
             Layout::Kv => {
-                "SELECT t.rootpage, i.rootpage FROM sqlite_schema t JOIN sqlite_schema i
-                 ON i.name = 'sqlite_autoindex_kv_1' WHERE t.type = 'table' AND t.name = 'kv'"
+                "SELECT t.rootpage, i.rootpage FROM sqlite_schema t, pragma_index_list('kv') l, sqlite_schema i
+                 WHERE t.type = 'table' AND lower(t.name) = 'kv' AND l.origin = 'pk' AND i.name = l.name"
             }
             Layout::Sqlar => {
-                "SELECT t.rootpage, i.rootpage FROM sqlite_schema t JOIN sqlite_schema i
-                 ON i.name = 'sqlite_autoindex_sqlar_1' WHERE t.type = 'table' AND t.name = 'sqlar'"
+                "SELECT t.rootpage, i.rootpage FROM sqlite_schema t, pragma_index_list('sqlar') l, sqlite_schema i
+                 WHERE t.type = 'table' AND lower(t.name) = 'sqlar' AND l.origin = 'pk' AND i.name = l.name"
             }
         }
     }
@@ -166,8 +166,8 @@ impl Layout {
                 columns.query_map([self.table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             let columns = columns.collect::<rusqlite::Result<Vec<_>>>()?;
             // An entry of the index is the key, as its bytes compare, and the rowid.
-            let sql = "SELECT count(*) = 2 AND max(x.name IS NOT NULL AND x.coll <> 'BINARY') = 0 AND max(x.desc) = 0
-                AND max(x.cid = -1) = 1 FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.origin = 'pk'";
+            let sql = r#"SELECT count(*) = 2 AND max(x.coll <> 'BINARY') = 0 AND max(x."desc") = 0
+                AND max(x.cid = -1) = 1 FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.origin = 'pk'"#;
             let plain = connection.query_row(sql, [self.table()], |row| row.get::<_, Option<bool>>(0))?;
             Ok((columns, plain == Some(true)))
         };

@@ -63,7 +63,7 @@ pub use options::{Durability, Journal, Options, PAGE_SIZE};
 
 use pool::Pool;
 use reader::{Part, Reader};
-use writer::{Change, Writer};
+use writer::{Change, Changes, Writer};
 
 /// Blobs by key; see the module's description.
 pub struct BlobStore {
@@ -87,11 +87,11 @@ impl BlobStore {
         Options::default()
     }
 
-    fn open_with(path: &Path, options: Options) -> Result<BlobStore> {
+    fn open_with(path: &Path, mut options: Options) -> Result<BlobStore> {
         // A name that begins with `file:` would be a URI to SQLite.
         let absolute = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
         let read_only = options.read_only;
-        let (writer, layout) = Writer::open(&absolute, &options)?;
+        let (writer, layout) = Writer::open(&absolute, &mut options)?;
         Ok(BlobStore {
             pool: Pool::new(absolute, layout, options),
             writer: (!read_only).then(|| Mutex::new(writer)),
@@ -174,8 +174,8 @@ impl BlobStore {
         self.put_many([(key, blob)]).map(drop)
     }
 
-    /// Puts many blobs in one transaction; returns how many. Of several under the same key the last one stays. The next
-    /// blob may be made while the batch is written; it must not come from a write to this store.
+    /// Puts many blobs in one transaction; returns how many. Of several under the same key the last one stays. They are taken one by
+    /// one while the batch is written, and must not come from reading or writing this store, which waits for the batch.
     ///
     /// # Errors
     /// When one can't be written: then all is as it was.
@@ -210,14 +210,11 @@ impl BlobStore {
         self.pool.with(|reader| reader.read(key, part, out))
     }
 
-    fn batch(
-        &self,
-        changes: &mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>,
-    ) -> Result<u64> {
+    fn batch(&self, changes: Changes<'_>) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or_else(|| pool::read_only(&self.path))?;
         // Whoever panicked rolled back.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.batch(self.pool.layout(), &self.pool, changes)
+        writer.batch(&self.pool, changes)
     }
 }
 
@@ -235,6 +232,9 @@ fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
             .hint("another program writes to it, or reads it, which a commit has to wait for: wait longer (busy_timeout)"),
         Some(ErrorCode::ReadOnly) => {
             Error::target(format!("{path} is read-only")).hint("permit writing to it, or open it with read_only")
+        }
+        Some(ErrorCode::CannotOpen) => {
+            Error::target(format!("cannot open {path}")).hint("see that its folder is there, and what it permits")
         }
         Some(ErrorCode::NotADatabase) => {
             Error::target(format!("{path} is no SQLite database")).hint("name another file")

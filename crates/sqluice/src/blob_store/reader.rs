@@ -274,12 +274,12 @@ impl Reader {
             return Ok(());
         }
         let (layout, path) = (self.layout, &self.path);
-        let begin = || -> rusqlite::Result<(u32, u32)> {
+        let begin = || -> rusqlite::Result<Option<(u32, u32)>> {
             self.connection.execute_batch("BEGIN")?;
             let mut roots = self.connection.prepare_cached(layout.roots())?;
-            roots.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+            roots.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         };
-        let (table, index) = begin().map_err(|error| {
+        let roots = begin().map_err(|error| {
             // It may not have begun.
             let _ = self.connection.execute_batch("ROLLBACK");
             failed(error, "read", path)
@@ -296,6 +296,7 @@ impl Reader {
                 self.cached = Some(header);
             }
             let (geometry, page_count) = (header.geometry, header.page_count);
+            let (table, index) = roots?;
             let file = RawFile::of(&self.connection)?;
             let mut pages = Pages { file, cache: &mut self.cache, geometry, page_count, mapped: self.mapped };
             Some((header, Roots { table, table_levels: pages.levels(table)?, index }))

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::MutexGuard;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::failed;
 use super::layout::{CREATE, Layout};
@@ -27,6 +27,8 @@ const IN_MEMORY_BYTES_MAX: u64 = 32 << 20;
 pub(super) struct Writer {
     connection: Connection,
     path: PathBuf,
+    /// Whether readers of this store hold anything.
+    held: bool,
 }
 
 /// A change.
@@ -36,8 +38,8 @@ pub(super) enum Change<'c> {
 }
 
 impl Writer {
-    /// Opens the database or makes it, and finds or makes the table.
-    pub(super) fn open(path: &Path, options: &Options) -> Result<(Writer, Layout)> {
+    /// Opens the database or makes it, and finds or makes the table. One with a log is always shared.
+    pub(super) fn open(path: &Path, options: &mut Options) -> Result<(Writer, Layout)> {
         let failed = |error| failed(error, "open", path);
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let flags = match options.read_only {
@@ -54,35 +56,51 @@ impl Writer {
             }
             None => make(&connection, path, options)?,
         };
-        let spill = if options.shared { "ON" } else { "OFF" };
+        let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+        options.shared |= mode.map_err(failed)? == "wal";
         let sql = format!(
-            "PRAGMA synchronous = {}; PRAGMA cache_spill = {spill}; PRAGMA foreign_keys = OFF",
-            options.durability.synchronous()
+            "PRAGMA synchronous = {}; PRAGMA cache_spill = {}; PRAGMA foreign_keys = OFF",
+            options.durability.synchronous(),
+            if options.shared { "ON" } else { "OFF" }
         );
         connection.execute_batch(&sql).map_err(failed)?;
-        Ok((Writer { connection, path: path.to_owned() }, layout))
+        Ok((Writer { connection, path: path.to_owned(), held: !options.shared }, layout))
     }
 
     /// Makes changes in one transaction: all of them, or none. Returns how many rows they changed.
-    pub(super) fn batch(
+    pub(super) fn batch(&mut self, pool: &Pool, changes: Changes<'_>) -> Result<u64> {
+        let mut stopped = None;
+        let done = self.transaction(pool, changes, &mut stopped);
+        let spilled = self.held && matches!(stopped, Some(Stopped { spills: true, .. }));
+        // Readers that begin while SQLite writes to the file would find it locked.
+        let kept = match spilled {
+            true => self.connection.execute_batch("PRAGMA cache_spill = OFF"),
+            false => Ok(()),
+        };
+        drop(stopped);
+        let rows = done?;
+        kept.map_err(|error| failed(error, "write to", &self.path))?;
+        Ok(rows)
+    }
+
+    fn transaction<'p>(
         &mut self,
-        layout: Layout,
-        pool: &Pool,
-        changes: &mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>,
+        pool: &'p Pool,
+        changes: Changes<'_>,
+        stopped: &mut Option<Stopped<'p>>,
     ) -> Result<u64> {
-        let path = &self.path;
+        let (path, held, layout) = (&self.path, self.held, pool.layout());
         let failed = |error| failed(error, "write to", path);
-        let transaction = rusqlite::Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
         let transaction = transaction.map_err(failed)?;
-        let mut stopped: Option<Vec<MutexGuard<'_, Slot>>> = None;
         let (mut rows, mut bytes) = (0, 0);
         {
             let mut put = transaction.prepare_cached(layout.put()).map_err(failed)?;
             let mut remove = transaction.prepare_cached(layout.remove()).map_err(failed)?;
             changes(&mut |change| {
                 bytes += change.bytes();
-                if bytes > IN_MEMORY_BYTES_MAX && stopped.is_none() {
-                    stopped = Some(pool.stop()?);
+                if held && bytes > IN_MEMORY_BYTES_MAX && stopped.is_none() {
+                    *stopped = Some(Stopped { _readers: pool.stop()?, spills: true });
                     transaction.execute_batch("PRAGMA cache_spill = ON").map_err(failed)?;
                 }
                 let changed = match change {
@@ -95,15 +113,22 @@ impl Writer {
                 Ok(())
             })?;
         }
-        let stopped = match stopped {
-            Some(stopped) => stopped,
-            None => pool.stop()?,
-        };
-        let committed = transaction.commit();
-        drop(stopped);
-        committed.map_err(failed)?;
+        if held && stopped.is_none() {
+            *stopped = Some(Stopped { _readers: pool.stop()?, spills: false });
+        }
+        transaction.commit().map_err(failed)?;
         Ok(rows)
     }
+}
+
+/// What makes changes, one after the other.
+pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
+
+/// Readers that wait for the end of a batch.
+struct Stopped<'p> {
+    _readers: Vec<MutexGuard<'p, Slot>>,
+    /// Whether SQLite may write to the file before the commit.
+    spills: bool,
 }
 
 impl Change<'_> {
