@@ -24,7 +24,7 @@ use crate::reject::RejectFile;
 use crate::report::{ExistingReport, Phases, Report};
 use crate::schema::{Schema, Table, quoted};
 use crate::source::BadRow;
-use crate::sqlite::check_foreign_keys;
+use crate::sqlite::{check_foreign_keys, refuse_cascade};
 
 /// How often a database is looked at, if each time somebody else changes its schema before it is locked.
 pub(crate) const LOOKS_MAX: usize = 10;
@@ -218,6 +218,7 @@ impl Run<'_, '_> {
 fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
+        refuse_cascade(transaction.connection(), &plan.name)?;
         // Rows that others name may come again.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
         transaction.execute(&format!("DELETE FROM main.{}", quoted(&plan.name)))?;

@@ -210,6 +210,37 @@ fn foreign_keys_hold_when_that_is_asked_for() {
 }
 
 #[test]
+fn rows_that_others_refer_to_are_not_replaced_where_that_would_change_the_others() {
+    let sql = |on_delete: &str| {
+        format!(
+            "CREATE TABLE one (a INTEGER PRIMARY KEY, b INT); INSERT INTO one VALUES (1, 0);
+             CREATE TABLE child (p REFERENCES one ON DELETE {on_delete}); INSERT INTO child VALUES (1);"
+        )
+    };
+    for on_delete in ["CASCADE", "SET NULL"] {
+        let error = format!(
+            "error: to replace the rows of one would change child, which refers to it ON DELETE {on_delete}\n\nhint: [..]"
+        );
+        with(&sql(on_delete), "load x.db one.csv --replace-table --foreign-keys").fails(1, &error);
+        let replaced = with(&sql(on_delete), "load x.db one.csv --replace-table").succeeds();
+        replaced.holds("SELECT b, p FROM one, child", "2|1");
+    }
+    // The row comes again before anybody asks.
+    let replaced = with(&sql("NO ACTION"), "load x.db one.csv --replace-table --foreign-keys").succeeds();
+    replaced.holds("SELECT b, p FROM one, child", "2|1");
+}
+
+#[test]
+fn used_up_rowids_are_no_full_disk() {
+    let sql = "CREATE TABLE one (id INTEGER PRIMARY KEY AUTOINCREMENT, a, b); INSERT INTO one VALUES (9223372036854775807, 0, 0)";
+    with(sql, "load x.db one.csv --append").fails(
+        1,
+        "error: table one has no rowid left: AUTOINCREMENT gives none twice, and it has given the last, 9223372036854775807\n\n\
+         hint: [..]",
+    );
+}
+
+#[test]
 fn foreign_keys_of_a_new_table_may_name_rows_that_are_there() {
     let sql = "CREATE TABLE p (k INTEGER PRIMARY KEY); INSERT INTO p VALUES (2)";
     let load = |column: &str| {

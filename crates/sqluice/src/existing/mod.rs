@@ -44,6 +44,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::Access;
 use sqluice_format::page::{Geometry, PageSize};
 
 pub(crate) use transaction::Transaction;
@@ -132,7 +133,12 @@ impl Existing {
         if self.connection.is_readonly("main").unwrap_or(false) {
             return Err(read_only(&self.name));
         }
-        Ok(())
+        let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        rustix::fs::access(folder, Access::WRITE_OK).map_err(|error| {
+            Error::target(format!("the folder of {} is read-only", self.name.display()))
+                .because(io::Error::from(error))
+                .hint("permit writing in it: SQLite keeps its journal there")
+        })
     }
 
     /// The same with SQLite's lock byte elsewhere: for tests.

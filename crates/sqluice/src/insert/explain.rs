@@ -44,7 +44,7 @@ impl Failure<'_> {
         }
         match self.find() {
             Ok(Some((row, error))) if is_of_values(&error) => self.of_row(row, &said(error)),
-            Ok(Some((_, error))) => cannot_insert(self.table, error),
+            Ok(Some((_, error))) => cannot_insert(self.connection, self.table, error),
             Ok(None) | Err(_) => self.somewhere(&said(error)),
         }
     }

@@ -128,7 +128,7 @@ pub fn insert(
         how,
         insert: connection
             .prepare(&statements.all)
-            .map_err(|error| statement::cannot_insert(table, error))?,
+            .map_err(|error| statement::cannot_insert(connection, table, error))?,
         statements: &statements,
         rejects,
         progress,
@@ -192,7 +192,7 @@ impl Inserting<'_, '_, '_> {
                 };
                 return Err(failure.explain(error));
             }
-            Err(error) => return Err(statement::cannot_insert(self.table, error)),
+            Err(error) => return Err(statement::cannot_insert(self.connection, self.table, error)),
         };
         self.inserted.rows += changed;
         self.inserted.ignored += (number as u64).saturating_sub(changed);

@@ -6,7 +6,7 @@
 //!         what becomes of a half done statement                          else ON would begin a join's condition
 //! ```
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::Insert;
 use crate::error::{Error, Result};
@@ -47,7 +47,8 @@ impl Statements {
             );
             return Err(Error::input(message).hint("leave some of them out"));
         }
-        let triggers = has_triggers(connection, table).map_err(|error| cannot_insert(table, error))?;
+        let triggers =
+            has_triggers(connection, table).map_err(|error| cannot_insert(connection, table, error))?;
         let foreign_keys = table.foreign_keys && foreign_keys_on(connection);
         let replaces = !how.upsert.is_empty() || how.on_conflict == OnConflict::Replace;
         let or_abort = or_abort(table, triggers);
@@ -153,6 +154,22 @@ fn refers_to_itself(connection: &Connection, table: &Table) -> bool {
     connection.query_row(sql, [&table.name], |row| row.get(0)).unwrap_or(true)
 }
 
-pub(super) fn cannot_insert(table: &Table, error: rusqlite::Error) -> Error {
-    failed(error, &format!("insert into table {}", table.name))
+pub(super) fn cannot_insert(connection: &Connection, table: &Table, error: rusqlite::Error) -> Error {
+    let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+    if !(full && table.autoincrement && last_rowid_given(connection, table)) {
+        return failed(error, &format!("insert into table {}", table.name));
+    }
+    let (name, last) = (&table.name, i64::MAX);
+    Error::target(format!(
+        "table {name} has no rowid left: AUTOINCREMENT gives none twice, and it has given the last, {last}"
+    ))
+    .hint(
+        "bring rows with rowids of their own, or set the table's row in sqlite_sequence to its largest rowid",
+    )
+}
+
+/// Whether SQLite's "database or disk is full" is about rowids.
+fn last_rowid_given(connection: &Connection, table: &Table) -> bool {
+    let given = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE";
+    connection.query_row(given, [&table.name], |row| row.get(0)) == Ok(Some(i64::MAX))
 }

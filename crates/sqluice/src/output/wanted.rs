@@ -97,10 +97,10 @@ impl Place {
     }
 }
 
-/// The error for a name that is taken.
+/// The error for a name that is taken. Who began to make a new file saw none: somebody else has made it since, and may need it.
 pub(super) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
-        .hint("name another file, or replace this one: --overwrite")
+        .hint("it was made while this ran: run again to add to it, or name another file")
 }
 
 /// The folder and the name of the file that is meant.

@@ -17,7 +17,9 @@ pub struct Column<'a> {
 /// Where the values are.
 #[derive(Clone, Debug)]
 pub(super) enum Data<'a> {
-    /// In a batch.
+    /// In a batch: integers without NULL.
+    IntsThere(&'a [i64]),
+    /// In a batch: any others.
     Batch(batch::Column<'a>),
     Ints(Vec<i64>),
     Reals(Vec<f64>),
@@ -30,13 +32,28 @@ pub(super) enum Data<'a> {
 impl<'a> Column<'a> {
     /// A column of a batch of so many rows.
     pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
-        Column { rows, data: Data::Batch(column) }
+        let data = match column {
+            batch::Column { values: Values::Int(ints), validity: None } => Data::IntsThere(ints),
+            column => Data::Batch(column),
+        };
+        Column { rows, data }
+    }
+
+    /// What [`get`](Self::get) gives, if it is an integer of a column that has nothing else: SQLite asks for one value at a time,
+    /// and most often for one of these.
+    #[inline]
+    pub(super) fn int(&self, row: usize) -> Option<i64> {
+        match &self.data {
+            Data::IntsThere(ints) => ints.get(row).copied(),
+            _ => None,
+        }
     }
 
     /// The value of a row; `None` where the column has no such row, or is not as its maker said.
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<Value<'_>> {
         match &self.data {
+            Data::IntsThere(ints) => ints.get(row).map(|int| Value::Int(*int)),
             Data::Batch(column) => get(column, row),
             Data::Ints(ints) => ints.get(row).map(|int| Value::Int(*int)),
             Data::Reals(reals) => reals.get(row).map(|real| Value::Real(*real)),
@@ -55,9 +72,7 @@ impl<'a> Column<'a> {
     /// The same values, none of them borrowed.
     pub(super) fn owned(&self) -> Column<'static> {
         let data = match &self.data {
-            Data::Batch(batch::Column { values: Values::Int(ints), validity: None }) => {
-                Data::Ints(ints.to_vec())
-            }
+            Data::IntsThere(ints) => Data::Ints(ints.to_vec()),
             Data::Batch(batch::Column { values: Values::Real(reals), validity: None }) => {
                 Data::Reals(reals.to_vec())
             }

@@ -452,6 +452,22 @@ unsafe extern "C" fn column(
         // The argument itself has no value.
         return ffi::SQLITE_OK;
     };
+    let column = rows.columns.get(index);
+    if let Some(int) = column.and_then(|column| column.int(cursor.row)) {
+        // SAFETY: the context is valid during this call.
+        unsafe { ffi::sqlite3_result_int64(context, int) };
+        return ffi::SQLITE_OK;
+    }
+    // SAFETY: the context is valid during this call.
+    unsafe { any(context, cursor, rows, index) }
+}
+
+/// Gives SQLite a value of any kind.
+///
+/// # Safety
+/// The context is valid.
+#[inline(never)]
+unsafe fn any(context: *mut sqlite3_context, cursor: &Cursor, rows: &Shared<'_>, index: usize) -> c_int {
     let value = rows.columns.get(index).and_then(|column| column.get(cursor.row));
     // SAFETY: the context is valid during this call. Text and blobs are copied, or lent until the statement is reset. An empty
     // slice of Rust's may point nowhere.

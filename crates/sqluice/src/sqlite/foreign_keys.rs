@@ -29,6 +29,24 @@ pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> 
     }
 }
 
+/// Refuses to empty a table while foreign keys are enforced and rows of another table would be deleted or changed with it: they
+/// would stay so, even though the rows that they name may come again.
+pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()> {
+    let sql = "SELECT m.name, f.on_delete FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name, 'main') AS f
+               WHERE m.type = 'table' AND m.name <> ?1 COLLATE NOCASE AND f.\"table\" = ?1 COLLATE NOCASE
+               AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+               AND (SELECT foreign_keys FROM pragma_foreign_keys)";
+    let found = connection.query_row(sql, [table], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+    let found: Option<(String, String)> =
+        found.map_err(|error| failed(error, &format!("look at what refers to {table}")))?;
+    let Some((child, on_delete)) = found else { return Ok(()) };
+    let message = format!(
+        "to replace the rows of {table} would change {child}, which refers to it ON DELETE {on_delete}"
+    );
+    Err(Error::target(message)
+        .hint("load without --foreign-keys, or bring new rows over the old ones: --upsert"))
+}
+
 fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<Option<Error>> {
     // Without rows it does not matter what their parents would be.
     let some = format!("SELECT EXISTS (SELECT 1 FROM {})", in_main(table));

@@ -19,7 +19,7 @@ mod indexes;
 mod names;
 mod rows;
 
-pub(crate) use foreign_keys::check as check_foreign_keys;
+pub(crate) use foreign_keys::{check as check_foreign_keys, refuse_cascade};
 #[cfg(test)]
 mod tests;
 
