@@ -116,7 +116,8 @@ proptest! {
                 }
                 Step::Get(number) => {
                     let (key, found) = (key(number), map.get(&key(number)));
-                    prop_assert_eq!(store.get(&key).unwrap().as_ref(), found);
+                    let got = store.get(&key).unwrap();
+                    prop_assert_eq!(got.as_ref(), found);
                     prop_assert_eq!(store.len(&key).unwrap(), found.map(|blob| blob.len() as u64));
                     prop_assert_eq!(store.contains(&key).unwrap(), found.is_some());
                 }
@@ -279,7 +280,7 @@ fn what_does_not_inflate_to_its_size_is_an_error_that_names_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = archive(folder.path());
     for (size, shared) in
-        [(34_999, false), (35_001, true), (1_000_000_000_000_000, false), (1_000_000_000, true)]
+        [(34_999, false), (35_001, true), (1_000_000_000_000_000i64, false), (1_000_000_000, true)]
     {
         sql(&path, &format!("UPDATE sqlar SET sz = {size} WHERE name LIKE '%sub/long'"));
         let store = BlobStore::options().shared(shared).open(&path).unwrap();
