@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior, params};
 use sqluice::blob_store::{BlobStore, Durability, Journal, Options};
 use sqluice::error::Result;
 use sqluice_format::page::PageSize;
@@ -344,19 +345,109 @@ fn a_store_that_is_read_only_is_read_and_not_written() {
 }
 
 #[test]
-fn others_read_a_store_that_is_held_and_write_to_one_that_is_shared() {
+fn others_read_a_store_that_is_held_and_write_to_one_that_is_shared_without_waiting() {
     let (_folder, path) = folder();
     BlobStore::open(&path).unwrap().put("a", "b").unwrap();
     for shared in [false, true] {
         let store = BlobStore::options().shared(shared).open(&path).unwrap();
         assert_eq!(store.get("a").unwrap().unwrap(), b"b");
         let other = Connection::open(&path).unwrap();
-        other.busy_timeout(std::time::Duration::from_millis(1)).unwrap();
+        other.busy_timeout(Duration::from_secs(if shared { 0 } else { 20 })).unwrap();
         let read: Vec<u8> = other.query_row("SELECT v FROM kv", [], |row| row.get(0)).unwrap();
         assert_eq!(read, b"b");
-        let wrote = other.execute("UPDATE kv SET v = CAST('c' AS BLOB)", []);
-        assert_eq!(wrote.is_ok(), shared, "{wrote:?}");
+        if shared {
+            other.execute("UPDATE kv SET v = CAST('c' AS BLOB)", []).unwrap();
+        }
         assert_eq!(store.get("a").unwrap().unwrap(), if shared { b"c" } else { b"b" });
+    }
+}
+
+#[test]
+fn a_store_that_is_idle_locks_nothing() {
+    let (_folder, path) = folder();
+    let store = BlobStore::open(&path).unwrap();
+    store.put("a", "0").unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.busy_timeout(Duration::ZERO).unwrap();
+    for round in 1..4 {
+        assert!(store.get("a").unwrap().is_some());
+        let wrote = (0..200).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            other.execute("UPDATE kv SET v = CAST(?1 AS BLOB)", [round.to_string()]).is_ok()
+        });
+        assert!(wrote);
+        assert_eq!(store.get("a").unwrap().unwrap(), round.to_string().into_bytes());
+    }
+}
+
+/// Where the test below finds the store that it overwrites, all of it in each of [`ROUNDS`] transactions.
+const OTHERS: &str = "SQLUICE_TEST_STORE_OF_OTHERS";
+
+const ROUNDS: u8 = 10;
+
+/// What is under each of [`KEYS`] keys after a round; its pages go to other places from round to round.
+fn of_round(round: u8) -> Vec<u8> {
+    vec![round; 100 + usize::from(round % 4) * 9000]
+}
+
+#[test]
+fn another_process_writes() {
+    let Some(path) = std::env::var_os(OTHERS) else { return };
+    let mut other = Connection::open(path).unwrap();
+    other.busy_timeout(Duration::from_secs(60)).unwrap();
+    for round in 1..=ROUNDS {
+        let change = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        for number in 0..KEYS {
+            // The row moves, and its entry in the index with it.
+            let key = String::from_utf8(number.to_be_bytes().to_vec()).unwrap();
+            let sql = "INSERT OR REPLACE INTO kv SELECT ?1, ?2 FROM kv WHERE k = ?1";
+            assert_eq!(change.execute(sql, params![key, of_round(round)]).unwrap(), 1);
+        }
+        change.commit().unwrap();
+    }
+}
+
+#[test]
+fn readers_see_whole_what_another_process_writes_meanwhile() {
+    let options = BlobStore::options;
+    for options in [
+        options(),
+        options().mmap_bytes(1 << 30),
+        options().read_only(true),
+        options().shared(true),
+        options().journal(Journal::Wal),
+    ] {
+        let (_folder, path) = folder();
+        let wal = format!("{options:?}").contains("journal: Wal");
+        let new = BlobStore::options().journal(if wal { Journal::Wal } else { Journal::Delete });
+        let first = (0..KEYS).map(|number| (number.to_be_bytes(), of_round(0)));
+        new.open(&path).unwrap().put_many(first).unwrap();
+        let store = options.busy_timeout(Duration::from_secs(60)).open(&path).unwrap();
+        let mut writer = Command::new(std::env::current_exe().unwrap());
+        writer.args(["--exact", "another_process_writes"]).env(OTHERS, &path);
+        let mut writer = writer.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for reader in 0..3 {
+                let (store, done) = (&store, &done);
+                scope.spawn(move || {
+                    let (mut random, mut blob, mut last) = (Random(reader), Vec::new(), 0);
+                    while !done.load(Ordering::Relaxed) {
+                        let key = (random.below(KEYS as usize) as u32).to_be_bytes();
+                        assert!(store.get_into(key, &mut blob).unwrap());
+                        assert_eq!(blob, of_round(blob[0]));
+                        assert!(blob[0] >= last, "what was committed is seen from then on");
+                        last = blob[0];
+                    }
+                });
+            }
+            let ended = writer.wait();
+            done.store(true, Ordering::Relaxed);
+            assert!(ended.unwrap().success());
+        });
+        let found = all(&store);
+        assert_eq!(found.len(), KEYS as usize);
+        assert!(found.values().all(|blob| *blob == of_round(ROUNDS)));
     }
 }
 
@@ -420,7 +511,7 @@ fn a_batch_of_a_killed_writer_is_there_whole_or_not_at_all() {
         let mut writer = Command::new(std::env::current_exe().unwrap());
         writer.args(["--exact", "a_writer_that_is_killed_writes"]).env(STORE, &path);
         let mut writer = writer.stdout(std::process::Stdio::null()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(60 + random.below(200) as u64));
+        std::thread::sleep(Duration::from_millis(60 + random.below(200) as u64));
         writer.kill().unwrap();
         writer.wait().unwrap();
         if !path.exists() {

@@ -27,9 +27,10 @@
 //! there comes out inflated. Keys are bytes, and are compared as such. A number in the place of a blob is an error, a NULL in `kv`
 //! is an empty blob.
 //!
-//! * With a rollback journal, which new stores have, the store **holds a read lock** as long as it is open, from the first read on:
-//!   other processes can read the database, but not write to it ([`Options::shared`] is for those that must). In return a read
-//!   needs no lock, and takes the pages as they are: the index and the table by binary search, the blob in two reads.
+//! * With a rollback journal, which new stores have, the store **holds a read lock** from read to read, and lets go of it ten times a
+//!   second: other processes can read the database at any time, and write to it when they wait for half a
+//!   second (`busy_timeout`, `.timeout`); whoever does not wait may find it locked ([`Options::shared`] is for those). In return a
+//!   read needs no lock, and takes the pages as they are: the index and the table by binary search, the blob in two reads.
 //! * Batches of this store are seen by its readers as soon as they are committed. Readers wait for a commit, and, where a batch has
 //!   more than 32 MiB, for the rest of the batch. In WAL mode ([`Journal::Wal`]) nobody waits for anybody, but every read
 //!   goes through SQLite's own statements.
@@ -37,6 +38,7 @@
 //!
 //! Invariant: what pages can't tell for sure, SQLite is asked.
 
+mod clock;
 mod file;
 mod inflate;
 mod iter;
@@ -51,7 +53,7 @@ mod writer;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::ErrorCode;
 
@@ -61,6 +63,7 @@ use crate::sqlite::said;
 pub use iter::Iter;
 pub use options::{Durability, Journal, Options, PAGE_SIZE};
 
+use clock::Clock;
 use pool::Pool;
 use reader::{Part, Reader};
 use writer::{Change, Changes, Writer};
@@ -68,7 +71,9 @@ use writer::{Change, Changes, Writer};
 /// Blobs by key; see the module's description.
 pub struct BlobStore {
     path: PathBuf,
-    pool: Pool,
+    pool: Arc<Pool>,
+    /// `None` in WAL mode, where nobody waits.
+    _clock: Option<Clock>,
     /// `None` when the store was opened for reading only.
     writer: Option<Mutex<Writer>>,
 }
@@ -92,10 +97,13 @@ impl BlobStore {
         let absolute = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
         let read_only = options.read_only;
         let (writer, layout) = Writer::open(&absolute, &mut options)?;
+        let log = options.journal == Journal::Wal;
+        let pool = Arc::new(Pool::new(absolute, layout, options));
         Ok(BlobStore {
-            pool: Pool::new(absolute, layout, options),
-            writer: (!read_only).then(|| Mutex::new(writer)),
             path: path.to_owned(),
+            _clock: if log { None } else { Some(Clock::start(&pool)?) },
+            pool,
+            writer: (!read_only).then(|| Mutex::new(writer)),
         })
     }
 

@@ -85,9 +85,10 @@ impl Options {
         self
     }
 
-    /// Other processes may write to the database while the store is open. Without this a store with a rollback journal keeps a read
-    /// lock between its reads: others can read, but not write. With it every read takes the lock anew, and goes through SQLite,
-    /// at about half the speed. A database in WAL mode can always be shared. Default: no.
+    /// Nothing is locked between reads: other processes can write to the database at once, also those that do not wait for locks.
+    /// Without this a store with a rollback journal keeps a read lock between its reads, for a tenth of a second at most. With it
+    /// every read takes the lock anew, and goes through SQLite, at about half the speed. A database in WAL mode is always shared.
+    /// Default: no.
     #[must_use]
     pub fn shared(mut self, yes: bool) -> Options {
         self.shared = yes;

@@ -1,7 +1,7 @@
 //! A connection that reads, for one thread at a time.
 //!
 //! ```text
-//!  held:    BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── before a commit of ours: COMMIT
+//!  held:    BEGIN, SHARED lock ── get, get, get: pages, no lock, no statement ── COMMIT, before a commit of ours or at a turn
 //!  else:    SELECT, SELECT, SELECT: each a transaction
 //! ```
 //!
@@ -154,7 +154,7 @@ impl Reader {
         Ok(&self.connection)
     }
 
-    /// Ends what is held: somebody of this store is about to commit.
+    /// Ends what is held: somebody of this store is about to commit, or others are to have their turn.
     pub(super) fn release(&mut self) -> Result<()> {
         if self.held.take().is_some() {
             let ended = self.connection.execute_batch("COMMIT");

@@ -8,15 +8,14 @@
 //! With a log (WAL), and in a shared store, nobody holds anything, and SQLite sees to it all.
 
 use std::path::{Path, PathBuf};
-use std::sync::MutexGuard;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::failed;
 use super::layout::{CREATE, Layout};
-use super::options::{Journal, Options};
-use super::pool::{Pool, Slot};
+use super::options::{Journal, Options, PAGE_SIZE};
+use super::pool::{Pool, Stopped};
 use super::reader::Key;
 use crate::error::{Error, Result};
 
@@ -57,7 +56,9 @@ impl Writer {
             None => make(&connection, path, options)?,
         };
         let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
-        options.shared |= mode.map_err(failed)? == "wal";
+        let log = mode.map_err(failed)? == "wal";
+        options.journal = if log { Journal::Wal } else { Journal::Delete };
+        options.shared |= log;
         let sql = format!(
             "PRAGMA synchronous = {}; PRAGMA cache_spill = {}; PRAGMA foreign_keys = OFF",
             options.durability.synchronous(),
@@ -71,7 +72,7 @@ impl Writer {
     pub(super) fn batch(&mut self, pool: &Pool, changes: Changes<'_>) -> Result<u64> {
         let mut stopped = None;
         let done = self.transaction(pool, changes, &mut stopped);
-        let spilled = self.held && matches!(stopped, Some(Stopped { spills: true, .. }));
+        let spilled = self.held && matches!(stopped, Some(Waiting { spills: true, .. }));
         // Readers that begin while SQLite writes to the file would find it locked.
         let kept = match spilled {
             true => self.connection.execute_batch("PRAGMA cache_spill = OFF"),
@@ -87,7 +88,7 @@ impl Writer {
         &mut self,
         pool: &'p Pool,
         changes: Changes<'_>,
-        stopped: &mut Option<Stopped<'p>>,
+        stopped: &mut Option<Waiting<'p>>,
     ) -> Result<u64> {
         let (path, held, layout) = (&self.path, self.held, pool.layout());
         let failed = |error| failed(error, "write to", path);
@@ -100,7 +101,7 @@ impl Writer {
             changes(&mut |change| {
                 bytes += change.bytes();
                 if held && bytes > IN_MEMORY_BYTES_MAX && stopped.is_none() {
-                    *stopped = Some(Stopped { _readers: pool.stop()?, spills: true });
+                    *stopped = Some(Waiting { _readers: pool.stop()?, spills: true });
                     transaction.execute_batch("PRAGMA cache_spill = ON").map_err(failed)?;
                 }
                 let changed = match change {
@@ -114,7 +115,7 @@ impl Writer {
             })?;
         }
         if held && stopped.is_none() {
-            *stopped = Some(Stopped { _readers: pool.stop()?, spills: false });
+            *stopped = Some(Waiting { _readers: pool.stop()?, spills: false });
         }
         transaction.commit().map_err(failed)?;
         Ok(rows)
@@ -125,19 +126,20 @@ impl Writer {
 pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
 
 /// Readers that wait for the end of a batch.
-struct Stopped<'p> {
-    _readers: Vec<MutexGuard<'p, Slot>>,
+struct Waiting<'p> {
+    _readers: Stopped<'p>,
     /// Whether SQLite may write to the file before the commit.
     spills: bool,
 }
 
 impl Change<'_> {
+    /// What it takes in memory: a leaf at least, besides what it has.
     fn bytes(&self) -> u64 {
         let bytes = match self {
             Change::Put(key, blob) => key.len() + blob.len(),
             Change::Remove(key) => key.len(),
         };
-        bytes as u64
+        (bytes + PAGE_SIZE.bytes()) as u64
     }
 }
 
