@@ -97,7 +97,8 @@ impl Pool {
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.store(true, Ordering::Release);
-        let mut stopped = Stopped { shut: &self.shut, _gate: gate, slots: Vec::with_capacity(self.places.len()) };
+        let mut stopped =
+            Stopped { shut: &self.shut, _gate: gate, slots: Vec::with_capacity(self.places.len()) };
         for place in &self.places {
             let mut slot = place.slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.as_mut().map_or(Ok(()), Reader::release)?;
