@@ -28,12 +28,12 @@
 //! is an empty blob.
 //!
 //! * With a rollback journal, which new stores have, the store **holds a read lock** from read to read, and lets go of it ten times a
-//!   second: other processes can read the database at any time, and write to it when they wait for half a
-//!   second (`busy_timeout`, `.timeout`); whoever does not wait may find it locked ([`Options::shared`] is for those). In return a
-//!   read needs no lock, and takes the pages as they are: the index and the table by binary search, the blob in two reads.
+//!   second: other processes can read the database at any time, and write to it when they wait for half a second (`busy_timeout`,
+//!   `.timeout`); whoever does not wait may find it locked ([`Options::shared`] is for those). In return a read needs no lock, and
+//!   takes the pages as they are: the index and the table by binary search, the blob in two reads.
 //! * Batches of this store are seen by its readers as soon as they are committed. Readers wait for a commit, and, where a batch has
-//!   more than 32 MiB, for the rest of the batch. In WAL mode ([`Journal::Wal`]) nobody waits for anybody, but every read
-//!   goes through SQLite's own statements.
+//!   more than 32 MiB (a change being 4 KiB at least), for the rest of the batch. In WAL mode
+//!   ([`Journal::Wal`]) nobody waits for anybody, but every read goes through SQLite's own statements.
 //! * A store can be used by any number of threads; each reads with a connection of its own, up to [`Options::readers_max`].
 //!
 //! Invariant: what pages can't tell for sure, SQLite is asked.
