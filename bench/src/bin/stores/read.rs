@@ -49,7 +49,10 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
                 Ok(())
             })
         }
-        Way::ReadFiles => timed(files, |name, sum| Ok(sum.add(&std::fs::read(from.join(name))?))),
+        Way::ReadFiles => timed(files, |name, sum| {
+            sum.add(&std::fs::read(from.join(name))?);
+            Ok(())
+        }),
         Way::RangeFiles => {
             let folder = open_folder(from)?;
             let mut bytes = [0; RANGE.1 as usize];
@@ -62,7 +65,10 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
         }
         Way::Get => {
             let store = options.open(from)?;
-            timed(files, |name, sum| Ok(sum.add(&store.get(name)?.context("a blob")?)))
+            timed(files, |name, sum| {
+                sum.add(&store.get(name)?.context("a blob")?);
+                Ok(())
+            })
         }
         Way::GetInto | Way::GetMapped | Way::GetShared => {
             let options = match way {
@@ -80,7 +86,8 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
         Way::Range => {
             let store = options.open(from)?;
             timed(files, |name, sum| {
-                Ok(sum.add(&store.range(name, RANGE.0..RANGE.0 + RANGE.1)?.context("a blob")?))
+                sum.add(&store.range(name, RANGE.0..RANGE.0 + RANGE.1)?.context("a blob")?);
+                Ok(())
             })
         }
         Way::Select => select(from, files),

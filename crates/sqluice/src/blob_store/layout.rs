@@ -27,6 +27,9 @@ pub(super) enum Layout {
 /// Name, declared type and place in the primary key.
 type Columns = &'static [(&'static str, &'static str, i64)];
 
+/// The same of a table that is there.
+type Declared = Vec<(String, String, i64)>;
+
 const KV: Columns = &[("k", "TEXT", 1), ("v", "BLOB", 0)];
 const SQLAR: Columns =
     &[("name", "TEXT", 1), ("mode", "INT", 0), ("mtime", "INT", 0), ("sz", "INT", 0), ("data", "BLOB", 0)];
@@ -160,7 +163,7 @@ impl Layout {
 
     /// Sees that the table is declared as it must be.
     fn verify(self, connection: &Connection, path: &Path) -> Result<()> {
-        let declared = || -> rusqlite::Result<(Vec<(String, String, i64)>, bool)> {
+        let declared = || -> rusqlite::Result<(Declared, bool)> {
             let mut columns = connection.prepare("SELECT name, type, pk FROM pragma_table_xinfo(?1)")?;
             let columns =
                 columns.query_map([self.table()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
