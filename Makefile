@@ -15,7 +15,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint soak bench-billion bench-load bench-index bench-check bench-existing mutants install clean
+.PHONY: help setup demo test lint soak bench-billion bench-load bench-index bench-check bench-existing bench-stores mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ bench-check: ## A database with indexes: check beside SQLite's integrity_check (
 bench-existing: ## Databases that are there, beside SQLite's ways to change them (ARGS='--rows-scale 0.02' or '--only table' for less)
 	@tools/setup build
 	bench/existing $(ARGS)
+
+bench-stores: ## A folder as one database beside cp, sqlite3 -A and files (ARGS='--files 1000' or '--only read' for less)
+	@tools/setup bench
+	bench/stores $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants

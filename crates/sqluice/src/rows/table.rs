@@ -6,7 +6,8 @@
 //!  cursor     xFilter ─────────┘
 //! ```
 //!
-//! All that is `unsafe` in this crate is in this file, but for an advice to the kernel (`sort/large_pages.rs`).
+//! All that is `unsafe` in this crate is in this file, but for an advice to the kernel (`sort/large_pages.rs`) and bytes that SQLite reads
+//! for a store of blobs (`blob_store/file.rs`).
 //!
 //! * A pointer that is bound, and every cursor, counts as an owner of the columns. SQLite gives a pointer away only under its
 //!   type, a text that names this copy of the crate in memory: no other code can be taken for us.

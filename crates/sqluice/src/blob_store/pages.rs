@@ -1,0 +1,130 @@
+//! Pages for one reader, of a file that nobody changes meanwhile.
+//!
+//! ```text
+//!  interior pages, leaves of the index     kept: a slot for every so many pages, which the last one of them has
+//!  leaves of the table, overflow chains    read anew: each belongs to a blob or two
+//!  with a memory map                       nothing is read or kept
+//! ```
+//!
+//! `None` says throughout that this way can't tell: SQLite is asked, then.
+
+use std::ops::Deref;
+
+use sqluice_format::page::Geometry;
+
+use super::file::{Fetched, RawFile};
+
+/// What a reader keeps from call to call. Slots are numbers modulo their count: tables of a hundred thousand blobs have a
+/// thousand such pages, and no list of what was used last has to be kept.
+#[derive(Default)]
+pub(super) struct Cache {
+    slots: Vec<Slot>,
+    leaf: Vec<u8>,
+    run: Vec<u8>,
+}
+
+/// A page and its number; 0 is none.
+#[derive(Clone, Default)]
+struct Slot {
+    number: u32,
+    page: Vec<u8>,
+}
+
+impl Cache {
+    /// Forgets everything, and makes room for so many bytes of pages.
+    pub(super) fn reset(&mut self, bytes: usize, geometry: Geometry) {
+        self.slots.clear();
+        self.slots.resize((bytes / geometry.page_bytes()).max(8), Slot::default());
+    }
+}
+
+/// The pages of a file.
+pub(super) struct Pages<'c, 'k> {
+    pub(super) file: RawFile<'c>,
+    pub(super) cache: &'k mut Cache,
+    pub(super) geometry: Geometry,
+    pub(super) page_count: u32,
+    /// Whether there is a memory map, of a part of the file at least.
+    pub(super) mapped: bool,
+}
+
+/// Bytes of the file, wherever they are.
+pub(super) enum Bytes<'c, 'k> {
+    Mapped(Fetched<'c>),
+    Held(&'k [u8]),
+}
+
+impl Deref for Bytes<'_, '_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(fetched) => fetched,
+            Bytes::Held(bytes) => bytes,
+        }
+    }
+}
+
+impl<'c> Pages<'c, '_> {
+    /// A page that many searches pass through.
+    pub(super) fn kept(&mut self, number: u32) -> Option<Bytes<'c, '_>> {
+        let at = self.offset(number, 1)?;
+        if let Some(fetched) = self.fetch(at, 1) {
+            return Some(Bytes::Mapped(fetched));
+        }
+        let slots = self.cache.slots.len();
+        let slot = self.cache.slots.get_mut(number as usize % slots)?;
+        if slot.number != number {
+            // Not this page until it has been read whole.
+            slot.number = 0;
+            slot.page.resize(self.geometry.page_bytes(), 0);
+            self.file.read(at, &mut slot.page)?;
+            slot.number = number;
+        }
+        Some(Bytes::Held(&slot.page))
+    }
+
+    /// A leaf of a table.
+    pub(super) fn leaf(&mut self, number: u32) -> Option<Bytes<'c, '_>> {
+        let at = self.offset(number, 1)?;
+        if let Some(fetched) = self.fetch(at, 1) {
+            return Some(Bytes::Mapped(fetched));
+        }
+        self.cache.leaf.resize(self.geometry.page_bytes(), 0);
+        self.file.read(at, &mut self.cache.leaf)?;
+        Some(Bytes::Held(&self.cache.leaf))
+    }
+
+    /// Pages that lie one after the other.
+    pub(super) fn run(&mut self, first: u32, count: u32) -> Option<Bytes<'c, '_>> {
+        let at = self.offset(first, count)?;
+        if let Some(fetched) = self.fetch(at, count) {
+            return Some(Bytes::Mapped(fetched));
+        }
+        let bytes = count as usize * self.geometry.page_bytes();
+        if self.cache.run.len() < bytes {
+            self.cache.run.resize(bytes, 0);
+        }
+        let run = self.cache.run.get_mut(..bytes)?;
+        self.file.read(at, run)?;
+        Some(Bytes::Held(run))
+    }
+
+    /// The page that an overflow page names.
+    pub(super) fn next(&mut self, number: u32) -> Option<u32> {
+        let mut next = [0; 4];
+        self.file.read(self.offset(number, 1)?, &mut next)?;
+        Some(u32::from_be_bytes(next))
+    }
+
+    fn fetch(&self, at: u64, count: u32) -> Option<Fetched<'c>> {
+        let bytes = count as usize * self.geometry.page_bytes();
+        if self.mapped { self.file.fetch(at, bytes) } else { None }
+    }
+
+    /// Where so many pages begin, if the database has them.
+    fn offset(&self, first: u32, count: u32) -> Option<u64> {
+        let last = first.checked_add(count.checked_sub(1)?)?;
+        (first > 0 && last <= self.page_count).then(|| self.geometry.offset(first))
+    }
+}

@@ -1,0 +1,350 @@
+//! A key looked up in its index, the row in its table, and the bytes of the blob, page by page.
+//!
+//! ```text
+//!  key ──> index root ─ ... ─ leaf: (key, rowid)           binary search in each page
+//!  rowid ─> table root ─ ... ─ leaf: payload size, rowid, [header | key | ... | start of the blob], first overflow page
+//!                                                                    │
+//!  the blob:  local bytes, then as many overflow pages as it needs, read at once, as if they lay one after the other
+//! ```
+//!
+//! They do lie so where the blob was written in one go. Every page says which is the next; where that is another one, reading goes
+//! on from there.
+//!
+//! The pages can hold anything: whatever does not look as it must, is `None`, and SQLite is asked. So is what is rare: a key that
+//! goes on in an overflow page and is equal up to there, or a value that is a number.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use sqluice_format::cell::{index_local_max, index_split, overflow_page_payload, table_leaf_split};
+use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::record;
+use sqluice_format::value::SerialType;
+use sqluice_format::varint;
+
+use super::layout::Layout;
+use super::pages::Pages;
+
+/// Deeper trees than any database has are loops.
+const DEPTH_MAX: usize = 40;
+
+/// Bytes of a chain that are read at once, at most.
+const RUN_BYTES_MAX: usize = 1 << 20;
+
+/// Where the tables of a layout begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Roots {
+    pub(super) table: u32,
+    /// Levels of the table above its leaves.
+    pub(super) table_levels: usize,
+    pub(super) index: u32,
+}
+
+/// A row that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Bytes that are stored; `None` for NULL.
+    pub(super) stored: Option<u64>,
+    /// What the column `sz` says, if there is one.
+    pub(super) size: Option<i64>,
+}
+
+/// Which bytes of a row are wanted.
+pub(super) type Wanted<'w> = &'w mut dyn FnMut(Row) -> Range<u64>;
+
+impl Pages<'_, '_> {
+    /// Looks a key up, and appends the bytes of its row that are wanted. `Some(None)`: there is no such key.
+    pub(super) fn look_up(
+        &mut self,
+        roots: Roots,
+        layout: Layout,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Option<Row>> {
+        let Some(rowid) = self.rowid_of(roots.index, key)? else { return Some(None) };
+        let (row, chain) = self.row(roots, rowid, layout, wanted, out)?;
+        if let Some(chain) = chain {
+            self.follow(chain, out)?;
+        }
+        Some(Some(row))
+    }
+
+    /// Levels of a table above its leaves, which all have as many.
+    pub(super) fn levels(&mut self, root: u32) -> Option<usize> {
+        let (geometry, mut number) = (self.geometry, root);
+        for level in 0..DEPTH_MAX {
+            let bytes = self.leaf(number)?;
+            let page = View::new(&bytes, number, geometry)?;
+            if page.kind.is_leaf() {
+                return Some(level);
+            }
+            number = page.child(0)?;
+        }
+        None
+    }
+
+    fn rowid_of(&mut self, root: u32, key: &[u8]) -> Option<Option<i64>> {
+        let (geometry, mut number) = (self.geometry, root);
+        for _ in 0..DEPTH_MAX {
+            let bytes = self.kept(number)?;
+            let page = View::new(&bytes, number, geometry)?;
+            let child = match page.kind {
+                PageKind::LeafIndex => 0,
+                PageKind::InteriorIndex => 4,
+                _ => return None,
+            };
+            let found = page.search(|cell| compare(cell.get(child..)?, key, geometry))?;
+            match found {
+                Ok(at) => return Some(Some(rowid_in(page.cell(at)?.get(child..)?, geometry)?)),
+                Err(_) if page.kind.is_leaf() => return Some(None),
+                Err(at) => number = page.child(at)?,
+            }
+        }
+        None
+    }
+
+    /// Finds the leaf and the row in it, and appends what is wanted of its local bytes.
+    fn row(
+        &mut self,
+        roots: Roots,
+        rowid: i64,
+        layout: Layout,
+        wanted: Wanted<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<(Row, Option<Chain>)> {
+        let (geometry, mut number) = (self.geometry, roots.table);
+        for level in 0..=roots.table_levels {
+            let bytes = if level < roots.table_levels { self.kept(number)? } else { self.leaf(number)? };
+            let page = View::new(&bytes, number, geometry)?;
+            let interior = match page.kind {
+                PageKind::LeafTable => false,
+                PageKind::InteriorTable => true,
+                _ => return None,
+            };
+            let found = page.search(|cell| {
+                let at = if interior { 4 } else { varint::read(cell)?.1 };
+                Some((varint::read(cell.get(at..)?)?.0 as i64).cmp(&rowid))
+            })?;
+            match (interior, found) {
+                (true, Ok(at) | Err(at)) => number = page.child(at)?,
+                (false, Ok(at)) => return Payload::of(page.cell(at)?, geometry)?.read(layout, wanted, out),
+                // An index that leads nowhere.
+                (false, Err(_)) => return None,
+            }
+        }
+        None
+    }
+
+    /// Appends what is wanted of a chain of overflow pages.
+    fn follow(&mut self, chain: Chain, out: &mut Vec<u8>) -> Option<()> {
+        let (page_bytes, each) = (self.geometry.page_bytes(), overflow_page_payload(self.geometry) as u64);
+        let (Chain { mut next, mut at, wanted }, page_count) = (chain, self.page_count);
+        while at + each <= wanted.start {
+            next = self.next(next)?;
+            at += each;
+        }
+        while at < wanted.end {
+            let count = (wanted.end - at).div_ceil(each).min((RUN_BYTES_MAX / page_bytes) as u64) as u32;
+            let count = count.min(page_count.checked_sub(next)?.checked_add(1)?);
+            let run = self.run(next, count)?;
+            let first = next;
+            for (page, number) in run.chunks_exact(page_bytes).zip(first..) {
+                if number != next || at >= wanted.end {
+                    break;
+                }
+                let (link, payload) = page.split_at_checked(4)?;
+                let from = wanted.start.saturating_sub(at) as usize;
+                let to = (wanted.end - at).min(each) as usize;
+                out.extend_from_slice(payload.get(from..to)?);
+                next = record::int(link) as u32;
+                at += each;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Bytes of a payload that lie in overflow pages.
+#[derive(Debug)]
+struct Chain {
+    next: u32,
+    /// Where in the payload the page `next` begins.
+    at: u64,
+    /// What is wanted of the payload.
+    wanted: Range<u64>,
+}
+
+/// The payload of a cell of a table leaf.
+struct Payload<'p> {
+    bytes: u64,
+    local: &'p [u8],
+    next: u32,
+}
+
+impl<'p> Payload<'p> {
+    fn of(cell: &'p [u8], geometry: Geometry) -> Option<Payload<'p>> {
+        let (bytes, start) = varint::read(cell)?;
+        let start = start + varint::read(cell.get(start..)?)?.1;
+        let split = table_leaf_split(usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 31)?, geometry);
+        let (local, rest) = cell.get(start..)?.split_at_checked(split.local)?;
+        let next = if split.overflow_pages > 0 { record::int(rest.get(..4)?) as u32 } else { 0 };
+        Some(Payload { bytes, local, next })
+    }
+
+    /// Reads the header of the record, and appends what is wanted of the local bytes; what is wanted and not local comes back.
+    fn read(&self, layout: Layout, wanted: Wanted<'_>, out: &mut Vec<u8>) -> Option<(Row, Option<Chain>)> {
+        let (header, mut at) = varint::read(self.local)?;
+        let mut start = header;
+        let mut size = None;
+        let (data, size_column) = layout.columns();
+        for column in 0..=data {
+            let (serial, bytes) = varint::read(self.local.get(at..)?).filter(|_| (at as u64) < header)?;
+            at += bytes;
+            let content = SerialType(serial).content_bytes()?;
+            if Some(column) == size_column {
+                size = Some(self.int(serial, start, content)?);
+            }
+            if column < data {
+                start = start.checked_add(content)?;
+            } else {
+                let stored = match serial {
+                    0 => None,
+                    1..=11 => return None,
+                    _ => Some(content),
+                };
+                return self.take(start, Row { stored, size }, wanted, out);
+            }
+        }
+        None
+    }
+
+    /// An integer of the record; SQLite reads another value as it does.
+    fn int(&self, serial: u64, start: u64, bytes: u64) -> Option<i64> {
+        match serial {
+            8 | 9 => Some(serial as i64 - 8),
+            1..=6 => {
+                let start = usize::try_from(start).ok()?;
+                Some(record::int(self.local.get(start..start.checked_add(bytes as usize)?)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn take(
+        &self,
+        start: u64,
+        row: Row,
+        wanted: Wanted<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<(Row, Option<Chain>)> {
+        let stored = row.stored.unwrap_or(0);
+        if start.checked_add(stored)? > self.bytes {
+            return None;
+        }
+        let wanted = wanted(row);
+        let wanted = start + wanted.start.min(stored)..start + wanted.end.min(stored);
+        let local = self.local.len() as u64;
+        if wanted.start < local && wanted.start < wanted.end {
+            out.reserve((wanted.end - wanted.start) as usize);
+            out.extend_from_slice(self.local.get(wanted.start as usize..wanted.end.min(local) as usize)?);
+        }
+        let more = wanted.end > local && wanted.start < wanted.end;
+        Some((row, more.then_some(Chain { next: self.next, at: local, wanted })))
+    }
+}
+
+/// A page of a B-tree.
+struct View<'p> {
+    page: &'p [u8],
+    kind: PageKind,
+    /// Where the header begins: after that of the database on page 1.
+    header: usize,
+    cells: usize,
+}
+
+impl<'p> View<'p> {
+    fn new(page: &'p [u8], number: u32, geometry: Geometry) -> Option<View<'p>> {
+        let page = page.get(..geometry.usable_bytes())?;
+        let header = if number == 1 { 100 } else { 0 };
+        let kind = PageKind::from_byte(*page.get(header)?)?;
+        let cells = usize::from(u16::from_be_bytes([*page.get(header + 3)?, *page.get(header + 4)?]));
+        Some(View { page, kind, header, cells })
+    }
+
+    /// The bytes from a cell to the end of the page.
+    fn cell(&self, index: usize) -> Option<&'p [u8]> {
+        let pointer = self.header + self.kind.header_bytes() + 2 * index;
+        let at = u16::from_be_bytes([*self.page.get(pointer)?, *self.page.get(pointer + 1)?]);
+        self.page.get(usize::from(at)..)
+    }
+
+    /// The child left of a cell; right of the last one.
+    fn child(&self, index: usize) -> Option<u32> {
+        let bytes = match index < self.cells {
+            true => self.cell(index)?.get(..4)?,
+            false => self.page.get(self.header + 8..self.header + 12)?,
+        };
+        Some(record::int(bytes) as u32)
+    }
+
+    /// The cell that equals what is looked for, or else the first that is greater.
+    fn search(&self, mut compare: impl FnMut(&[u8]) -> Option<Ordering>) -> Option<Result<usize, usize>> {
+        let (mut low, mut high) = (0, self.cells);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match compare(self.cell(middle)?)? {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(Ok(middle)),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Some(Err(low))
+    }
+}
+
+/// An entry of the index: its key's serial type, that of the rowid, and what of the body is in the page.
+fn entry(cell: &[u8], geometry: Geometry) -> Option<(u64, u64, &[u8])> {
+    let (payload, start) = varint::read(cell)?;
+    let payload = usize::try_from(payload).ok().filter(|payload| *payload < 1 << 31)?;
+    let whole = payload <= index_local_max(geometry);
+    let local = if whole { payload } else { index_split(payload, geometry).local };
+    let record = cell.get(start..start + local)?;
+    let (header, at) = varint::read(record)?;
+    let (key, bytes) = varint::read(record.get(at..)?)?;
+    let (rowid, _) = varint::read(record.get(at + bytes..)?)?;
+    Some((key, rowid, record.get(usize::try_from(header).ok()?..)?))
+}
+
+/// How the key of an entry compares with one: NULL and numbers come before all text, blobs after it.
+fn compare(cell: &[u8], key: &[u8], geometry: Geometry) -> Option<Ordering> {
+    let (serial, _, body) = entry(cell, geometry)?;
+    if serial < 12 {
+        return Some(Ordering::Less);
+    }
+    if serial % 2 == 0 {
+        return Some(Ordering::Greater);
+    }
+    let bytes = usize::try_from((serial - 13) / 2).ok()?;
+    if let Some(stored) = body.get(..bytes) {
+        return Some(stored.cmp(key));
+    }
+    match body.cmp(&key[..key.len().min(body.len())]) {
+        Ordering::Equal if key.len() > body.len() => None,
+        Ordering::Equal => Some(Ordering::Greater),
+        order => Some(order),
+    }
+}
+
+fn rowid_in(cell: &[u8], geometry: Geometry) -> Option<i64> {
+    let (key, serial, body) = entry(cell, geometry)?;
+    let start = usize::try_from(SerialType(key).content_bytes()?).ok()?;
+    match serial {
+        8 | 9 => Some(serial as i64 - 8),
+        1..=6 => {
+            let bytes = SerialType(serial).content_bytes()? as usize;
+            Some(record::int(body.get(start..start.checked_add(bytes)?)?))
+        }
+        _ => None,
+    }
+}
