@@ -5,7 +5,7 @@
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
 //!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
-//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`]
+//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`], [`entity_store`]
 
 #![deny(unsafe_code)]
 
@@ -43,6 +43,8 @@ mod sqlite;
 
 // Floor 3.
 pub mod check;
+#[cfg(feature = "entity")]
+pub mod entity_store;
 pub mod generate;
 pub mod index;
 #[cfg(feature = "csv")]
