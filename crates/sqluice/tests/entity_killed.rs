@@ -80,7 +80,7 @@ fn start(file: &Path, job: &str) -> Child {
 fn kill(mut child: Child, random: &mut Random) -> Option<u64> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let turn = |line: String| line.strip_prefix("turn ").and_then(|turn| turn.parse::<u64>().ok());
-    let first = random.one_in(4).then(|| None).unwrap_or_else(|| lines.by_ref().find_map(turn));
+    let first = if random.one_in(4) { None } else { lines.by_ref().find_map(turn) };
     std::thread::sleep(Duration::from_micros(random.below(60_000) as u64));
     child.kill().unwrap();
     child.wait().unwrap();

@@ -164,6 +164,8 @@ impl EntityStore {
     /// When a name or a path is none, the type was defined otherwise since the store was opened, its keys are of another kind in the
     /// store, or what is there does not fit: a field that is to be unique is not, an entity can't be read.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
+        // Whoever is in a transaction would wait for one who defines, and the other way round.
+        self.shared.refuse_in_transaction("define types before the transaction")?;
         let paths = ty.paths()?;
         let definition = ty.definition();
         let sql = layout::Sql::new(&ty.name, &definition);
@@ -210,14 +212,17 @@ impl Shared {
         std::ptr::from_ref(self).addr()
     }
 
-    fn transaction<R>(&self, run: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
-        let this = std::thread::current().id();
-        if *lock(&self.writing) == Some(this) {
-            let message = "a transaction is under way in this thread";
-            return Err(Error::usage(message).hint("in a transaction, write by the transaction"));
+    fn refuse_in_transaction(&self, hint: &str) -> Result<()> {
+        if *lock(&self.writing) != Some(std::thread::current().id()) {
+            return Ok(());
         }
+        Err(Error::usage("a transaction is under way in this thread").hint(hint))
+    }
+
+    fn transaction<R>(&self, run: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+        self.refuse_in_transaction("in a transaction, write by the transaction")?;
         let writer = lock(&self.writer);
-        let _writing = Writing::new(&self.writing, this);
+        let _writing = Writing::new(&self.writing);
         let run_sql = |sql: &str, what: &str| writer.execute_batch(sql).map_err(|error| failed(error, what));
         run_sql("BEGIN IMMEDIATE", "begin a transaction")?;
         let rollback = Rollback(&writer);
@@ -232,8 +237,8 @@ impl Shared {
 struct Writing<'s>(&'s Mutex<Option<ThreadId>>);
 
 impl Writing<'_> {
-    fn new(writing: &Mutex<Option<ThreadId>>, thread: ThreadId) -> Writing<'_> {
-        *lock(writing) = Some(thread);
+    fn new(writing: &Mutex<Option<ThreadId>>) -> Writing<'_> {
+        *lock(writing) = Some(std::thread::current().id());
         Writing(writing)
     }
 }

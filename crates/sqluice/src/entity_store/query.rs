@@ -9,7 +9,7 @@
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 
-use super::define::EntityType;
+use super::define::{EntityType, KeyKind};
 use super::field::Field;
 use crate::error::{Error, Result};
 use crate::rows::{Column, Rows};
@@ -206,6 +206,9 @@ impl Filter {
         for (number, comparison) in self.comparisons.iter().enumerate() {
             sql += if number == 0 { " WHERE " } else { " AND " };
             let column = column(ty, &comparison.field)?;
+            if comparison.field == "key" {
+                comparison.with.check_key(ty)?;
+            }
             match &comparison.with {
                 With::Operator(operator, value) => {
                     sql += &format!("{column} {operator} ?");
@@ -223,6 +226,28 @@ impl Filter {
             }
         }
         Ok(Statement { sql, parameters })
+    }
+}
+
+impl With {
+    /// Sees that what a key is compared with is of its kind: SQLite would make it so, and find `'7'` where there is 7.
+    fn check_key<T>(&self, ty: &EntityType<T>) -> Result<()> {
+        let texts = |values: &[Field<'_>]| values.iter().any(|value| matches!(value, Field::Text(_)));
+        let numbers =
+            |values: &[Field<'_>]| values.iter().any(|value| matches!(value, Field::Int(_) | Field::Real(_)));
+        let (texts, numbers) = match self {
+            With::Operator(_, value) => (texts(std::slice::from_ref(value)), numbers(std::slice::from_ref(value))),
+            With::OneOf(values) => (texts(values), numbers(values)),
+            With::Prefix(_) => (true, false),
+        };
+        let (is_other, wanted) = match ty.key.kind() {
+            KeyKind::Integer => (texts, "integers"),
+            KeyKind::Text => (numbers, "text"),
+        };
+        match is_other {
+            true => Err(Error::usage(format!("{} has keys of {wanted}, and is asked for others", ty.name))),
+            false => Ok(()),
+        }
     }
 }
 

@@ -126,6 +126,7 @@ struct Sorted {
     value: Vec<(usize, i64)>,
     /// For each field, how many rows have another one.
     differ: Vec<usize>,
+    /// How many have the same value: their fields may differ only because they gave up what is unique.
     same: usize,
 }
 
@@ -170,7 +171,7 @@ impl<T> Batch<'_, T> {
             false => self.run(&sql.insert, rows, &picked(rows, &sorted.new))?,
         }
         self.written.new += sorted.new.len() as u64;
-        self.written.changed += (sorted.fields.len() + sorted.value.len()) as u64;
+        self.written.changed += (rows.len() - sorted.new.len() - sorted.same) as u64;
         self.written.same += sorted.same as u64;
         Ok(())
     }
@@ -253,10 +254,12 @@ impl Sorted {
                 is_other = true;
             }
         }
-        match (is_other, row.get(2)?) {
-            (true, _) => self.fields.push((number, rowid)),
-            (false, false) => self.value.push((number, rowid)),
-            (false, true) => self.same += 1,
+        let is_same = row.get(2)?;
+        self.same += usize::from(is_same);
+        match is_other {
+            true => self.fields.push((number, rowid)),
+            false if !is_same => self.value.push((number, rowid)),
+            false => {}
         }
         Ok(())
     }
