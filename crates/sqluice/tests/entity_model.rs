@@ -67,7 +67,8 @@ fn scalars() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(Value::from),
         (-4..4i32).prop_map(|half| Value::from(f64::from(half) / 2.0)),
         any::<f64>().prop_map(Value::from),
-        prop_oneof![Just("Oslo"), Just("Osaka"), Just("Os"), Just(""), Just("größe\u{10ffff}")].prop_map(Value::from),
+        prop_oneof![Just("Oslo"), Just("Osaka"), Just("Os"), Just(""), Just("größe\u{10ffff}")]
+            .prop_map(Value::from),
         any::<String>().prop_map(Value::from),
     ]
 }

@@ -147,16 +147,16 @@ fn a_value_that_is_not_unique_names_both_entities_and_nothing_is_written() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     people.write_many(&[with_email(1, "a"), with_email(2, "b")]).unwrap();
-    let parts = ["person 1 and person 3 have the same email, \"a\"", "nothing of the batch was written"];
+    let parts = ["person 1 and person 3 have the same email, 'a'", "nothing of the batch was written"];
     assert_error(people.write_many(&[with_email(4, "d"), with_email(3, "a")]), ErrorKind::Input, &parts);
-    let parts = ["person 5 and person 6 have the same email, \"e\""];
+    let parts = ["person 5 and person 6 have the same email, 'e'"];
     assert_error(people.write_many(&[with_email(5, "e"), with_email(6, "e")]), ErrorKind::Input, &parts);
-    let parts = ["person 2 and person 1 have the same email, \"b\""];
+    let parts = ["person 2 and person 1 have the same email, 'b'"];
     assert_error(people.write(&with_email(1, "b")), ErrorKind::Input, &parts);
     // So many that the index is made anew.
     let mut many: Vec<Person> = (10..9000).map(person).collect();
     many.push(with_email(20_000, "p8000@example.com"));
-    let parts = ["person 8000 and person 20000 have the same email, \"p8000@example.com\""];
+    let parts = ["person 8000 and person 20000 have the same email, 'p8000@example.com'"];
     assert_error(people.write_many(&many), ErrorKind::Input, &parts);
     assert_eq!(people.query(all().order("key")).unwrap(), [with_email(1, "a"), with_email(2, "b")]);
     assert_eq!(people.plan(field("city").is("Oslo")).unwrap().len(), 1);
@@ -237,8 +237,12 @@ fn definitions_that_make_no_sense_are_refused() {
     let (_folder, file) = folder();
     let (store, people) = open(&file);
     let ty = |name: &str| EntityType::integer(name, |person: &Person| person.id);
-    let usage = |ty: EntityType<Person>, parts: &[&str]| assert_error(store.define(ty), ErrorKind::Usage, parts);
-    usage(ty("town").index("x", "email"), &["\"email\" is no JSON path", "at byte 0", "field \"x\"", "type \"town\""]);
+    let usage =
+        |ty: EntityType<Person>, parts: &[&str]| assert_error(store.define(ty), ErrorKind::Usage, parts);
+    usage(
+        ty("town").index("x", "email"),
+        &["\"email\" is no JSON path", "at byte 0", "field \"x\"", "type \"town\""],
+    );
     usage(ty("town").index("x", "$.a[").index("y", "$"), &["at byte 3"]);
     usage(ty("town").index("Value", "$.a"), &["\"Value\" can't be the name of a field", "taken"]);
     usage(ty("town").index("a", "$.a").index("A", "$.b"), &["\"A\" can't be", "taken"]);
@@ -325,7 +329,11 @@ fn a_transaction_is_whole_or_not_at_all() {
         .transaction(|transaction| {
             transaction.write(&people, &with_email(1, "a"))?;
             assert!(transaction.write_many(&people, &[with_email(2, "b"), with_email(3, "a")]).is_err());
-            assert_error(people.write(&person(9)), ErrorKind::Usage, &["a transaction is under way in this thread"]);
+            assert_error(
+                people.write(&person(9)),
+                ErrorKind::Usage,
+                &["a transaction is under way in this thread"],
+            );
             transaction.delete_where(&people, &field("city").is("Oslo")).map(drop)
         })
         .unwrap();
@@ -423,8 +431,17 @@ fn paths_find_what_serde_writes() {
         huge: u128,
     }
     const PATHS: [&str; 11] = [
-        "$.kind", "$.kind.New", "$.kind.Two", "$.kind.Two[1]", "$.kind.Named.a", "$.\"the x\"", "$.pair[0]",
-        "$.pair[1]", "$.by_number.\"7\"", "$.huge", "$",
+        "$.kind",
+        "$.kind.New",
+        "$.kind.Two",
+        "$.kind.Two[1]",
+        "$.kind.Named.a",
+        "$.\"the x\"",
+        "$.pair[0]",
+        "$.pair[1]",
+        "$.by_number.\"7\"",
+        "$.huge",
+        "$",
     ];
     let (_folder, file) = folder();
     let store = EntityStore::open(&file).unwrap();

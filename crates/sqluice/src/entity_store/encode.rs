@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::ser::{self, Serialize};
 
 use super::Kind;
 use super::extract;
@@ -80,10 +80,7 @@ impl Buffers {
     fn chunk<T: Serialize>(&mut self, kind: &Kind<T>, entities: &[T]) -> Result<Chunk> {
         (self.json.clear(), self.ends.clear(), self.order.clear());
         for entity in entities.iter().take(CHUNK_ENTITIES) {
-            serde_json::to_writer(&mut self.json, entity).map_err(|error| {
-                let key = kind.ty.key.of(entity);
-                Error::input(format!("{} {key} can't become JSON", kind.ty.name)).because(error)
-            })?;
+            serde_json::to_writer(&mut self.json, entity).map_err(|error| kind.no_json(entity, error))?;
             self.ends.push(self.json.len());
             if self.json.len() >= CHUNK_BYTES {
                 break;
@@ -97,7 +94,7 @@ impl Buffers {
             let entity = &entities[*at];
             let json = &self.json[at.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[*at]];
             cells[0].push(kind.ty.key.of(entity).value());
-            kind.fields(entity, json, &mut self.fields);
+            kind.fields(entity, json, &mut self.fields).map_err(|error| kind.no_json(entity, error))?;
             for (cells, field) in cells[1..].iter_mut().zip(&self.fields) {
                 cells.push(field.value());
             }
@@ -119,13 +116,26 @@ impl Buffers {
     }
 }
 
-impl<T: Serialize> Kind<T> {
+impl<T> Kind<T> {
     /// The fields of an entity, in their order.
-    pub(super) fn fields(&self, entity: &T, json: &[u8], fields: &mut Vec<Field<'static>>) {
+    fn fields(&self, entity: &T, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
+        self.by_paths(json, fields)?;
+        self.ty.access(entity, fields);
+        Ok(())
+    }
+
+    fn by_paths(&self, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
         fields.clear();
         fields.resize(self.ty.fields.len(), Field::Null);
-        extract::fields(&self.paths, entity, json, fields);
-        self.ty.access(entity, fields);
+        // It costs nothing where there are no paths.
+        let json =
+            if self.paths.is_empty() { "" } else { str::from_utf8(json).map_err(ser::Error::custom)? };
+        if json.is_empty() { Ok(()) } else { extract::fields(&self.paths, json, fields) }
+    }
+
+    fn no_json(&self, entity: &T, error: serde_json::Error) -> Error {
+        let key = self.ty.key.of(entity);
+        Error::input(format!("{} {key} can't become JSON", self.ty.name)).because(error)
     }
 }
 
@@ -152,11 +162,9 @@ impl<T: DeserializeOwned> Kind<T> {
         key: impl FnOnce() -> String,
         fields: &mut Vec<Field<'static>>,
     ) -> Result<()> {
-        fields.clear();
-        fields.resize(self.ty.fields.len(), Field::Null);
-        if !self.paths.is_empty() {
-            let parsed: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
-            extract::fields(&self.paths, &parsed, json, fields);
+        // What is no JSON has no fields; who reads it is told.
+        if self.by_paths(json, fields).is_err() {
+            fields.fill(Field::Null);
         }
         if self.ty.has_accessors() {
             self.ty.access(&self.decode(json, key)?, fields);

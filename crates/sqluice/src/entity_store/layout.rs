@@ -88,7 +88,12 @@ impl Sql {
         let by_key = format!("{rows} CROSS JOIN {table} AS t ON t.key = r.c1");
         let same = fields.iter().enumerate().fold(String::new(), |mut same, (number, field)| {
             // Nothing can go wrong in a string.
-            let _ = write!(same, ", t.{} IS r.c{}", field.column, number + 2);
+            let _ = write!(
+                same,
+                ", t.{0} IS r.c{1} AND typeof(t.{0}) = typeof(r.c{1})",
+                field.column,
+                number + 2
+            );
             same
         });
         let last = fields.len() + 2;

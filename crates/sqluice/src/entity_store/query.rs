@@ -236,7 +236,9 @@ impl With {
         let numbers =
             |values: &[Field<'_>]| values.iter().any(|value| matches!(value, Field::Int(_) | Field::Real(_)));
         let (texts, numbers) = match self {
-            With::Operator(_, value) => (texts(std::slice::from_ref(value)), numbers(std::slice::from_ref(value))),
+            With::Operator(_, value) => {
+                (texts(std::slice::from_ref(value)), numbers(std::slice::from_ref(value)))
+            }
             With::OneOf(values) => (texts(values), numbers(values)),
             With::Prefix(_) => (true, false),
         };

@@ -254,7 +254,7 @@ impl Sorted {
                 is_other = true;
             }
         }
-        let is_same = row.get(2)?;
+        let is_same: bool = row.get(2)?;
         self.same += usize::from(is_same);
         match is_other {
             true => self.fields.push((number, rowid)),
