@@ -138,7 +138,8 @@ pub(crate) fn lap(file: &Path, way: Way, size: Size, entities: u64) -> anyhow::R
     let all = there + entities;
     // Those of a batch lie anywhere among those that are there; the store gets neither in the order of their keys.
     let numbers = |from: u64, to: u64| (from..to).map(move |at| permuted(at, all));
-    let batch = |turn: u64| numbers(there, all).map(|number| Person::new(number, turn, size)).collect::<Vec<_>>();
+    let batch =
+        |turn: u64| numbers(there, all).map(|number| Person::new(number, turn, size)).collect::<Vec<_>>();
     let before: Vec<Person> = numbers(0, there).map(|number| Person::new(number, 1, size)).collect();
     let (first, changed) = (batch(1), batch(2));
     let mut writer = Writer::open(file, way)?;
@@ -249,7 +250,10 @@ fn find(file: &Path, way: Way) -> anyhow::Result<Found> {
     if way != Way::Published {
         // That what was read back is what was written the tests of the store say.
         let people = EntityStore::open(file)?.define(person())?;
-        ensure!(people.query(all().limit(3))?.len() == 3 || people.count(&all())? < 3, "entities are not there");
+        ensure!(
+            people.query(all().limit(3))?.len() == 3 || people.count(&all())? < 3,
+            "entities are not there"
+        );
     }
     Ok(db.query_row(sql, [], |row| Ok(Found(row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?)
 }
@@ -346,8 +350,13 @@ fn round(backwards: bool, entities: u64, runner: &Runner, scratch: &Scratch) -> 
         for way in ways {
             let file = scratch.file("lap.db");
             let number = entities.to_string();
-            let arguments: [&std::ffi::OsStr; 5] =
-                ["entities".as_ref(), file.as_ref(), way.names().0.as_ref(), size.names().0.as_ref(), number.as_ref()];
+            let arguments: [&std::ffi::OsStr; 5] = [
+                "entities".as_ref(),
+                file.as_ref(),
+                way.names().0.as_ref(),
+                size.names().0.as_ref(),
+                number.as_ref(),
+            ];
             let took = runner.own(&arguments, scratch.folder())?;
             let done: Done = serde_json::from_str(&took.stdout).context("what was done is JSON")?;
             let first = found.get_or_insert_with(|| done.found.clone());

@@ -156,14 +156,13 @@ impl Sql {
         format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?1)", self.table)
     }
 
-    /// Changes rows to those of a batch, c1 being the rowid, in these fields and the value.
+    /// Changes the row with a rowid, in the value and in these fields: ?1 is the rowid, ?2 the value, then come the fields.
     pub(super) fn update(&self, fields: &[usize]) -> String {
-        let last = self.fields.len() + 2;
-        let mut sql = format!("UPDATE {} AS t SET value = r.c{last}", self.table);
-        for field in fields {
-            let _ = write!(sql, ", {} = r.c{}", self.fields[*field].column, field + 2);
+        let mut sql = format!("UPDATE OR FAIL {} SET value = ?2", self.table);
+        for (field, parameter) in fields.iter().zip(3..) {
+            let _ = write!(sql, ", {} = ?{parameter}", self.fields[*field].column);
         }
-        sql + " FROM sqluice_rows(?1) AS r WHERE t.rowid = r.c1"
+        sql + " WHERE rowid = ?1"
     }
 
     /// The columns of unique fields.
@@ -206,5 +205,5 @@ impl Sql {
 
 fn insert(table: &str, fields: usize) -> String {
     let columns: Vec<String> = (1..=fields + 2).map(|number| format!("c{number}")).collect();
-    format!("INSERT INTO {table} SELECT {} FROM sqluice_rows(?1)", columns.join(", "))
+    format!("INSERT OR FAIL INTO {table} SELECT {} FROM sqluice_rows(?1)", columns.join(", "))
 }

@@ -316,7 +316,7 @@ impl<T> Entities<T> {
         if entities.is_empty() {
             return Ok(Written::default());
         }
-        self.writing(|on| on.write_many(entities))
+        self.writing(|on| on.write_many(entities, write::Begin::Transaction))
     }
 
     /// Reads an entity.

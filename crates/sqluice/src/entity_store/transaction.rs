@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::field::Key;
 use super::query::{Filter, Query, Statement};
-use super::write::{self, Written};
+use super::write::{self, Begin, Written};
 use super::{Entities, Kind};
 use crate::error::{Error, Result};
 use crate::rows::{Column, Rows};
@@ -62,7 +62,7 @@ impl Transaction<'_> {
     where
         T: Serialize + Sync,
     {
-        self.of(entities)?.write_many(many)
+        self.of(entities)?.write_many(many, Begin::Savepoint)
     }
 
     /// Reads an entity.
@@ -124,14 +124,14 @@ pub(super) struct On<'a, T> {
 }
 
 impl<T> On<'_, T> {
-    pub(super) fn write_many(&self, many: &[T]) -> Result<Written>
+    pub(super) fn write_many(&self, many: &[T], begin: Begin) -> Result<Written>
     where
         T: Serialize + Sync,
     {
         if many.is_empty() {
             Ok(Written::default())
         } else {
-            write::write_many(self.connection, self.kind, many)
+            write::write_many(self.connection, self.kind, many, begin)
         }
     }
 

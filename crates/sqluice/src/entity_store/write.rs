@@ -4,18 +4,19 @@
 //!  chunk of rows, in the order of their keys
 //!     │   one query: which keys are there, and what of them is different?
 //!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
-//!     ├── other fields ──────────> UPDATE ... FROM sqluice_rows(?1), the fields that differ somewhere
-//!     ├── another value only ────> UPDATE ... FROM sqluice_rows(?1), no field: no index is touched
+//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ somewhere
+//!     ├── another value only ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
 //!     └── the same ──────────────> nothing
 //! ```
 //!
-//! A statement for all rows of a kind costs as much as one for a few. When a batch changes so much of an index that sorting it
+//! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a batch changes so much of an index that sorting it
 //! anew is less work, the index is dropped before and made again after: what the first chunk shows decides.
 //!
 //! Unique fields need be unique only when the batch is written: entities may exchange theirs. SQLite looks at each row, so when it
 //! finds two with the same value, the batch is taken back, its entities give up all that is unique, and are written once more.
 //! What SQLite refuses then is told, with the names of both entities.
 
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
@@ -58,7 +59,31 @@ impl From<Error> for Failure {
     }
 }
 
-/// Writes entities, all or none.
+/// Where a batch begins, and is taken back to when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// With the transaction, whose owner takes it back: of no page SQLite need keep what it was.
+    Transaction,
+    /// In the midst of one.
+    Savepoint,
+}
+
+impl Begin {
+    /// Begins, takes back and begins once more, takes back and ends, or ends.
+    const fn sql(self) -> [&'static str; 4] {
+        match self {
+            Begin::Transaction => ["", "ROLLBACK; BEGIN IMMEDIATE", "", ""],
+            Begin::Savepoint => [
+                "SAVEPOINT sqluice_batch",
+                "ROLLBACK TO sqluice_batch",
+                "ROLLBACK TO sqluice_batch; RELEASE sqluice_batch",
+                "RELEASE sqluice_batch",
+            ],
+        }
+    }
+}
+
+/// Writes entities, all or none. A batch that fails is taken back, unless it began with the transaction: then that is to be.
 ///
 /// # Errors
 /// When an entity can't become JSON, a field is not unique, or SQLite can't write.
@@ -66,14 +91,17 @@ pub(super) fn write_many<T: Serialize + Sync>(
     connection: &Connection,
     kind: &Kind<T>,
     entities: &[T],
+    begin: Begin,
 ) -> Result<Written> {
     let run = |sql: &str| connection.execute_batch(sql).map_err(|error| kind.cannot_write(error));
-    run("SAVEPOINT sqluice_batch")?;
+    let [start, again, failed, end] = begin.sql();
+    run(start)?;
     let mut batch =
         Batch { connection, kind, entities: entities.len(), remade: None, written: Written::default() };
     let written = batch.write(entities).or_else(|failure| match failure {
         Failure::NotUnique(_) => {
-            run("ROLLBACK TO sqluice_batch")?;
+            run(again)?;
+            kind.must_be_known(connection)?;
             give_up_unique(connection, kind, entities)?;
             // Indexes stay: they show which entity has the value.
             batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
@@ -82,9 +110,9 @@ pub(super) fn write_many<T: Serialize + Sync>(
         other => Err(other),
     });
     match written {
-        Ok(written) => run("RELEASE sqluice_batch").map(|()| written),
+        Ok(written) => run(end).map(|()| written),
         Err(Failure::NotUnique(error) | Failure::Other(error)) => {
-            run("ROLLBACK TO sqluice_batch; RELEASE sqluice_batch")?;
+            run(failed)?;
             Err(error)
         }
     }
@@ -164,8 +192,8 @@ impl<T> Batch<'_, T> {
         }
         let sql = &self.kind.sql;
         let differ: Vec<usize> = (0..sql.fields.len()).filter(|field| sorted.differ[*field] > 0).collect();
-        self.run(&sql.update(&differ), rows, &with_rowids(rows, &sorted.fields))?;
-        self.run(&sql.update(&[]), rows, &with_rowids(rows, &sorted.value))?;
+        self.update(&differ, rows, &sorted.fields)?;
+        self.update(&[], rows, &sorted.value)?;
         match sorted.new.len() == rows.len() {
             true => self.run(&sql.insert, rows, rows)?,
             false => self.run(&sql.insert, rows, &picked(rows, &sorted.new))?,
@@ -181,6 +209,28 @@ impl<T> Batch<'_, T> {
             return Ok(());
         }
         execute(self.connection, sql, rows).map(drop).map_err(|error| self.refused(error, Some(chunk)))
+    }
+
+    /// Changes rows to those of a chunk, in these fields and the value. One by one: SQLite would copy all of an UPDATE ... FROM to a
+    /// table of its own first.
+    fn update(&self, fields: &[usize], rows: &Rows<'_>, numbers: &[(usize, i64)]) -> Result<(), Failure> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let value = rows.columns() - 1;
+        let columns = || std::iter::once(value).chain(fields.iter().map(|field| field + 1));
+        let update = || {
+            let mut update = self.connection.prepare_cached(&self.kind.sql.update(fields))?;
+            for (number, rowid) in numbers {
+                update.raw_bind_parameter(1, rowid)?;
+                for (parameter, column) in (2..).zip(columns()) {
+                    update.raw_bind_parameter(parameter, bound(rows.get(*number, column)))?;
+                }
+                update.raw_execute()?;
+            }
+            Ok(())
+        };
+        update().map_err(|error| self.refused(error, Some(rows)))
     }
 
     /// Compares rows with those that are there.
@@ -270,11 +320,15 @@ fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
     columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
 }
 
-/// Some rows of a chunk, with their rowids in the place of the keys.
-fn with_rowids<'r>(rows: &'r Rows<'_>, numbers: &[(usize, i64)]) -> Rows<'r> {
-    let rowids: Vec<i64> = numbers.iter().map(|(_, rowid)| *rowid).collect();
-    let rest = (1..rows.columns()).map(|column| of(rows, numbers.iter().map(|(number, _)| *number), column));
-    columns(std::iter::once(Column::from(rowids)).chain(rest))
+/// A value of a chunk, as a parameter.
+fn bound(value: Option<Value<'_>>) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(match value {
+        Some(Value::Int(int)) => ValueRef::Integer(int),
+        Some(Value::Real(real)) => ValueRef::Real(real),
+        Some(Value::Text(text)) => ValueRef::Text(text),
+        Some(Value::Blob(blob)) => ValueRef::Blob(blob),
+        Some(Value::Null) | None => ValueRef::Null,
+    })
 }
 
 fn of<'r>(rows: &'r Rows<'_>, numbers: impl Iterator<Item = usize>, column: usize) -> Column<'r> {
@@ -319,7 +373,6 @@ fn first(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Option<[String; 3]>> 
 
 /// A value for a message, cut short.
 pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
-    use rusqlite::types::ValueRef;
     Ok(describe(&match row.get_ref(column)? {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(int) => Value::Int(int),
