@@ -5,7 +5,7 @@
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
 //!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
-//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`]
+//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
 
 #![deny(unsafe_code)]
 
@@ -47,6 +47,8 @@ pub mod archive;
 #[cfg(feature = "archive")]
 pub mod blob_store;
 pub mod check;
+#[cfg(feature = "entity")]
+pub mod entity_store;
 pub mod generate;
 pub mod index;
 #[cfg(feature = "csv")]
