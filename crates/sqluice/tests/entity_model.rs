@@ -282,7 +282,9 @@ fn large_batches_leave_what_small_ones_leave() {
         let (_store, things) = open(file);
         let mut model = Model::new();
         for batch in &batches {
-            batch.chunks(chunk).for_each(|batch| drop(things.write_many(batch).unwrap()));
+            for part in batch.chunks(chunk) {
+                things.write_many(part).unwrap();
+            }
             put(&mut model, batch);
             assert_same(&things, &model, file);
         }
