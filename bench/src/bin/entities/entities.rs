@@ -182,11 +182,10 @@ impl Writer {
 
     fn write(&mut self, batch: &[Person]) -> anyhow::Result<()> {
         match self {
-            Writer::Store(people) => drop(people.write_many(batch)?),
-            Writer::Rows(db) => write_rows(db, batch)?,
-            Writer::Published(db) => write_published(db, batch)?,
+            Writer::Store(people) => Ok(people.write_many(batch).map(|_| ())?),
+            Writer::Rows(db) => write_rows(db, batch),
+            Writer::Published(db) => write_published(db, batch),
         }
-        Ok(())
     }
 }
 

@@ -78,7 +78,9 @@ fn chunks<T: Serialize>(
 impl Buffers {
     /// Rows of the first entities.
     fn chunk<T: Serialize>(&mut self, kind: &Kind<T>, entities: &[T]) -> Result<Chunk> {
-        (self.json.clear(), self.ends.clear(), self.order.clear());
+        self.json.clear();
+        self.ends.clear();
+        self.order.clear();
         for entity in entities.iter().take(CHUNK_ENTITIES) {
             serde_json::to_writer(&mut self.json, entity).map_err(|error| kind.no_json(entity, error))?;
             self.ends.push(self.json.len());
