@@ -1,17 +1,17 @@
 //! The bytes of a database as SQLite's own connection reads them.
 //!
 //! ```text
-//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> a buffer of ours     one pread
-//!                                             └── xFetch ─> its memory map       no call at all
+//!  Connection ── FILE_POINTER ──> sqlite3_file ── xRead ──> a buffer of ours     one call for all pages
+//!                                             └── xFetch ─> its memory map       no copy
 //! ```
 //!
 //! A descriptor of our own would be simpler, and wrong: when any descriptor of a file is closed, the process loses all the locks
 //! that it has on that file, those of connections of which nothing is known here included. SQLite closes its own only when nobody
 //! holds a lock.
 //!
-//! All that is `unsafe` about a store is in this file. What it buys, `bench/stores` shows: a blob in half the time that a
-//! statement takes, because all of its overflow pages are read at once. The store asks SQLite the plain way wherever this way can't
-//! tell, and both ways run the same tests.
+//! All that is `unsafe` about a store is in this file. It saves the statement, and all of a blob's overflow pages are read at once; what
+//! that buys beside a SELECT and beside files, `bench/stores --only read` measures. The store asks SQLite the plain way wherever
+//! this way can't tell, and both ways run the same tests.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,4 @@
-//! `BlobStore`: many blobs by key in one database, read faster than files.
+//! `BlobStore`: many blobs by key in one database.
 //!
 //! ```text
 //!                    ┌─ reader ── connection ── pages ─┐
