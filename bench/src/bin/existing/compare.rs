@@ -239,6 +239,7 @@ impl Track<'_> {
         warm(&base)?;
         let ids = match way {
             Way::InRows => "rows",
+            Way::InJoin => "join",
             Way::InCarray => "carray",
             Way::InCarraySorted => "carray-sorted",
             Way::InTemp => "temp",

@@ -16,6 +16,8 @@ use sqluice_bench::random::mixed;
 pub(crate) enum Ids {
     /// In `sqluice_rows`
     Rows,
+    /// In `sqluice_rows`, joined
+    Join,
     /// In `carray`
     Carray,
     /// In `carray`, in order and each once
@@ -48,8 +50,10 @@ pub(crate) fn look_up(file: &Path, rows: u64, count: u64, ids: Ids) -> anyhow::R
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     rows::register(&db)?;
     db.execute_batch(PRAGMAS)?;
+    let by_in = select("SELECT c1 FROM sqluice_rows(?1)");
     let find: &mut dyn FnMut(Vec<i64>) -> anyhow::Result<(i64, i64)> = match ids {
-        Ids::Rows => &mut by_rows(&db)?,
+        Ids::Rows => &mut by_rows(&db, &by_in)?,
+        Ids::Join => &mut by_rows(&db, JOIN)?,
         Ids::Carray => &mut by_carray(&db, false)?,
         Ids::CarraySorted => &mut by_carray(&db, true)?,
         Ids::Temp => &mut by_table(&db, "")?,
@@ -70,8 +74,11 @@ fn select(ids: &str) -> String {
     format!("SELECT count(*), sum(age) FROM user WHERE id IN ({ids})")
 }
 
-fn by_rows(db: &Connection) -> anyhow::Result<impl FnMut(Vec<i64>) -> anyhow::Result<(i64, i64)>> {
-    let mut query = db.prepare(&select("SELECT c1 FROM sqluice_rows(?1)"))?;
+/// The same of keys that are there once.
+const JOIN: &str = "SELECT count(*), sum(age) FROM sqluice_rows(?1) JOIN user ON id = c1";
+
+fn by_rows(db: &Connection, sql: &str) -> anyhow::Result<impl FnMut(Vec<i64>) -> anyhow::Result<(i64, i64)>> {
+    let mut query = db.prepare(sql)?;
     Ok(move |ids: Vec<i64>| Ok(query.query_row([Rows::keys(ids)], |row| Ok((row.get(0)?, row.get(1)?)))?))
 }
 
@@ -170,9 +177,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("user.db");
         insert_rows(&file, 1000).unwrap();
-        let all = [Ids::Rows, Ids::Carray, Ids::CarraySorted, Ids::Temp, Ids::TempKey];
+        let all = [Ids::Rows, Ids::Join, Ids::Carray, Ids::CarraySorted, Ids::Temp, Ids::TempKey];
         let found = all.map(|ids| look_up(&file, 1000, 100, ids).unwrap()).map(|all| (all.found, all.sum));
         assert!(found[0].0 > 80 * TIMES as i64, "{found:?}");
-        assert_eq!(found, [found[0]; 5]);
+        assert_eq!(found, [found[0]; 6]);
     }
 }

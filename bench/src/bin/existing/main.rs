@@ -9,8 +9,9 @@
 //!           rows                     INSERT ... SELECT FROM sqluice_rows(?1)
 //!           unrolled_1 ... _200      the prepared INSERT of 1, 10, 50, 100 and 200 rows
 //!           attach_5m                ATTACH copy of the same
-//!  in:      sum over 100,000 of 10M rows by id IN (...), 20 times
+//!  in:      sum over 100,000 of 1M rows by id IN (...), 20 times
 //!           in_rows                  SELECT c1 FROM sqluice_rows(?1), the ids as Rows::keys puts them in order
+//!           in_join                  sqluice_rows(?1) JOIN user ON id = c1, the same ids
 //!           in_carray, ..._sorted    SELECT value FROM carray(?1), the ids as they are, or sorted first
 //!           in_temp, in_temp_key     a temporary table that is filled first: without a key, and with one
 //!  append:  5M rows to a table of 20M, with an index on a column of random numbers
@@ -79,7 +80,7 @@ enum Part {
     Table,
     /// 5 million rows from memory through SQL
     Insert,
-    /// 100,000 ids looked up in 10 million rows
+    /// 100,000 ids looked up in a million rows
     In,
     /// 5 million rows appended to an indexed table of 20 million
     Append,

@@ -74,7 +74,8 @@ impl<'c> RawFile<'c> {
             let fetch = (*self.methods).xFetch?;
             fetch(self.file, at, length, &raw mut start)
         };
-        (code == ffi::SQLITE_OK && !start.is_null()).then_some(Fetched { file: self, at, start, bytes })
+        // Nothing that was not fetched is made, for it would be given back: SQLite takes a null pointer for the end of the whole map.
+        (code == ffi::SQLITE_OK && !start.is_null()).then(|| Fetched { file: self, at, start, bytes })
     }
 }
 

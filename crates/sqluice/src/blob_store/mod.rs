@@ -43,11 +43,13 @@ mod file;
 mod inflate;
 mod iter;
 mod layout;
+mod node;
 mod options;
 mod pages;
 mod pool;
 mod reader;
 mod tree;
+mod view;
 mod writer;
 
 use std::fmt;

@@ -1,9 +1,8 @@
 //! Pages for one reader, of a file that nobody changes meanwhile.
 //!
 //! ```text
-//!  interior pages, leaves of the index     kept: a slot for every so many pages, which the last one of them has
-//!  leaves of the table, overflow chains    read anew: each belongs to a blob or two
-//!  with a memory map                       nothing is read or kept
+//!  interior pages, leaves of the index     kept, ready to be searched ([`super::node`])
+//!  leaves of the table, overflow chains    read anew: each belongs to a blob or two; with a memory map, used where they are
 //! ```
 //!
 //! `None` says throughout that this way can't tell: SQLite is asked, then.
@@ -13,28 +12,28 @@ use std::ops::Deref;
 use sqluice_format::page::Geometry;
 
 use super::file::{Fetched, RawFile};
+use super::node::Node;
 
-/// What a reader keeps from call to call. Slots are numbers modulo their count: tables of a hundred thousand blobs have a
+/// Places that a page may have in the cache.
+const WAYS: usize = 4;
+
+/// What a reader keeps from call to call. A page has [`WAYS`] places, by its number: a table of a hundred thousand blobs has a
 /// thousand such pages, and no list of what was used last has to be kept.
 #[derive(Default)]
 pub(super) struct Cache {
-    slots: Vec<Slot>,
-    leaf: Vec<u8>,
-    run: Vec<u8>,
-}
-
-/// A page and its number; 0 is none.
-#[derive(Clone, Default)]
-struct Slot {
-    number: u32,
+    nodes: Vec<Node>,
+    /// Which place the next page takes.
+    turn: usize,
     page: Vec<u8>,
+    run: Vec<u8>,
 }
 
 impl Cache {
     /// Forgets everything, and makes room for so many bytes of pages.
     pub(super) fn reset(&mut self, bytes: usize, geometry: Geometry) {
-        self.slots.clear();
-        self.slots.resize((bytes / geometry.page_bytes()).max(8), Slot::default());
+        let sets = (bytes / geometry.page_bytes() / WAYS).max(2);
+        self.nodes.clear();
+        self.nodes.resize_with(sets * WAYS, Node::default);
     }
 }
 
@@ -66,22 +65,21 @@ impl Deref for Bytes<'_, '_> {
 }
 
 impl<'c> Pages<'c, '_> {
-    /// A page that many searches pass through.
-    pub(super) fn kept(&mut self, number: u32) -> Option<Bytes<'c, '_>> {
-        let at = self.offset(number, 1)?;
-        if let Some(fetched) = self.fetch(at, 1) {
-            return Some(Bytes::Mapped(fetched));
+    /// A page that many searches pass through, ready for them.
+    pub(super) fn node(&mut self, number: u32) -> Option<&Node> {
+        let set = number as usize % (self.cache.nodes.len() / WAYS) * WAYS;
+        let there = self.cache.nodes[set..set + WAYS].iter().position(|node| node.number == number);
+        if let Some(way) = there {
+            return Some(&self.cache.nodes[set + way]);
         }
-        let slots = self.cache.slots.len();
-        let slot = self.cache.slots.get_mut(number as usize % slots)?;
-        if slot.number != number {
-            // Not this page until it has been read whole.
-            slot.number = 0;
-            slot.page.resize(self.geometry.page_bytes(), 0);
-            self.file.read(at, &mut slot.page)?;
-            slot.number = number;
-        }
-        Some(Bytes::Held(&slot.page))
+        let (file, geometry, at) = (self.file, self.geometry, self.offset(number, 1)?);
+        let Cache { nodes, page, turn, .. } = &mut *self.cache;
+        page.resize(geometry.page_bytes(), 0);
+        file.read(at, page)?;
+        *turn = (*turn + 1) % WAYS;
+        let node = &mut nodes[set + *turn];
+        node.fill(page, number, geometry)?;
+        Some(node)
     }
 
     /// A leaf of a table.
@@ -90,9 +88,9 @@ impl<'c> Pages<'c, '_> {
         if let Some(fetched) = self.fetch(at, 1) {
             return Some(Bytes::Mapped(fetched));
         }
-        self.cache.leaf.resize(self.geometry.page_bytes(), 0);
-        self.file.read(at, &mut self.cache.leaf)?;
-        Some(Bytes::Held(&self.cache.leaf))
+        self.cache.page.resize(self.geometry.page_bytes(), 0);
+        self.file.read(at, &mut self.cache.page)?;
+        Some(Bytes::Held(&self.cache.page))
     }
 
     /// Pages that lie one after the other.

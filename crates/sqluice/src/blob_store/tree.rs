@@ -16,14 +16,16 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use sqluice_format::cell::{index_local_max, index_split, overflow_page_payload, table_leaf_split};
+use sqluice_format::cell::{overflow_page_payload, table_leaf_split};
 use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::record;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
 
 use super::layout::Layout;
+use super::node::Step;
 use super::pages::Pages;
+use super::view::View;
 
 /// Deeper trees than any database has are loops.
 const DEPTH_MAX: usize = 40;
@@ -70,13 +72,25 @@ impl Pages<'_, '_> {
         Some(Some(row))
     }
 
+    fn rowid_of(&mut self, root: u32, key: &[u8]) -> Option<Option<i64>> {
+        let mut number = root;
+        for _ in 0..DEPTH_MAX {
+            match self.node(number)?.find_key(key)? {
+                Step::Found(rowid) => return Some(Some(rowid)),
+                Step::Missing => return Some(None),
+                Step::Child(child) => number = child,
+            }
+        }
+        None
+    }
+
     /// Levels of a table above its leaves, which all have as many.
     pub(super) fn levels(&mut self, root: u32) -> Option<usize> {
         let (geometry, mut number) = (self.geometry, root);
         for level in 0..DEPTH_MAX {
             let bytes = self.leaf(number)?;
             let page = View::new(&bytes, number, geometry)?;
-            if page.kind.is_leaf() {
+            if page.kind().is_leaf() {
                 return Some(level);
             }
             number = page.child(0)?;
@@ -84,27 +98,7 @@ impl Pages<'_, '_> {
         None
     }
 
-    fn rowid_of(&mut self, root: u32, key: &[u8]) -> Option<Option<i64>> {
-        let (geometry, mut number) = (self.geometry, root);
-        for _ in 0..DEPTH_MAX {
-            let bytes = self.kept(number)?;
-            let page = View::new(&bytes, number, geometry)?;
-            let child = match page.kind {
-                PageKind::LeafIndex => 0,
-                PageKind::InteriorIndex => 4,
-                _ => return None,
-            };
-            let found = page.search(|cell| compare(cell.get(child..)?, key, geometry))?;
-            match found {
-                Ok(at) => return Some(Some(rowid_in(page.cell(at)?.get(child..)?, geometry)?)),
-                Err(_) if page.kind.is_leaf() => return Some(None),
-                Err(at) => number = page.child(at)?,
-            }
-        }
-        None
-    }
-
-    /// Finds the leaf and the row in it, and appends what is wanted of its local bytes.
+    /// Finds the leaf and the row in it, and appends what is wanted of its local bytes. `None` also where an index leads nowhere.
     fn row(
         &mut self,
         roots: Roots,
@@ -114,23 +108,23 @@ impl Pages<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Option<(Row, Option<Chain>)> {
         let (geometry, mut number) = (self.geometry, roots.table);
-        for level in 0..=roots.table_levels {
-            let bytes = if level < roots.table_levels { self.kept(number)? } else { self.leaf(number)? };
-            let page = View::new(&bytes, number, geometry)?;
-            let interior = match page.kind {
-                PageKind::LeafTable => false,
-                PageKind::InteriorTable => true,
-                _ => return None,
-            };
-            let found = page.search(|cell| {
-                let at = if interior { 4 } else { varint::read(cell)?.1 };
-                Some((varint::read(cell.get(at..)?)?.0 as i64).cmp(&rowid))
-            })?;
-            match (interior, found) {
-                (true, Ok(at) | Err(at)) => number = page.child(at)?,
-                (false, Ok(at)) => return Payload::of(page.cell(at)?, geometry)?.read(layout, wanted, out),
-                // An index that leads nowhere.
-                (false, Err(_)) => return None,
+        for _ in 0..roots.table_levels {
+            number = self.node(number)?.child_of(rowid)?;
+        }
+        let bytes = self.leaf(number)?;
+        let page = View::new(&bytes, number, geometry)?;
+        if page.kind() != PageKind::LeafTable {
+            return None;
+        }
+        let (mut low, mut high) = (0, page.cells());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let cell = page.cell(middle)?;
+            let start = varint::read(cell)?.1;
+            match (varint::read(cell.get(start..)?)?.0 as i64).cmp(&rowid) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Payload::of(cell, geometry)?.read(layout, wanted, out),
+                Ordering::Greater => high = middle,
             }
         }
         None
@@ -251,100 +245,5 @@ impl<'p> Payload<'p> {
         }
         let more = wanted.end > local && wanted.start < wanted.end;
         Some((row, more.then_some(Chain { next: self.next, at: local, wanted })))
-    }
-}
-
-/// A page of a B-tree.
-struct View<'p> {
-    page: &'p [u8],
-    kind: PageKind,
-    /// Where the header begins: after that of the database on page 1.
-    header: usize,
-    cells: usize,
-}
-
-impl<'p> View<'p> {
-    fn new(page: &'p [u8], number: u32, geometry: Geometry) -> Option<View<'p>> {
-        let page = page.get(..geometry.usable_bytes())?;
-        let header = if number == 1 { 100 } else { 0 };
-        let kind = PageKind::from_byte(*page.get(header)?)?;
-        let cells = usize::from(u16::from_be_bytes([*page.get(header + 3)?, *page.get(header + 4)?]));
-        Some(View { page, kind, header, cells })
-    }
-
-    /// The bytes from a cell to the end of the page.
-    fn cell(&self, index: usize) -> Option<&'p [u8]> {
-        let pointer = self.header + self.kind.header_bytes() + 2 * index;
-        let at = u16::from_be_bytes([*self.page.get(pointer)?, *self.page.get(pointer + 1)?]);
-        self.page.get(usize::from(at)..)
-    }
-
-    /// The child left of a cell; right of the last one.
-    fn child(&self, index: usize) -> Option<u32> {
-        let bytes = match index < self.cells {
-            true => self.cell(index)?.get(..4)?,
-            false => self.page.get(self.header + 8..self.header + 12)?,
-        };
-        Some(record::int(bytes) as u32)
-    }
-
-    /// The cell that equals what is looked for, or else the first that is greater.
-    fn search(&self, mut compare: impl FnMut(&[u8]) -> Option<Ordering>) -> Option<Result<usize, usize>> {
-        let (mut low, mut high) = (0, self.cells);
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            match compare(self.cell(middle)?)? {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Some(Ok(middle)),
-                Ordering::Greater => high = middle,
-            }
-        }
-        Some(Err(low))
-    }
-}
-
-/// An entry of the index: its key's serial type, that of the rowid, and what of the body is in the page.
-fn entry(cell: &[u8], geometry: Geometry) -> Option<(u64, u64, &[u8])> {
-    let (payload, start) = varint::read(cell)?;
-    let payload = usize::try_from(payload).ok().filter(|payload| *payload < 1 << 31)?;
-    let whole = payload <= index_local_max(geometry);
-    let local = if whole { payload } else { index_split(payload, geometry).local };
-    let record = cell.get(start..start + local)?;
-    let (header, at) = varint::read(record)?;
-    let (key, bytes) = varint::read(record.get(at..)?)?;
-    let (rowid, _) = varint::read(record.get(at + bytes..)?)?;
-    Some((key, rowid, record.get(usize::try_from(header).ok()?..)?))
-}
-
-/// How the key of an entry compares with one: NULL and numbers come before all text, blobs after it.
-fn compare(cell: &[u8], key: &[u8], geometry: Geometry) -> Option<Ordering> {
-    let (serial, _, body) = entry(cell, geometry)?;
-    if serial < 12 {
-        return Some(Ordering::Less);
-    }
-    if serial % 2 == 0 {
-        return Some(Ordering::Greater);
-    }
-    let bytes = usize::try_from((serial - 13) / 2).ok()?;
-    if let Some(stored) = body.get(..bytes) {
-        return Some(stored.cmp(key));
-    }
-    match body.cmp(&key[..key.len().min(body.len())]) {
-        Ordering::Equal if key.len() > body.len() => None,
-        Ordering::Equal => Some(Ordering::Greater),
-        order => Some(order),
-    }
-}
-
-fn rowid_in(cell: &[u8], geometry: Geometry) -> Option<i64> {
-    let (key, serial, body) = entry(cell, geometry)?;
-    let start = usize::try_from(SerialType(key).content_bytes()?).ok()?;
-    match serial {
-        8 | 9 => Some(serial as i64 - 8),
-        1..=6 => {
-            let bytes = SerialType(serial).content_bytes()? as usize;
-            Some(record::int(body.get(start..start.checked_add(bytes)?)?))
-        }
-        _ => None,
     }
 }

@@ -1,0 +1,227 @@
+//! A page that many searches pass through, made ready for them.
+//!
+//! ```text
+//!  index    north/bergen  north/oslo  north/tromsø        prefix: "north/"
+//!           heads  62657267 6f736c6f 74726f6d ...         the next 8 bytes as numbers: searched first, without jumping about
+//!           keys   bergen | oslo | tromsø                 whole, for those whose heads are equal
+//!           rowids, and the children of an interior page
+//!  table    rowids and children, of an interior page
+//! ```
+//!
+//! A search in the page itself takes a miss of the processor's cache for most of its steps, and a varint for each; a page is made
+//! ready once, for a few hundred searches.
+
+use std::cmp::Ordering;
+
+use sqluice_format::cell::index_local_max;
+use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::record;
+use sqluice_format::value::SerialType;
+use sqluice_format::varint;
+
+use super::view::View;
+
+/// See the module's description.
+#[derive(Default)]
+pub(super) struct Node {
+    /// Of its page; 0 is none.
+    pub(super) number: u32,
+    /// What all keys begin with.
+    prefix: Vec<u8>,
+    /// The 8 bytes of each key after the prefix, those that it does not have being 0.
+    heads: Vec<u64>,
+    /// Where each key ends in `keys`; its prefix is not there.
+    ends: Vec<u32>,
+    keys: Vec<u8>,
+    rowids: Vec<i64>,
+    /// One more than there are keys or rowids; none of a leaf.
+    children: Vec<u32>,
+}
+
+/// Where a search goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The key is here; its rowid.
+    Found(i64),
+    Child(u32),
+    Missing,
+}
+
+impl Node {
+    /// Makes a page ready. `None` when SQLite has to search there: of a leaf of a table, which is read by those alone who look for its
+    /// rows, and where a key is no text, or goes on in an overflow page.
+    pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
+        // Not this page until all of it is here.
+        self.number = 0;
+        self.heads.clear();
+        self.ends.clear();
+        self.keys.clear();
+        self.rowids.clear();
+        self.children.clear();
+        let page = View::new(page, number, geometry)?;
+        match page.kind() {
+            PageKind::InteriorTable => {
+                for at in 0..page.cells() {
+                    self.rowids.push(varint::read(page.cell(at)?.get(4..)?)?.0 as i64);
+                }
+            }
+            PageKind::LeafIndex | PageKind::InteriorIndex => self.fill_keys(page, geometry)?,
+            PageKind::LeafTable => return None,
+        }
+        if !page.kind().is_leaf() {
+            for at in 0..=page.cells() {
+                self.children.push(page.child(at)?);
+            }
+        }
+        self.number = number;
+        Some(())
+    }
+
+    fn fill_keys(&mut self, page: View<'_>, geometry: Geometry) -> Option<()> {
+        let start = if page.kind().is_leaf() { 0 } else { 4 };
+        let entry = |at: usize| entry(page.cell(at)?.get(start..)?, geometry);
+        self.prefix.clear();
+        if let Some(last) = page.cells().checked_sub(1) {
+            // In order: what the first and the last begin with, all do.
+            let (first, last) = (entry(0)?.0, entry(last)?.0);
+            let same = first.iter().zip(last).take_while(|(one, other)| one == other).count();
+            self.prefix.extend_from_slice(&first[..same]);
+        }
+        for at in 0..page.cells() {
+            let (key, rowid) = entry(at)?;
+            let key = key.strip_prefix(&self.prefix[..])?;
+            self.heads.push(head(key));
+            self.keys.extend_from_slice(key);
+            self.ends.push(self.keys.len() as u32);
+            self.rowids.push(rowid);
+        }
+        Some(())
+    }
+
+    /// Where a key is, of a page of an index.
+    pub(super) fn find_key(&self, key: &[u8]) -> Option<Step> {
+        let Some(rest) = key.strip_prefix(&self.prefix[..]) else {
+            let all_less = self.prefix[..] < *key;
+            return self.step(if all_less { self.heads.len() } else { 0 });
+        };
+        let head = head(rest);
+        let mut low = self.heads.partition_point(|other| *other < head);
+        let mut high = low + self.heads[low..].partition_point(|other| *other == head);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.key(middle)?.cmp(rest) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(Step::Found(*self.rowids.get(middle)?)),
+                Ordering::Greater => high = middle,
+            }
+        }
+        self.step(low)
+    }
+
+    /// Which page below an interior one of a table has a rowid.
+    pub(super) fn child_of(&self, rowid: i64) -> Option<u32> {
+        self.children.get(self.rowids.partition_point(|other| *other < rowid)).copied()
+    }
+
+    fn step(&self, at: usize) -> Option<Step> {
+        if self.children.is_empty() {
+            return Some(Step::Missing);
+        }
+        self.children.get(at).map(|child| Step::Child(*child))
+    }
+
+    /// A key without the prefix.
+    fn key(&self, at: usize) -> Option<&[u8]> {
+        let start = if at == 0 { 0 } else { *self.ends.get(at - 1)? };
+        self.keys.get(start as usize..*self.ends.get(at)? as usize)
+    }
+}
+
+/// Its first 8 bytes: of two keys with other heads the one with the smaller is the smaller.
+fn head(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+/// Key and rowid of an entry, if it is text that lies in the page.
+fn entry(cell: &[u8], geometry: Geometry) -> Option<(&[u8], i64)> {
+    let (payload, start) = varint::read(cell)?;
+    let payload = usize::try_from(payload).ok().filter(|payload| *payload <= index_local_max(geometry))?;
+    let record = cell.get(start..start + payload)?;
+    let (header, at) = varint::read(record)?;
+    let (key, bytes) = varint::read(record.get(at..)?)?;
+    let (rowid, _) = varint::read(record.get(at + bytes..)?)?;
+    if key < 13 || key % 2 == 0 {
+        return None;
+    }
+    let body = record.get(usize::try_from(header).ok()?..)?;
+    let (key, body) = body.split_at_checked(usize::try_from(SerialType(key).content_bytes()?).ok()?)?;
+    let rowid = match rowid {
+        8 | 9 => rowid as i64 - 8,
+        1..=6 => record::int(body.get(..SerialType(rowid).content_bytes()? as usize)?),
+        _ => return None,
+    };
+    Some((key, rowid))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rusqlite::Connection;
+    use sqluice_format::page::PageSize;
+
+    use super::*;
+
+    #[test]
+    fn heads_compare_as_keys_do() {
+        let keys: [&[u8]; 8] = [
+            b"",
+            b"\0",
+            b"\0\0",
+            b"a",
+            b"a\0",
+            b"abcdefgh",
+            b"abcdefgha",
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        ];
+        for (one, other) in keys.iter().zip(&keys[1..]) {
+            assert!(head(one) <= head(other), "{one:?} {other:?}");
+        }
+    }
+
+    proptest! {
+        /// An index of one page, as SQLite writes it: each key is found where it is, and no other.
+        #[test]
+        fn keys_are_found(
+            keys in proptest::collection::btree_set("(ab|abcdefgh|é|\0)?[a-c]{0,3}", 0..60),
+            others in proptest::collection::vec("(ab|abcdefgh|é|\0)?[a-c]{0,4}", 20),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("keys.db");
+            let connection = Connection::open(&file).unwrap();
+            connection.execute_batch("CREATE TABLE kv(k TEXT PRIMARY KEY, v)").unwrap();
+            let rows: Vec<&String> = keys.iter().collect();
+            for (rowid, key) in rows.iter().enumerate().rev() {
+                connection.execute("INSERT INTO kv(rowid, k) VALUES (?1 - 5, ?2)", (rowid as i64, key)).unwrap();
+            }
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'index'";
+            let root: u32 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+            let bytes = std::fs::read(&file).unwrap();
+            let geometry = Geometry::new(PageSize::DEFAULT, 0).unwrap();
+            let mut node = Node::default();
+            prop_assert!(node.fill(&bytes[geometry.offset(root) as usize..], root, geometry).is_some());
+            for (rowid, key) in rows.iter().enumerate() {
+                prop_assert_eq!(node.find_key(key.as_bytes()), Some(Step::Found(rowid as i64 - 5)), "{:?}", key);
+            }
+            for key in others.iter().filter(|key| !keys.contains(*key)) {
+                prop_assert_eq!(node.find_key(key.as_bytes()), Some(Step::Missing), "{:?}", key);
+            }
+        }
+    }
+}
