@@ -8,6 +8,7 @@
 //!  read:    all of them, in random order, by name, each into the same buffer where the way has one
 //!           files                    openat, fstat, read, close
 //!           read_files               std::fs::read of the whole path, a new Vec each
+//!           kvtest_files             stat, fopen, malloc, fread, fclose of the whole path, as SQLite's kvtest does it
 //!           get_into, get            BlobStore, a new Vec each by `get`
 //!           get_mapped, get_shared   with a memory map; when others may write
 //!           select                   SQLite itself: a prepared SELECT in one transaction
@@ -26,6 +27,7 @@ mod compare;
 mod data;
 mod read;
 mod record;
+mod stdio;
 mod write;
 
 use std::io::{self, Write};

@@ -1,7 +1,9 @@
 //! All files read in random order, by name.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::hint::black_box;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,6 +19,7 @@ use sqluice_bench::random::{mixed, permuted};
 
 use crate::data::name;
 use crate::record::Way;
+use crate::stdio;
 
 /// What was read, and how long that took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +54,11 @@ pub(crate) fn read(from: &Path, files: u64, way: Way) -> anyhow::Result<Reading>
         }
         Way::ReadFiles => timed(files, |name, sum| {
             sum.add(&std::fs::read(from.join(name))?);
+            Ok(())
+        }),
+        Way::KvtestFiles => timed(files, |name, sum| {
+            let path = CString::new(from.join(name).into_os_string().into_vec())?;
+            sum.add(&stdio::read(&path).with_context(|| format!("cannot read {}", from.display()))?);
             Ok(())
         }),
         Way::RangeFiles => {

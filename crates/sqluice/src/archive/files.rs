@@ -5,7 +5,7 @@
 //!           batch          batch          batch                      a buffer of contents, and where each lies in it
 //! ```
 //!
-//! A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
+//! The rows of a part are in an order that fills their pages ([`super::order`]). A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
 //! that one read tells that this was all; when it was not, or was too little, the file is looked at again.
 //!
 //! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
@@ -17,8 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use sqluice_format::page::Geometry;
 
 use super::deflate::Deflater;
+use super::order;
 use super::walk::{Entry, Folder, List, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
 use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
@@ -43,6 +45,7 @@ struct Shared {
     list: Arc<List>,
     layout: Layout,
     compression: Compression,
+    geometry: Geometry,
     pool: Mutex<Vec<Buffers>>,
 }
 
@@ -76,8 +79,14 @@ struct Buffers {
 }
 
 impl Files {
-    pub(crate) fn new(list: Arc<List>, layout: Layout, compression: Compression) -> Files {
-        Files { shared: Arc::new(Shared { list, layout, compression, pool: Mutex::default() }), next: 0 }
+    pub(crate) fn new(
+        list: Arc<List>,
+        layout: Layout,
+        compression: Compression,
+        geometry: Geometry,
+    ) -> Files {
+        let pool = Mutex::default();
+        Files { shared: Arc::new(Shared { list, layout, compression, geometry, pool }), next: 0 }
     }
 }
 
@@ -129,14 +138,15 @@ impl FilesPart {
     fn read(&self, buffers: &mut Buffers, sink: &mut dyn Sink) -> Result<()> {
         let list = &self.shared.list;
         let mut folder = Folder::default();
-        let mut first = self.entries.start;
+        let order = self.order();
+        let mut first = 0;
         buffers.clear();
-        for at in self.entries.clone() {
-            let entry = &list.entries[at];
+        for (at, entry) in order.iter().enumerate() {
             buffers.add(entry, &self.shared, &mut folder)?;
             let rows = at + 1 - first;
-            if rows == ROWS_MAX || buffers.contents.len() >= BATCH_BYTES || at + 1 == self.entries.end {
-                buffers.give(rows, self.shared.layout, sink).map_err(|refused| self.named(first, refused))?;
+            if rows == ROWS_MAX || buffers.contents.len() >= BATCH_BYTES || at + 1 == order.len() {
+                let named = |refused| named(list, &order[first..], refused);
+                buffers.give(rows, self.shared.layout, sink).map_err(named)?;
                 buffers.clear();
                 first = at + 1;
             }
@@ -144,16 +154,37 @@ impl FilesPart {
         Ok(())
     }
 
-    /// The error for a row that is refused; `first` is that of its batch.
-    fn named(&self, first: usize, refused: Refused) -> Error {
-        match refused.first() {
-            (Some((row, _)), error) => {
-                let list = &self.shared.list;
-                let path = list.path_of(list.name(&list.entries[first + row]));
-                Error::input(format!("cannot store {}", path.display())).because(error)
-            }
-            (None, error) => error,
+    /// The entries, as far as is known so that they fill their pages; what deflating makes of them is not.
+    fn order(&self) -> Vec<Entry> {
+        let Shared { list, layout, compression, geometry, .. } = &*self.shared;
+        let entries = &list.entries[self.entries.clone()];
+        if *compression != Compression::None {
+            return entries.to_vec();
         }
+        let payload = |entry: &Entry| {
+            let (name, bytes) = (list.name(entry).len(), entry.bytes as usize);
+            match layout {
+                Layout::Kv => order::payload(&[], name, bytes),
+                Layout::Sqlar => {
+                    let about = [i64::from(entry.mode), entry.mtime, entry.bytes as i64];
+                    order::payload(&about, name, bytes)
+                }
+            }
+        };
+        let payloads: Vec<usize> = entries.iter().map(payload).collect();
+        let order = order::filling(&payloads, self.entries.start as i64 + 1, *geometry);
+        order.into_iter().map(|at| entries[at]).collect()
+    }
+}
+
+/// The error for a row that is refused, of a batch of these entries.
+fn named(list: &List, entries: &[Entry], refused: Refused) -> Error {
+    match refused.first() {
+        (Some((row, _)), error) => {
+            let path = list.path_of(list.name(&entries[row]));
+            Error::input(format!("cannot store {}", path.display())).because(error)
+        }
+        (None, error) => error,
     }
 }
 

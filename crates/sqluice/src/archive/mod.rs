@@ -26,6 +26,7 @@ mod deflate;
 mod files;
 mod list;
 mod name;
+mod order;
 mod pack;
 mod restore;
 mod rows;

@@ -186,7 +186,7 @@ impl PreparedPack {
         let source = |table| Job {
             table,
             conversions: Conversions::All,
-            source: Box::new(Files::new(Arc::clone(&self.list), layout, compression)),
+            source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();
         let cancel = cancel.child();

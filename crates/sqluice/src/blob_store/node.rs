@@ -259,11 +259,13 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("keys.db");
             let connection = Connection::open(&file).unwrap();
-            connection.execute_batch("CREATE TABLE kv(k TEXT PRIMARY KEY, v)").unwrap();
+            let sql = "PRAGMA synchronous = OFF; BEGIN; CREATE TABLE kv(k TEXT PRIMARY KEY, v)";
+            connection.execute_batch(sql).unwrap();
             let rows: Vec<&String> = keys.iter().collect();
             for (rowid, key) in rows.iter().enumerate().rev() {
                 connection.execute("INSERT INTO kv(rowid, k) VALUES (?1 - 5, ?2)", (rowid as i64, key)).unwrap();
             }
+            connection.execute_batch("COMMIT").unwrap();
             let sql = "SELECT rootpage FROM sqlite_schema WHERE type = 'index'";
             let root: u32 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
             let bytes = std::fs::read(&file).unwrap();
