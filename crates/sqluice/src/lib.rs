@@ -4,7 +4,7 @@
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
-//!    [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
+//!    `deflate`, [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
 //! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
 
 #![deny(unsafe_code)]
@@ -19,6 +19,8 @@ pub mod schema;
 pub mod size;
 
 // Floor 2.
+#[cfg(feature = "archive")]
+mod deflate;
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;

@@ -19,11 +19,11 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use sqluice_format::page::Geometry;
 
-use super::deflate::Deflater;
 use super::order;
 use super::walk::{Entry, Folder, List, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
 use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
+use crate::deflate::Deflater;
 use crate::error::{Error, Result};
 use crate::progress::Amount;
 use crate::source::{Part, Refused, Sink, Source};

@@ -20,11 +20,11 @@ use std::time::Instant;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::deflate::{InflateError, Inflater};
 use super::name::{SafeName, shown};
 use super::restore::{About, Below, Failed, of_io};
 use super::rows::{Archive, BadItem, Item};
 use super::{Kind, Layout, Selection};
+use crate::deflate::{InflateError, Inflater};
 use crate::error::{Error, Result};
 use crate::plan::path_as_text;
 use crate::progress::{Amount, Cancel, Progress};

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::failed;
 use super::pool::Pool;
 use super::reader::{Key, take};
+use crate::deflate::Inflater;
 use crate::error::Result;
 
 /// Bytes of keys and blobs after which no more are read ahead.
@@ -18,16 +19,17 @@ pub struct Iter<'s> {
     /// The last key that was looked at; `None` before the first.
     after: Option<Vec<u8>>,
     done: bool,
+    inflater: Option<Inflater>,
 }
 
 impl<'s> Iter<'s> {
     pub(super) fn new(pool: &'s Pool) -> Iter<'s> {
-        Iter { pool, ahead: VecDeque::new(), after: None, done: false }
+        Iter { pool, ahead: VecDeque::new(), after: None, done: false, inflater: None }
     }
 
     fn read_ahead(&mut self) -> Result<()> {
         let layout = self.pool.layout();
-        let (ahead, after) = (&mut self.ahead, &mut self.after);
+        let (ahead, after, inflater) = (&mut self.ahead, &mut self.after, &mut self.inflater);
         self.done = self.pool.with(|reader| {
             let path = self.pool.path();
             let failed = |error| failed(error, "read", path);
@@ -41,7 +43,7 @@ impl<'s> Iter<'s> {
                 *after = Some(key.clone());
                 let mut blob = Vec::new();
                 bytes += key.len();
-                if take(row, layout, &mut blob)?.is_some() {
+                if take(row, layout, inflater, &mut blob)?.is_some() {
                     bytes += blob.len();
                     ahead.push_back((key, blob));
                 }

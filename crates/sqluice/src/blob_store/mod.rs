@@ -40,7 +40,6 @@
 
 mod clock;
 mod file;
-mod inflate;
 mod iter;
 mod layout;
 mod node;

@@ -19,11 +19,11 @@ use sqluice_format::page::DATABASE_HEADER_BYTES;
 
 use super::failed;
 use super::file::RawFile;
-use super::inflate::inflate;
 use super::layout::Layout;
 use super::options::Options;
 use super::pages::{Cache, Pages};
 use super::tree::{Roots, Row};
+use crate::deflate::{InflateError, Inflater};
 use crate::error::{Error, Result};
 
 /// The version of a header of a database with a rollback journal.
@@ -42,6 +42,7 @@ pub(super) struct Reader {
     cached: Option<Header>,
     cache: Cache,
     deflated: Vec<u8>,
+    inflater: Option<Inflater>,
 }
 
 /// A transaction that goes on.
@@ -132,6 +133,7 @@ impl Reader {
             cached: None,
             cache: Cache::default(),
             deflated: Vec::new(),
+            inflater: None,
         })
     }
 
@@ -143,7 +145,11 @@ impl Reader {
             Some(read) => read,
             None => {
                 out.clear();
-                self.by_sql(key, part, out)
+                // For as long as the connection is borrowed.
+                let mut inflater = self.inflater.take();
+                let read = self.by_sql(key, part, &mut inflater, out);
+                self.inflater = inflater;
+                read
             }
         }
     }
@@ -188,7 +194,7 @@ impl Reader {
                 let range = part.of(size);
                 if !range.is_empty() {
                     mem::swap(out, &mut self.deflated);
-                    let inflated = inflate_part(&self.deflated, size, range, out);
+                    let inflated = inflate_part(&mut self.inflater, &self.deflated, size, range, out);
                     if let Err(error) = inflated {
                         return Some(Err(of_key(error, key, &self.path)));
                     }
@@ -198,9 +204,15 @@ impl Reader {
         }
     }
 
-    fn by_sql(&mut self, key: &[u8], part: &Part, out: &mut Vec<u8>) -> Result<Option<u64>> {
+    fn by_sql(
+        &self,
+        key: &[u8],
+        part: &Part,
+        inflater: &mut Option<Inflater>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>> {
         if matches!(part, Part::Whole) {
-            return self.whole(key, out);
+            return self.whole(key, inflater, out);
         }
         let failed = |error| failed(error, "read", &self.path);
         // So that the row stays what was measured, until its bytes are read.
@@ -223,7 +235,7 @@ impl Reader {
                 let range = part.of(size);
                 if !range.is_empty() {
                     let mut whole = Vec::new();
-                    self.whole(key, &mut whole)?;
+                    self.whole(key, inflater, &mut whole)?;
                     out.extend_from_slice(
                         whole.get(range.start as usize..range.end as usize).unwrap_or_default(),
                     );
@@ -248,12 +260,12 @@ impl Reader {
     }
 
     /// Puts a whole blob into `out`; returns its length.
-    fn whole(&self, key: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>> {
+    fn whole(&self, key: &[u8], inflater: &mut Option<Inflater>, out: &mut Vec<u8>) -> Result<Option<u64>> {
         let failed = |error| failed(error, "read", &self.path);
         let mut select = self.connection.prepare_cached(self.layout.select()).map_err(failed)?;
         let mut rows = select.query([Key(key)]).map_err(failed)?;
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
-        take(row, self.layout, out).map_err(|error| of_key(error, key, &self.path))
+        take(row, self.layout, inflater, out).map_err(|error| of_key(error, key, &self.path))
     }
 
     /// Appends bytes of a blob by a blob handle, which reads no more than it must.
@@ -315,7 +327,12 @@ fn header(file: RawFile<'_>) -> Option<Header> {
 }
 
 /// Puts the blob of a row of [`Layout::select`] or [`Layout::walk`] into `out`; returns its length, `None` when it is none.
-pub(super) fn take(row: &SqlRow<'_>, layout: Layout, out: &mut Vec<u8>) -> Result<Option<u64>> {
+pub(super) fn take(
+    row: &SqlRow<'_>,
+    layout: Layout,
+    inflater: &mut Option<Inflater>,
+    out: &mut Vec<u8>,
+) -> Result<Option<u64>> {
     let read = |error: rusqlite::Error| Error::input("cannot read").because(error);
     let blob = match row.get_ref(1).map_err(read)? {
         ValueRef::Null => None,
@@ -333,16 +350,34 @@ pub(super) fn take(row: &SqlRow<'_>, layout: Layout, out: &mut Vec<u8>) -> Resul
             out.extend_from_slice(data);
             Ok(Some(bytes))
         }
-        Stored::Deflated(size) => inflate(data, size, out).map(|()| Some(size)),
+        Stored::Deflated(size) => inflate(inflater, data, size, out).map(|()| Some(size)),
     }
 }
 
 /// Inflates, and puts a part of what comes out into `out`.
-fn inflate_part(data: &[u8], size: u64, range: Range<u64>, out: &mut Vec<u8>) -> Result<()> {
-    inflate(data, size, out)?;
+fn inflate_part(
+    inflater: &mut Option<Inflater>,
+    data: &[u8],
+    size: u64,
+    range: Range<u64>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    inflate(inflater, data, size, out)?;
     out.truncate(usize::try_from(range.end).unwrap_or(usize::MAX));
     out.drain(..(range.start as usize).min(out.len()));
     Ok(())
+}
+
+/// Inflates data into `out`, which must become `size` bytes.
+fn inflate(inflater: &mut Option<Inflater>, data: &[u8], size: u64, out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    inflater.get_or_insert_with(Inflater::new).inflate(data, size, out).map_err(|error| {
+        let failed = Error::input(format!("what is stored does not inflate to {size} bytes"));
+        match error {
+            InflateError::Wrong(why) => failed.because(why),
+            InflateError::Write(error) => failed.because(error),
+        }
+    })
 }
 
 /// Says which key an error is about.

@@ -1,6 +1,6 @@
 //! zlib streams, as `sqlar` keeps what deflating makes smaller.
 //!
-//! Invariant: what is inflated is never more than its row says, and takes no memory but a block.
+//! Invariant: what is inflated is never more than its row says, and takes no memory but a block, and that of where it goes.
 
 use std::io::{self, Write};
 
