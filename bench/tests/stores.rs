@@ -38,7 +38,7 @@ fn a_run_tells_tables_and_keeps_a_record() {
         "folder: round 2 of 2",
         "| `cp -r` | 50 |",
         "| `BlobStore::get` | 50 |",
-        "| time of files to `get_into`, mmap |",
+        "| time of files as kvtest reads them to `get_into`, mmap |",
         "| at most 0.90, aim 0.85 |",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -48,10 +48,10 @@ fn a_run_tells_tables_and_keeps_a_record() {
     let rounds = record["rounds"].as_array().unwrap();
     assert_eq!(rounds.len(), 2);
     for round in rounds {
-        assert_eq!(round.as_object().unwrap().len(), 18);
+        assert_eq!(round.as_object().unwrap().len(), 19);
         assert_eq!(round["pack"]["rows"], 50);
     }
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 14);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 16);
 }
 
 #[test]
@@ -68,4 +68,25 @@ fn a_file_that_came_out_with_other_bytes_fails_the_run() {
     let sqluice = stand_in(folder.path(), ":", "echo more >> file-0000007.txt");
     let output = stores(folder.path(), &sqluice, &["--only", "folder"]);
     assert_fails(&output, "file-0000007.txt has other bytes", folder.path());
+}
+
+#[test]
+fn entities_are_written_in_every_way_and_each_finds_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_entities"));
+    command.args(["--rows-scale", "0.005", "--rounds", "2"]);
+    command.arg("--dir").arg(folder.path().join("files")).arg("--results").arg(folder.path().join("results"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(scratch(folder.path()), [""; 0]);
+    let record = the_record(folder.path());
+    assert_eq!(record["rounds"].as_array().unwrap().len(), 2);
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 18);
+    let said = String::from_utf8(output.stdout).unwrap();
+    // Three sizes in three ways.
+    assert_eq!(
+        said.lines().filter(|line| line.starts_with("| 50 ") && line.contains("MiB")).count(),
+        9,
+        "{said}"
+    );
 }
