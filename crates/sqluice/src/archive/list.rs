@@ -26,7 +26,7 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Gives all rows of the archive in `database` to `take`, in the order of their rowids; those that can't be understood as refusals. Data are not
+/// Gives all rows of the archive in `database` to `take`, in the order of their names; those that can't be understood as refusals. Data are not
 /// read.
 ///
 /// # Errors
@@ -39,8 +39,7 @@ pub fn list(
     mut take: impl FnMut(Result<Listed, Refusal>) -> Result<()>,
 ) -> Result<()> {
     let (archive, connections) = Archive::open(database, layout, 1)?;
-    let Some(rowids) = archive.rowids else { return Ok(()) };
-    archive.read(&connections[0], rowids, false, |_, item| {
+    archive.list(&connections[0], |item| {
         cancel.check()?;
         match item {
             Ok(item) if !selection.takes(&item.name) => Ok(()),

@@ -126,7 +126,7 @@ impl Archive {
         })
     }
 
-    /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid. Without `data`, items have none.
+    /// Gives each row with a rowid from `first` to `last` to `take`, in their order, with that rowid.
     ///
     /// # Errors
     /// When the rows can't be read, or `take` says so.
@@ -134,16 +134,39 @@ impl Archive {
         &self,
         connection: &Connection,
         (first, last): (i64, i64),
-        data: bool,
-        mut take: impl FnMut(i64, std::result::Result<Item<'_>, BadItem>) -> Result<()>,
+        take: impl FnMut(i64, std::result::Result<Item<'_>, BadItem>) -> Result<()>,
     ) -> Result<()> {
         let filter = match &self.rowid {
             Some(rowid) => format!("{rowid} BETWEEN ?1 AND ?2 ORDER BY {rowid}"),
             None => "?1 <= ?2".to_owned(),
         };
+        self.each(connection, true, &filter, &[first, last], take)
+    }
+
+    /// Gives all rows to `take`, in the order of their names and without their data.
+    ///
+    /// # Errors
+    /// When the rows can't be read, or `take` says so.
+    pub(crate) fn list(
+        &self,
+        connection: &Connection,
+        mut take: impl FnMut(std::result::Result<Item<'_>, BadItem>) -> Result<()>,
+    ) -> Result<()> {
+        let filter = format!("1 ORDER BY {}", columns(self.layout)[0]);
+        self.each(connection, false, &filter, &[], |_, item| take(item))
+    }
+
+    fn each(
+        &self,
+        connection: &Connection,
+        data: bool,
+        filter: &str,
+        parameters: &[i64],
+        mut take: impl FnMut(i64, std::result::Result<Item<'_>, BadItem>) -> Result<()>,
+    ) -> Result<()> {
         let failed = |error| unreadable(&self.path, error);
-        let mut statement = connection.prepare_cached(&self.select(data, &filter)).map_err(failed)?;
-        let mut rows = statement.query([first, last]).map_err(failed)?;
+        let mut statement = connection.prepare_cached(&self.select(data, filter)).map_err(failed)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let rowid = row.get(0).map_err(failed)?;
             take(rowid, self.item(row, data))?;

@@ -277,7 +277,7 @@ impl Run<'_> {
         let next = || self.ranges.lock().unwrap_or_else(PoisonError::into_inner).next();
         while let Some(range) = next() {
             let mut rows = 0;
-            let read = self.archive.read(connection, range, true, |rowid, item| {
+            let read = self.archive.read(connection, range, |rowid, item| {
                 self.cancel.check()?;
                 rows += 1;
                 thread.take(rowid, item)
