@@ -6,5 +6,8 @@
 //!  machine ── what it was measured on ─────────────────────────────────┘
 //! ```
 
+pub mod machine;
 pub mod published;
+pub mod random;
 pub mod record;
+pub mod scratch;
