@@ -6,8 +6,16 @@
 //!  machine ── what it was measured on ─────────────────────────────────┘
 //! ```
 
+mod carray;
+mod case;
+mod insert;
 pub mod machine;
 pub mod published;
 pub mod random;
 pub mod record;
+mod scale;
 pub mod scratch;
+mod sql;
+mod table;
+
+pub use scale::Scale;
