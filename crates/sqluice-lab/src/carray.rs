@@ -59,7 +59,7 @@ mod tests {
         let mut insert =
             db.prepare("INSERT INTO t (value) SELECT value FROM carray(?1, ?2, 'int64')").unwrap();
         for ints in [&[i64::MIN, 0, i64::MAX][..], &[], &[-1]] {
-            let inserted = Array::with(ints, &mut insert, Statement::raw_execute).unwrap();
+            let inserted = Array::with(ints, &mut insert, |insert| insert.raw_execute()).unwrap();
             assert_eq!(inserted, ints.len());
         }
         let mut all = db.prepare("SELECT value FROM t ORDER BY id").unwrap();

@@ -286,7 +286,7 @@ impl Experiment {
     pub(crate) fn published_as(self, name: &str, case: Case, convert: impl Fn(f64) -> f64) -> Experiment {
         let figure = self.figures.iter().find(|figure| figure.variant == name);
         let value = figure.and_then(|figure| figure.value).filter(|value| value.is_finite()).map(convert);
-        self.with(name, Road::Published, Case { published: value, ..case })
+        self.with(name, Road::Published, Case { published: value.or(case.published), ..case })
     }
 
     /// One of SQLite's or the system's that belongs beside the others.

@@ -139,16 +139,19 @@ impl Insert {
             rows => format!(", {rows} rows a transaction"),
         };
         let what = match self.way {
-            Way::Text(rows) => format!("INSERT INTO {name} ({columns}) VALUES (1), ...: {rows} rows of text a statement"),
-            Way::Constant(rows) => format!("INSERT INTO {name} ({columns}) VALUES (1), ...: prepared once, {rows} rows a statement"),
+            Way::Text(rows) => {
+                format!("INSERT INTO {name} ({columns}) VALUES (1), ...: {rows} rows of text a statement")
+            }
+            Way::Constant(rows) => format!(
+                "INSERT INTO {name} ({columns}) VALUES (1), ...: prepared once, {rows} rows a statement"
+            ),
             Way::Bound(rows) if rows > 3 => {
                 format!("{}, ...: {rows} rows a statement, prepared once", self.table.insert(1))
             }
             Way::Bound(rows) => format!("{}: prepared once", self.table.insert(rows)),
-            Way::Producers(rows, threads) => format!(
-                "{}, ...: {rows} rows a statement, made by {threads} threads",
-                self.table.insert(1)
-            ),
+            Way::Producers(rows, threads) => {
+                format!("{}, ...: {rows} rows a statement, made by {threads} threads", self.table.insert(1))
+            }
             Way::Carray(rows) => format!(
                 "INSERT INTO {name} ({columns}) SELECT value FROM carray(?1, ?2, 'int64'): {} rows a statement",
                 rows.min(self.table.rows)
@@ -263,7 +266,10 @@ impl Insert {
         let found: Result<Vec<Digest>> = queries.iter().map(|query| sql::digest(db, query)).collect();
         sql::sound(db)?;
         if let Some((_, create)) = self.index {
-            let made: bool = db.query_row("SELECT count(*) > 0 FROM sqlite_schema WHERE sql = ?1", [create], |row| row.get(0))?;
+            let made: bool =
+                db.query_row("SELECT count(*) > 0 FROM sqlite_schema WHERE sql = ?1", [create], |row| {
+                    row.get(0)
+                })?;
             if !made {
                 return Err("the index is not there".into());
             }
@@ -304,19 +310,25 @@ fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result
             })
         }
         Way::Constant(degree) => constant(db, table, degree, range),
-        Way::Bound(degree) => table.blocks(range, whole(degree), |block| bind_block(db, table, degree, block)),
+        Way::Bound(degree) => {
+            table.blocks(range, whole(degree), |block| bind_block(db, table, degree, block))
+        }
         Way::Producers(degree, threads) => producers(db, table, degree, threads, range),
         Way::Carray(length) => {
-            let sql = format!("INSERT INTO {name} ({}) SELECT value FROM carray(?1, ?2, 'int64')", table.names());
+            let sql =
+                format!("INSERT INTO {name} ({}) SELECT value FROM carray(?1, ?2, 'int64')", table.names());
             let mut statement = db.prepare_cached(&sql)?;
             table.blocks(range, length, |block| match &block.columns[..] {
-                [Filled::Ints(ints)] => changed(Array::with(ints, &mut statement, Statement::raw_execute)?, ints.len()),
+                [Filled::Ints(ints)] => {
+                    changed(Array::with(ints, &mut statement, |insert| insert.raw_execute())?, ints.len())
+                }
                 _ => Err("carray has one column".into()),
             })
         }
         Way::Rows(length) => {
             let columns = arguments(table);
-            let sql = format!("INSERT INTO {name} ({}) SELECT {columns} FROM sqluice_rows(?1)", table.names());
+            let sql =
+                format!("INSERT INTO {name} ({}) SELECT {columns} FROM sqluice_rows(?1)", table.names());
             let mut statement = db.prepare_cached(&sql)?;
             table.blocks(range, length, |block| {
                 let columns = block.columns.iter().map(Filled::column).collect();

@@ -8,7 +8,10 @@
 
 mod carray;
 mod case;
+mod driver;
+mod experiments;
 mod insert;
+mod kv;
 pub mod machine;
 pub mod published;
 pub mod random;
@@ -18,4 +21,5 @@ pub mod scratch;
 mod sql;
 mod table;
 
+pub use driver::{Settings, Step, bytes_to_write, ids, run};
 pub use scale::Scale;

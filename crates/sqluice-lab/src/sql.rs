@@ -142,7 +142,9 @@ mod tests {
     fn a_pragma_that_does_nothing_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.db");
-        for pragmas in [UNSAFE, BILLION, WAL_NORMAL, &[("auto_vacuum", "FULL")], &[("wal_autocheckpoint", "0")]] {
+        for pragmas in
+            [UNSAFE, BILLION, WAL_NORMAL, &[("auto_vacuum", "FULL")], &[("wal_autocheckpoint", "0")]]
+        {
             close(open(&file, pragmas).unwrap()).unwrap();
             std::fs::remove_file(&file).ok();
         }
@@ -156,7 +158,11 @@ mod tests {
     #[test]
     fn a_row_is_dropped_once_and_only_if_asked_for() {
         let folder = tempfile::tempdir().unwrap();
-        for (create, drops) in [("CREATE TABLE t (x)", true), ("CREATE TABLE t (x PRIMARY KEY) WITHOUT ROWID", true), ("CREATE TABLE t (x)", false)] {
+        for (create, drops) in [
+            ("CREATE TABLE t (x)", true),
+            ("CREATE TABLE t (x PRIMARY KEY) WITHOUT ROWID", true),
+            ("CREATE TABLE t (x)", false),
+        ] {
             let db = Connection::open_in_memory().unwrap();
             db.execute_batch(&format!("{create}; INSERT INTO t VALUES (1), (2), (3)")).unwrap();
             let ground = Ground::new(folder.path(), drops);

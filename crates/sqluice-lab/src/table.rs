@@ -184,10 +184,11 @@ impl Table {
     /// What must be in the table: the rows, and the keys if SQLite has made them.
     pub(crate) fn expected(&self) -> Found {
         let mut digest = Digest::default();
-        let done: Result<(), std::convert::Infallible> = self.blocks(0..self.rows, ROWS_MAX as u64, |block| {
-            (0..block.rows).for_each(|row| digest.add(block.hash(row)));
-            Ok(())
-        });
+        let done: Result<(), std::convert::Infallible> =
+            self.blocks(0..self.rows, ROWS_MAX as u64, |block| {
+                (0..block.rows).for_each(|row| digest.add(block.hash(row)));
+                Ok(())
+            });
         match done {
             Ok(()) => {}
         }
