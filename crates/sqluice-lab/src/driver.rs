@@ -31,6 +31,9 @@ const CONTRADICTION: f64 = 1.15;
 /// Contradictions that are told of an experiment.
 const CONTRADICTIONS_MAX: usize = 3;
 
+/// Chooses variants by experiment and name.
+pub type Chooses = dyn Fn(&str, &str) -> bool;
+
 /// What is to be run, and how.
 pub struct Settings<'a> {
     /// Ids of experiments and questions; none: all.
@@ -51,7 +54,7 @@ pub struct Settings<'a> {
     pub stop: &'a AtomicBool,
     /// Says of which variants (experiment, name) a row is to be lost before they are verified: for tests.
     #[doc(hidden)]
-    pub drop_row: Option<&'a dyn Fn(&str, &str) -> bool>,
+    pub drop_row: Option<&'a Chooses>,
 }
 
 /// A variant that is about to be run.
@@ -242,6 +245,8 @@ impl Driver<'_> {
         match done.and_then(|took| removed.map(|()| took).map_err(Into::into)) {
             Ok(done) if round > self.settings.warmup => took.push((round, done)),
             Ok(_) => {}
+            // A program that the case has started was asked to end, too.
+            Err(_) if self.stopped() => {}
             Err(error) => *over = Some(Outcome::Failed { why: told(error.as_ref()) }),
         }
     }

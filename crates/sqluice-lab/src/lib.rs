@@ -21,5 +21,5 @@ pub mod scratch;
 mod sql;
 mod table;
 
-pub use driver::{Settings, Step, bytes_to_write, ids, run};
+pub use driver::{Chooses, Settings, Step, bytes_to_write, ids, run};
 pub use scale::Scale;

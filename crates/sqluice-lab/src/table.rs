@@ -20,13 +20,16 @@ use crate::random::{mixed, permuted};
 /// Rows of a part of the page road.
 const PART_ROWS: u64 = 256 * ROWS_MAX as u64;
 
+/// What fills the text of a row.
+type Letters = Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>;
+
 /// How a column is filled.
 #[derive(Clone)]
 pub(crate) enum Fill {
     /// With integers.
     Int(Arc<dyn Fn(u64) -> i64 + Send + Sync>),
     /// With text of so many bytes, all ASCII.
-    Text(usize, Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>),
+    Text(usize, Letters),
 }
 
 /// A table.

@@ -89,7 +89,8 @@ fn experiments_and_published_variants_come_in_their_order_and_the_others_after()
     let run: Vec<&str> = TINY.experiments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(run, ids());
     for (experiment, there) in published().experiment.iter().zip(&TINY.experiments) {
-        let names = |road| there.variants.iter().filter(move |one| one.road == road).map(|one| one.name.as_str());
+        let names =
+            |road| there.variants.iter().filter(move |one| one.road == road).map(|one| one.name.as_str());
         let published: Vec<&str> = experiment.results.iter().map(|figure| figure.variant.as_str()).collect();
         let found: Vec<&str> = names(Road::Published).filter(|name| published.contains(name)).collect();
         assert_eq!(found, published, "{}", experiment.id);
@@ -138,7 +139,8 @@ fn a_variant_that_fails_leaves_the_others_alone() {
         Settings { drop_row: Some(&drops), ..settings(folder.path(), &["booleans"], &|_| (), &stop) };
     let run = run(&settings).unwrap();
     for variant in &run.experiments[0].variants {
-        let failed = matches!(&variant.outcome, Outcome::Failed { why } if why.contains("rows are there instead of"));
+        let failed =
+            matches!(&variant.outcome, Outcome::Failed { why } if why.contains("rows are there instead of"));
         assert_eq!(failed, variant.name == "carray", "{}: {:?}", variant.name, variant.outcome);
     }
 }
@@ -176,11 +178,8 @@ fn rounds_go_there_and_back_after_those_that_are_not_measured() {
         assert_eq!(step.of, 15);
         seen.lock().unwrap().push((step.round, step.variant.to_owned()));
     };
-    let settings = Settings {
-        runs: Some(2),
-        warmup: 1,
-        ..settings(folder.path(), &["booleans"], &watch, &stop)
-    };
+    let settings =
+        Settings { runs: Some(2), warmup: 1, ..settings(folder.path(), &["booleans"], &watch, &stop) };
     let run = run(&settings).unwrap();
     let names: Vec<&str> = run.experiments[0].variants.iter().map(|one| one.name.as_str()).collect();
     let there = |round: u32| names.iter().map(move |name| (round, (*name).to_owned()));
