@@ -32,7 +32,7 @@ const CONTRADICTION: f64 = 1.15;
 const CONTRADICTIONS_MAX: usize = 3;
 
 /// Chooses variants by experiment and name.
-pub type Chooses = dyn Fn(&str, &str) -> bool;
+pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
 /// What is to be run, and how.
 pub struct Settings<'a> {
@@ -54,7 +54,7 @@ pub struct Settings<'a> {
     pub stop: &'a AtomicBool,
     /// Says of which variants (experiment, name) a row is to be lost before they are verified: for tests.
     #[doc(hidden)]
-    pub drop_row: Option<&'a Chooses>,
+    pub drop_row: Option<&'a Chooses<'a>>,
 }
 
 /// A variant that is about to be run.
@@ -333,25 +333,41 @@ fn measured(took: Vec<(u32, Took)>) -> Outcome {
     }
 }
 
-/// Pairs of variants of which the publication has one ahead and this run the other, those that differ most first.
+/// A published variant, and what it did here: the least, the middle and the most.
+struct Beside<'a> {
+    name: &'a str,
+    published: f64,
+    here: [f64; 3],
+}
+
+/// Of a variant that was measured more than once: a single sample contradicts nobody.
+fn beside(variant: &Variant) -> Option<Beside<'_>> {
+    let Outcome::Measured { samples, .. } = &variant.outcome else { return None };
+    if variant.road != Road::Published || samples.len() < 2 {
+        return None;
+    }
+    let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let here = [least, variant.outcome.median()?, most];
+    Some(Beside { name: &variant.name, published: variant.published?, here })
+}
+
+/// Pairs of variants of which the publication has one ahead and each run here the other, those that differ most first.
 fn contradictions(variants: &[Variant], more_is_better: bool) -> Vec<String> {
-    let figures: Vec<(&str, f64, f64)> = variants
-        .iter()
-        .filter(|variant| variant.road == Road::Published)
-        .filter_map(|variant| Some((variant.name.as_str(), variant.published?, variant.outcome.median()?)))
-        .collect();
+    let all: Vec<Beside<'_>> = variants.iter().filter_map(beside).collect();
     let ahead = |one: f64, other: f64| if more_is_better { one / other } else { other / one };
     let mut found = Vec::new();
-    for one in &figures {
-        for other in &figures {
-            let (published, here) = (ahead(one.1, other.1), ahead(other.2, one.2));
-            if published > CONTRADICTION && here > CONTRADICTION {
-                let text = format!(
-                    "Contradicts the publication: there {:?} is {published:.2} times as good as {:?}, here {here:.2} times as bad.",
-                    one.0, other.0
-                );
-                found.push((published * here, text));
-            }
+    for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+        let ([one_least, one_middle, one_most], [other_least, other_middle, other_most]) =
+            (one.here, other.here);
+        let apart = if more_is_better { other_least > one_most } else { other_most < one_least };
+        let (published, here) = (ahead(one.published, other.published), ahead(other_middle, one_middle));
+        if apart && published > CONTRADICTION && here > CONTRADICTION {
+            let text = format!(
+                "Contradicts the publication: there {:?} is {published:.2} times as good as {:?}, here {here:.2} times as bad.",
+                one.name, other.name
+            );
+            found.push((published * here, text));
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -361,9 +377,11 @@ fn contradictions(variants: &[Variant], more_is_better: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Digest;
 
-    fn variant(name: &str, published: f64, sample: f64) -> Variant {
-        let outcome = Outcome::Measured { samples: vec![sample], seconds: vec![1.0], also: BTreeMap::new() };
+    fn variant(name: &str, published: f64, samples: &[f64]) -> Variant {
+        let seconds = vec![1.0; samples.len()];
+        let outcome = Outcome::Measured { samples: samples.to_vec(), seconds, also: BTreeMap::new() };
         Variant {
             name: name.to_owned(),
             road: Road::Published,
@@ -377,13 +395,85 @@ mod tests {
 
     #[test]
     fn a_contradiction_is_one_whichever_way_is_better() {
-        let (a, b) = (variant("a", 10.0, 1.0), variant("b", 5.0, 4.0));
+        let (a, b) = (variant("a", 10.0, &[1.0, 1.1, 0.9]), variant("b", 5.0, &[4.0, 3.0, 5.0]));
         let told = contradictions(&[a, b], true);
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("\"a\" is 2.00 times as good as \"b\", here 4.00 times as bad"), "{told:?}");
-        let (a, b) = (variant("a", 10.0, 4.0), variant("b", 5.0, 1.0));
+        let (a, b) = (variant("a", 10.0, &[4.0, 4.0]), variant("b", 5.0, &[1.0, 1.0]));
         assert!(contradictions(&[a.clone(), b.clone()], true).is_empty());
-        assert!(contradictions(&[a, b], false).is_empty());
+        assert!(contradictions(&[b.clone(), a.clone()], false).is_empty());
+        let (a, b) = (variant("a", 5.0, &[4.0, 4.0]), variant("b", 10.0, &[1.0, 1.0]));
+        assert_eq!(contradictions(&[a, b], false).len(), 1);
+    }
+
+    #[test]
+    fn what_varies_or_was_measured_once_contradicts_nobody() {
+        let b = variant("b", 5.0, &[4.0, 3.0, 5.0]);
+        for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
+            assert!(contradictions(&[variant("a", 10.0, samples), b.clone()], true).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_case_has_a_figure_only_if_all_is_right() {
+        let case = |found: (u64, u64), seconds: f64| {
+            let digest = |(rows, sum)| vec![Digest { rows, sum }];
+            let run = move |_: &Ground<'_>| Ok(Took::rate(1, seconds, digest(found)));
+            Case::new("a command", run, move || Ok(digest((7, 9))))
+        };
+        let panics = Case::new("a command", |_| panic!("a bug"), || Ok(Found::new()));
+        let fails = Case::new("a command", |_| Err("no luck".into()), || Ok(Found::new()));
+        let experiment = Experiment::new("growth", "rows/s", 1)
+            .added("right", case((7, 9), 1.0))
+            .added("fewer rows", case((6, 9), 1.0))
+            .added("other values", case((7, 8), 1.0))
+            .added("no time", case((7, 9), 0.0))
+            .added("panics", panics)
+            .added("fails", fails)
+            .added("too large", case((7, 9), 1.0).disk(u64::MAX))
+            .added("takes too much memory", case((7, 9), 1.0).memory(u64::MAX))
+            .added("right again", case((7, 9), 2.0));
+        let (folder, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let settings = Settings {
+            experiments: Vec::new(),
+            scale: Scale::Tiny,
+            runs: None,
+            warmup: 0,
+            dir: folder.path().to_owned(),
+            command: String::new(),
+            watch: &|_| (),
+            stop: &stop,
+            drop_row: None,
+        };
+        let machine = Machine::here(folder.path());
+        let mut driver = Driver {
+            settings: &settings,
+            folder: folder.path(),
+            machine: &machine,
+            rounds: 2,
+            start: Instant::now(),
+            steps: 18,
+            step: 0,
+        };
+        let done = driver.experiment(experiment).unwrap();
+        let outcomes = done.variants.iter().map(|variant| match &variant.outcome {
+            Outcome::Measured { samples, .. } => format!("{samples:?}"),
+            Outcome::Skipped { reason } => format!("{reason:?}"),
+            Outcome::Failed { why } => why.clone(),
+        });
+        let expected = [
+            "[1.0, 1.0]",
+            "6 rows are there instead of 7",
+            "the 7 rows have other values than they must have",
+            "inf is no figure",
+            "the program has panicked",
+            "no luck",
+            "TooLarge",
+            "TooLarge",
+            "[0.5, 0.5]",
+        ];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]

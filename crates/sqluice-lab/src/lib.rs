@@ -2,9 +2,14 @@
 //!
 //! ```text
 //!  published ── what five write-ups say: 21 experiments, 8 questions ──┐
-//!  experiments ── each variant run, checked, timed, in turns ──────────┼─> record ──> report (HTML), advice, comparison with another run
+//!  experiments ── tables of cases ──> driver: each run, checked,       ├─> record ──> report (HTML), advice, comparison with another run
+//!    case         what is timed       timed, in turns ─────────────────┤
+//!    insert       the ways to fill a table                             │
+//!    table, kv    the rows and blobs that all ways take                │
 //!  machine ── what it was measured on ─────────────────────────────────┘
 //! ```
+//!
+//! Invariant: a way that leaves other rows than all others must leave has no figure.
 
 mod carray;
 mod case;
