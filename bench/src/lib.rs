@@ -8,11 +8,11 @@ pub mod lap;
 pub mod machine;
 pub mod options;
 pub mod process;
-pub mod random;
 pub mod ratio;
-pub mod scratch;
 pub mod sqluice;
 pub mod stats;
+
+pub use sqluice_lab::{random, scratch};
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+mod lab;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,6 +15,7 @@ use sqluice::plan::{self, WriteOptions};
 use sqluice_format::page::PageSize;
 
 use crate::numbers;
+pub(crate) use lab::Lab;
 
 /// Fill SQLite files at the speed of the disk.
 #[derive(Debug, Parser)]
@@ -62,6 +65,7 @@ pub(crate) enum Command {
     Index(Index),
     Pack(Box<Pack>),
     Unpack(Unpack),
+    Lab(Lab),
     Check(Check),
     Info(Info),
     Completions(Completions),

@@ -42,13 +42,18 @@ impl Printer {
 
     /// What watches the engine.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
-        if self.quiet || self.no_progress {
+        if !self.shows_progress() {
             Box::new(sqluice::progress::Silent)
         } else if io::stderr().is_terminal() {
             Box::new(Bar::default())
         } else {
             Box::new(Lines::default())
         }
+    }
+
+    /// Whether anybody wants to watch.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && !self.no_progress
     }
 
     /// Whether only errors are told.

@@ -86,7 +86,7 @@ impl Track<'_> {
         self.same_checksum(report.checksum)?;
         Lap::new(&took, rows, bytes, Some(report.output)).verified("generate", || {
             self.verify(&file, rows)?;
-            remove(&file)
+            Ok(remove(&file)?)
         })
     }
 
@@ -95,7 +95,7 @@ impl Track<'_> {
         let took = self.lap(&["raw".as_ref(), file.as_os_str(), bytes.to_string().as_ref()])?;
         let written = file.metadata().context("there is a file")?.len();
         ensure!(written == bytes, "the raw file has {written} bytes instead of {bytes}");
-        Lap::new(&took, 0, bytes, Some(took.stdout.clone())).verified("raw", || remove(&file))
+        Lap::new(&took, 0, bytes, Some(took.stdout.clone())).verified("raw", || Ok(remove(&file)?))
     }
 
     /// A lap that this program runs as `before FILE after`.
@@ -105,7 +105,7 @@ impl Track<'_> {
         let bytes = file.metadata().context("there is a file")?.len();
         Lap::new(&took, rows, bytes, None).verified(name, || {
             self.verify(&file, rows)?;
-            remove(&file)
+            Ok(remove(&file)?)
         })
     }
 

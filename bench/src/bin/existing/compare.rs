@@ -157,7 +157,7 @@ impl Track<'_> {
         Lap::new(&took, self.rows(), bytes, output).verified(way.name(), || {
             let tables = self.verify(way, &target, check)?;
             self.same(Found::Tables(tables), found)?;
-            remove(&target)
+            Ok(remove(&target)?)
         })
     }
 

@@ -143,7 +143,7 @@ impl Track<'_> {
         let bytes = target.metadata().context("there is a file")?.len();
         Lap::new(&took, rows, bytes, output).verified(way.name(), || {
             self.verify(way, &target, rows).with_context(|| format!("the database of {:?}", way.name()))?;
-            remove(&target)
+            Ok(remove(&target)?)
         })
     }
 

@@ -36,7 +36,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let version = sqluice.version()?;
-    let machine = Machine { sqlite: shell_version(runner, &settings.sqlite3)?, ..Machine::here(&dir) };
+    let mut machine = Machine::here(&dir);
+    machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
     let taken = machine::now();
     say(&format!("machine: {machine}\nprogram: {version}\n"))?;
 
@@ -122,7 +123,7 @@ impl Track<'_> {
         let bytes = target.metadata().context("there is a file")?.len();
         Lap::new(&took, csv.rows, bytes, output).verified(way.name(), || {
             self.verify(way, &csv, &target).with_context(|| format!("the database of {:?}", way.name()))?;
-            remove(&target)
+            Ok(remove(&target)?)
         })
     }
 

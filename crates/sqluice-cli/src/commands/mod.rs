@@ -5,6 +5,7 @@ mod completions;
 mod generate;
 mod index;
 mod info;
+mod lab;
 mod load;
 mod pack;
 mod unpack;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),
+        Command::Lab(args) => lab::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),

@@ -9,6 +9,7 @@ mod existing;
 mod generate;
 mod help;
 mod index;
+mod lab;
 mod load_format;
 mod load_keys;
 mod load_rejects;

@@ -4,10 +4,11 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use sqluice::error::{Error, Result};
 use tempfile::TempDir;
 
-const PREFIX: &str = "sqluice-bench-";
+/// Of the names of such folders.
+const PREFIX: &str = "sqluice-scratch-";
 const LOCK: &str = "lock";
 
 /// The folder of a run.
@@ -23,23 +24,22 @@ impl Scratch {
     ///
     /// # Errors
     /// When it can't be made or space is short.
-    pub fn new(parent: &Path, bytes: u64) -> anyhow::Result<Scratch> {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    pub fn new(parent: &Path, bytes: u64) -> Result<Scratch> {
+        let failed = |what: &str, error: std::io::Error| {
+            Error::target(format!("cannot {what} {}", parent.display())).because(error)
+        };
+        fs::create_dir_all(parent).map_err(|error| failed("make", error))?;
         remove_stale(parent);
-        let disk = rustix::fs::statvfs(parent).context("cannot ask for free space")?;
-        let free = disk.f_bavail * disk.f_frsize;
-        ensure!(
-            free >= bytes,
-            "{} has {:.1} GB free, and this run may need {:.1} GB: name another folder with --dir, or fewer rows",
-            parent.display(),
-            free as f64 / 1e9,
-            bytes as f64 / 1e9
-        );
-        let folder =
-            tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).context("cannot make a folder")?;
-        let lock = File::create(folder.path().join(LOCK)).context("cannot make a file")?;
-        lock.lock().context("cannot lock a file")?;
-        Ok(Scratch { folder, _lock: lock })
+        let free = free_bytes(parent)?;
+        if free < bytes {
+            let (parent, free, bytes) = (parent.display(), free as f64 / 1e9, bytes as f64 / 1e9);
+            let message = format!("{parent} has {free:.1} GB free, and this run may need {bytes:.1} GB");
+            return Err(Error::target(message).hint("name another folder with --dir, or measure less"));
+        }
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
+        let folder = folder.map_err(|error| failed("make a folder in", error))?;
+        let lock = File::create(folder.path().join(LOCK)).and_then(|lock| lock.lock().map(|()| lock));
+        Ok(Scratch { _lock: lock.map_err(|error| failed("lock a file in", error))?, folder })
     }
 
     /// The folder.
@@ -53,14 +53,25 @@ impl Scratch {
     }
 }
 
-/// Removes a file if it is there, so that its space is free for the next lap.
+/// Bytes that are free for whoever runs this, on the file system of a folder.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn free_bytes(folder: &Path) -> Result<u64> {
+    let disk = rustix::fs::statvfs(folder).map_err(|error| {
+        Error::target(format!("cannot find out how much is free in {}", folder.display())).because(error)
+    })?;
+    Ok(disk.f_bavail * disk.f_frsize)
+}
+
+/// Removes a file if it is there, so that its space is free.
 ///
 /// # Errors
 /// When it is there and stays.
-pub fn remove(file: &Path) -> anyhow::Result<()> {
+pub fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+            Err(Error::target(format!("cannot remove {}", file.display())).because(error))
         }
         _ => Ok(()),
     }
@@ -86,7 +97,7 @@ mod tests {
     #[test]
     fn the_folder_of_a_killed_run_is_removed_and_that_of_a_live_one_is_not() {
         let parent = tempfile::tempdir().unwrap();
-        let killed = parent.path().join("sqluice-bench-killed");
+        let killed = parent.path().join("sqluice-scratch-killed");
         let other = parent.path().join("other");
         for folder in [&killed, &other] {
             fs::create_dir(folder).unwrap();
@@ -104,6 +115,6 @@ mod tests {
     fn too_little_space_is_told_before_anything_is_written() {
         let parent = tempfile::tempdir().unwrap();
         let error = Scratch::new(parent.path(), u64::MAX).unwrap_err();
-        assert!(error.to_string().contains("--dir"), "{error}");
+        assert!(error.hint_text().unwrap_or_default().contains("--dir"), "{error}");
     }
 }

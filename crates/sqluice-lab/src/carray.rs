@@ -1,0 +1,69 @@
+//! Arrays of integers bound to SQLite's own [carray](https://www.sqlite.org/carray.html).
+//!
+//! ```text
+//!  ?1 ──> pointer ──> 7 9 2 ...       INSERT INTO t SELECT value FROM carray(?1, ?2, 'int64')
+//!  ?2 ──> how many
+//! ```
+//!
+//! The pointer is of the type `carray` and says nothing of how long the array lives: it is bound only while [`Array::with`] runs the
+//! statement, and the statement has ended by then.
+
+use rusqlite::types::{Null, ToSql, ToSqlOutput};
+use rusqlite::{Connection, Statement};
+
+use crate::case::Result;
+
+/// Whether this SQLite has it: a build may leave it out.
+pub(crate) fn is_there() -> bool {
+    let found = Connection::open_in_memory().and_then(|db| {
+        db.query_row("SELECT count(*) FROM carray(NULL, 0, 'int64')", [], |row| row.get::<_, i64>(0))
+    });
+    found.is_ok()
+}
+
+/// An array that is lent to a statement.
+pub(crate) struct Array<'a>(&'a [i64]);
+
+impl ToSql for Array<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Pointer((self.0.as_ptr().cast(), c"carray", None)))
+    }
+}
+
+impl Array<'_> {
+    /// Binds integers to the first two parameters while `run` runs the statement to its end.
+    pub(crate) fn with<R>(
+        ints: &[i64],
+        statement: &mut Statement<'_>,
+        run: impl FnOnce(&mut Statement<'_>) -> rusqlite::Result<R>,
+    ) -> Result<R> {
+        // SQLite counts the elements in 31 bits.
+        let count = i32::try_from(ints.len())?;
+        statement.raw_bind_parameter(1, Array(ints))?;
+        statement.raw_bind_parameter(2, count)?;
+        let done = run(statement);
+        statement.raw_bind_parameter(1, Null)?;
+        Ok(done?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_is_there_in_its_order() {
+        assert!(is_there());
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, value)").unwrap();
+        let mut insert =
+            db.prepare("INSERT INTO t (value) SELECT value FROM carray(?1, ?2, 'int64')").unwrap();
+        for ints in [&[i64::MIN, 0, i64::MAX][..], &[], &[-1]] {
+            let inserted = Array::with(ints, &mut insert, |insert| insert.raw_execute()).unwrap();
+            assert_eq!(inserted, ints.len());
+        }
+        let mut all = db.prepare("SELECT value FROM t ORDER BY id").unwrap();
+        let all: Vec<i64> = all.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(all, [i64::MIN, 0, i64::MAX, -1]);
+    }
+}

@@ -1,0 +1,484 @@
+//! Runs experiments: each variant in a folder of its own, in turns, and what it leaves is compared with what must be there.
+//!
+//! ```text
+//!  round 1   variant 1  2  3      each: an empty folder, its data, sync, the part that is timed, digest = expected?, folder removed
+//!  round 2   variant 3  2  1      so that nobody always follows the same
+//!  round 3   variant 1  2  3
+//! ```
+//!
+//! A variant that fails once is not run again, and has no figure.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use sqluice::error::{Error, Result};
+
+use crate::case::{self, Case, Experiment, Found, Ground, Took};
+use crate::experiments;
+use crate::machine::{self, Machine};
+use crate::published::published;
+use crate::record::{self, Outcome, Road, Run, Skip, Variant};
+use crate::scale::Scale;
+use crate::scratch::{Scratch, free_bytes};
+
+/// How many times as fast one variant is as another before that counts as a contradiction.
+const CONTRADICTION: f64 = 1.15;
+
+/// Contradictions that are told of an experiment.
+const CONTRADICTIONS_MAX: usize = 3;
+
+/// Chooses variants by experiment and name.
+pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
+
+/// What is to be run, and how.
+pub struct Settings<'a> {
+    /// Ids of experiments and questions; none: all.
+    pub experiments: Vec<String>,
+    /// How much.
+    pub scale: Scale,
+    /// How often each variant is measured; `None`: as the scale says.
+    pub runs: Option<u32>,
+    /// How often each is run before that.
+    pub warmup: u32,
+    /// Where the databases are made, in a folder that is removed.
+    pub dir: PathBuf,
+    /// The command line, for the record.
+    pub command: String,
+    /// Is told of each step.
+    pub watch: &'a dyn Fn(&Step<'_>),
+    /// Ends the run after the variant that is running.
+    pub stop: &'a AtomicBool,
+    /// Says of which variants (experiment, name) a row is to be lost before they are verified: for tests.
+    #[doc(hidden)]
+    pub drop_row: Option<&'a Chooses<'a>>,
+}
+
+/// A variant that is about to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Of all steps of the run, counted from 1.
+    pub number: usize,
+    /// How many steps there are.
+    pub of: usize,
+    /// The experiment.
+    pub experiment: &'a str,
+    /// The variant.
+    pub variant: &'a str,
+    /// The round, counted from 1; those of the warmup come first.
+    pub round: u32,
+    /// How long the rest takes, about; unknown at first.
+    pub left: Option<Duration>,
+}
+
+/// The ids of all experiments and questions, in the order of the publications.
+pub fn ids() -> Vec<&'static str> {
+    let published = published();
+    let experiments = published.experiment.iter().map(|one| one.id.as_str());
+    experiments.chain(published.question.iter().map(|one| one.id.as_str())).collect()
+}
+
+/// Bytes that a run writes, about: no fewer.
+///
+/// # Errors
+/// When there is no experiment of a name.
+pub fn bytes_to_write(experiments: &[String], scale: Scale, runs: u32) -> Result<u64> {
+    let cases = chosen(experiments, scale)?.into_iter().flat_map(|one| one.cases);
+    let once: u64 = cases.filter(|case| case.work.is_ok()).map(|case| case.disk_bytes).sum();
+    Ok(once.saturating_mul(u64::from(runs)))
+}
+
+/// Those that are asked for, in the order of the publications.
+fn chosen(asked: &[String], scale: Scale) -> Result<Vec<Experiment>> {
+    let ids = ids();
+    if let Some(unknown) = asked.iter().find(|asked| !ids.contains(&asked.as_str())) {
+        return Err(Error::usage(format!("there is no experiment {unknown}"))
+            .hint(format!("there are: {}", ids.join(", "))));
+    }
+    let mut all = experiments::all(scale);
+    all.retain(|one| asked.is_empty() || asked.iter().any(|asked| asked == one.id));
+    all.sort_by_key(|one| ids.iter().position(|id| *id == one.id));
+    Ok(all)
+}
+
+/// Runs experiments. A variant that fails, or can't be run here, is in the record, too.
+///
+/// # Errors
+/// When there is no experiment of a name, or the folder can't be used.
+pub fn run(settings: &Settings<'_>) -> Result<Run> {
+    let start = Instant::now();
+    let experiments = chosen(&settings.experiments, settings.scale)?;
+    let scratch = Scratch::new(&settings.dir, 0)?;
+    let (taken, machine) = (machine::now(), Machine::here(&settings.dir));
+    let runs = settings.runs.unwrap_or(settings.scale.runs()).max(1);
+    let rounds = runs + settings.warmup;
+    let steps = experiments.iter().map(|one| one.cases.len() * rounds as usize).sum();
+    let mut driver =
+        Driver { settings, folder: scratch.folder(), machine: &machine, rounds, start, steps, step: 0 };
+    let mut done = Vec::new();
+    for experiment in experiments {
+        done.push(driver.experiment(experiment)?);
+    }
+    Ok(Run {
+        taken,
+        sqluice: env!("CARGO_PKG_VERSION").to_owned(),
+        scale: settings.scale.to_string(),
+        runs,
+        warmup: settings.warmup,
+        command: settings.command.clone(),
+        seconds: start.elapsed().as_secs_f64(),
+        interrupted: settings.stop.load(Ordering::Relaxed),
+        experiments: done,
+        machine,
+    })
+}
+
+struct Driver<'a> {
+    settings: &'a Settings<'a>,
+    folder: &'a Path,
+    machine: &'a Machine,
+    rounds: u32,
+    start: Instant,
+    steps: usize,
+    step: usize,
+}
+
+/// What is known of a case so far.
+struct State {
+    case: Case,
+    expected: Option<Found>,
+    /// By round.
+    took: Vec<(u32, Took)>,
+    /// Why there will be no figure.
+    over: Option<Outcome>,
+}
+
+impl Driver<'_> {
+    fn experiment(&mut self, experiment: Experiment) -> Result<record::Experiment> {
+        let Experiment {
+            id,
+            source,
+            what,
+            unit,
+            more_is_better,
+            count,
+            published_count,
+            cases,
+            mut notes,
+            relative,
+            ..
+        } = experiment;
+        let mut states = Vec::new();
+        for case in cases {
+            let over = self.reason(&case)?.map(|reason| Outcome::Skipped { reason });
+            states.push(State { case, expected: None, took: Vec::new(), over });
+        }
+        for round in 1..=self.rounds {
+            let mut order: Vec<usize> = (0..states.len()).collect();
+            if round % 2 == 0 {
+                order.reverse();
+            }
+            for at in order {
+                self.step += 1;
+                if states[at].over.is_none() && !self.stopped() {
+                    self.tell(id, &states[at].case.name, round);
+                    self.once(id, &mut states[at], round);
+                }
+            }
+        }
+        if relative {
+            divide(&mut states);
+        }
+        let variants: Vec<Variant> = states.into_iter().map(variant).collect();
+        notes.extend(contradictions(&variants, more_is_better));
+        Ok(record::Experiment {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            what,
+            unit: unit.to_owned(),
+            more_is_better,
+            count,
+            published_count,
+            variants,
+            notes,
+        })
+    }
+
+    fn stopped(&self) -> bool {
+        self.settings.stop.load(Ordering::Relaxed)
+    }
+
+    /// Why a case can't be run here.
+    fn reason(&self, case: &Case) -> Result<Option<Skip>> {
+        if let Err(reason) = &case.work {
+            return Ok(Some(*reason));
+        }
+        // Something of either has to be left for others.
+        let disk = free_bytes(self.folder)? / 10 * 9;
+        let memory = self.machine.memory_bytes / 2;
+        let fits = case.disk_bytes <= disk && (memory == 0 || case.memory_bytes <= memory);
+        Ok((!fits).then_some(Skip::TooLarge))
+    }
+
+    fn tell(&self, experiment: &str, variant: &str, round: u32) {
+        let done = self.step - 1;
+        let left = (done > 0).then(|| self.start.elapsed().mul_f64((self.steps - done) as f64 / done as f64));
+        (self.settings.watch)(&Step { number: self.step, of: self.steps, experiment, variant, round, left });
+    }
+
+    /// Runs a case once.
+    fn once(&self, experiment: &str, state: &mut State, round: u32) {
+        let State { case, expected, took, over } = state;
+        let Ok(work) = &case.work else { return };
+        let folder = self.folder.join("case");
+        let done = fs::create_dir(&folder).map_err(Into::into).and_then(|()| {
+            let drop_row = self.settings.drop_row.is_some_and(|drops| drops(experiment, &case.name));
+            let ground = Ground::new(&folder, drop_row);
+            // A case that panics has failed, and the others have not.
+            catch_unwind(AssertUnwindSafe(|| once(work, &ground, expected)))
+                .unwrap_or_else(|_| Err("the program has panicked".into()))
+        });
+        let removed = fs::remove_dir_all(&folder);
+        match done.and_then(|took| removed.map(|()| took).map_err(Into::into)) {
+            Ok(done) if round > self.settings.warmup => took.push((round, done)),
+            Ok(_) => {}
+            // A program that the case has started was asked to end, too.
+            Err(_) if self.stopped() => {}
+            Err(error) => *over = Some(Outcome::Failed { why: told(error.as_ref()) }),
+        }
+    }
+}
+
+fn once(work: &case::Work, ground: &Ground<'_>, expected: &mut Option<Found>) -> case::Result<Took> {
+    let took = (work.run)(ground)?;
+    let expected = match expected {
+        Some(expected) => expected,
+        none => none.insert((work.expected)()?),
+    };
+    if took.found != *expected {
+        return Err(different(&took.found, expected).into());
+    }
+    if !took.sample.is_finite() || took.sample <= 0.0 {
+        return Err(format!("{} is no figure", took.sample).into());
+    }
+    Ok(took)
+}
+
+fn different(found: &Found, expected: &Found) -> String {
+    let rows =
+        |digests: &Found| digests.iter().map(|one| one.rows.to_string()).collect::<Vec<_>>().join(" and ");
+    let (found_rows, expected_rows) = (rows(found), rows(expected));
+    if found_rows == expected_rows {
+        format!("the {found_rows} rows have other values than they must have")
+    } else {
+        format!("{found_rows} rows are there instead of {expected_rows}")
+    }
+}
+
+/// An error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Makes samples ratios to those of the first case in the same round.
+fn divide(states: &mut [State]) {
+    let Some(first) = states.first() else { return };
+    let base: BTreeMap<u32, f64> = first.took.iter().map(|(round, took)| (*round, took.sample)).collect();
+    for state in states {
+        state.took.retain_mut(|(round, took)| {
+            let Some(base) = base.get(round) else { return false };
+            took.also.insert("per_second".to_owned(), took.sample);
+            took.sample /= base;
+            true
+        });
+        if state.took.is_empty() && state.over.is_none() && !base.is_empty() {
+            state.over = Some(Outcome::Skipped { reason: Skip::Interrupted });
+        }
+    }
+}
+
+fn variant(state: State) -> Variant {
+    let State { case, took, over, .. } = state;
+    let outcome = over.unwrap_or_else(|| measured(took));
+    let Case { name, road, published, settings, command, .. } = case;
+    Variant { name, road, published, published_unit: None, settings, command, outcome }
+}
+
+/// The samples of all runs, and the middle of what else was measured.
+fn measured(took: Vec<(u32, Took)>) -> Outcome {
+    if took.is_empty() {
+        return Outcome::Skipped { reason: Skip::Interrupted };
+    }
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (_, took) in &took {
+        took.also.iter().for_each(|(name, value)| all.entry(name.clone()).or_default().push(*value));
+    }
+    let also = all.into_iter().map(|(name, mut values)| {
+        values.sort_by(f64::total_cmp);
+        (name, values[values.len() / 2])
+    });
+    Outcome::Measured {
+        samples: took.iter().map(|(_, took)| took.sample).collect(),
+        seconds: took.iter().map(|(_, took)| took.seconds).collect(),
+        also: also.collect(),
+    }
+}
+
+/// A published variant, and what it did here: the least, the middle and the most.
+struct Beside<'a> {
+    name: &'a str,
+    published: f64,
+    here: [f64; 3],
+}
+
+/// Of a variant that was measured more than once: a single sample contradicts nobody.
+fn beside(variant: &Variant) -> Option<Beside<'_>> {
+    let Outcome::Measured { samples, .. } = &variant.outcome else { return None };
+    if variant.road != Road::Published || samples.len() < 2 {
+        return None;
+    }
+    let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let here = [least, variant.outcome.median()?, most];
+    Some(Beside { name: &variant.name, published: variant.published?, here })
+}
+
+/// Pairs of variants of which the publication has one ahead and each run here the other, those that differ most first.
+fn contradictions(variants: &[Variant], more_is_better: bool) -> Vec<String> {
+    let all: Vec<Beside<'_>> = variants.iter().filter_map(beside).collect();
+    let ahead = |one: f64, other: f64| if more_is_better { one / other } else { other / one };
+    let mut found = Vec::new();
+    for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+        let ([one_least, one_middle, one_most], [other_least, other_middle, other_most]) =
+            (one.here, other.here);
+        let apart = if more_is_better { other_least > one_most } else { other_most < one_least };
+        let (published, here) = (ahead(one.published, other.published), ahead(other_middle, one_middle));
+        if apart && published > CONTRADICTION && here > CONTRADICTION {
+            let text = format!(
+                "Contradicts the publication: there {:?} is {published:.2} times as good as {:?}, here {here:.2} times as bad.",
+                one.name, other.name
+            );
+            found.push((published * here, text));
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.into_iter().take(CONTRADICTIONS_MAX).map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Digest;
+
+    fn variant(name: &str, published: f64, samples: &[f64]) -> Variant {
+        let seconds = vec![1.0; samples.len()];
+        let outcome = Outcome::Measured { samples: samples.to_vec(), seconds, also: BTreeMap::new() };
+        Variant {
+            name: name.to_owned(),
+            road: Road::Published,
+            published: Some(published),
+            published_unit: None,
+            settings: Vec::new(),
+            command: String::new(),
+            outcome,
+        }
+    }
+
+    #[test]
+    fn a_contradiction_is_one_whichever_way_is_better() {
+        let (a, b) = (variant("a", 10.0, &[1.0, 1.1, 0.9]), variant("b", 5.0, &[4.0, 3.0, 5.0]));
+        let told = contradictions(&[a, b], true);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("\"a\" is 2.00 times as good as \"b\", here 4.00 times as bad"), "{told:?}");
+        let (a, b) = (variant("a", 10.0, &[4.0, 4.0]), variant("b", 5.0, &[1.0, 1.0]));
+        assert!(contradictions(&[a.clone(), b.clone()], true).is_empty());
+        assert!(contradictions(&[b.clone(), a.clone()], false).is_empty());
+        let (a, b) = (variant("a", 5.0, &[4.0, 4.0]), variant("b", 10.0, &[1.0, 1.0]));
+        assert_eq!(contradictions(&[a, b], false).len(), 1);
+    }
+
+    #[test]
+    fn what_varies_or_was_measured_once_contradicts_nobody() {
+        let b = variant("b", 5.0, &[4.0, 3.0, 5.0]);
+        for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
+            assert!(contradictions(&[variant("a", 10.0, samples), b.clone()], true).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_case_has_a_figure_only_if_all_is_right() {
+        let case = |found: (u64, u64), seconds: f64| {
+            let digest = |(rows, sum)| vec![Digest { rows, sum }];
+            let run = move |_: &Ground<'_>| Ok(Took::rate(1, seconds, digest(found)));
+            Case::new("a command", run, move || Ok(digest((7, 9))))
+        };
+        let panics = Case::new("a command", |_| panic!("a bug"), || Ok(Found::new()));
+        let fails = Case::new("a command", |_| Err("no luck".into()), || Ok(Found::new()));
+        let experiment = Experiment::new("growth", "rows/s", 1)
+            .added("right", case((7, 9), 1.0))
+            .added("fewer rows", case((6, 9), 1.0))
+            .added("other values", case((7, 8), 1.0))
+            .added("no time", case((7, 9), 0.0))
+            .added("panics", panics)
+            .added("fails", fails)
+            .added("too large", case((7, 9), 1.0).disk(u64::MAX))
+            .added("takes too much memory", case((7, 9), 1.0).memory(u64::MAX))
+            .added("right again", case((7, 9), 2.0));
+        let (folder, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let settings = Settings {
+            experiments: Vec::new(),
+            scale: Scale::Tiny,
+            runs: None,
+            warmup: 0,
+            dir: folder.path().to_owned(),
+            command: String::new(),
+            watch: &|_| (),
+            stop: &stop,
+            drop_row: None,
+        };
+        let machine = Machine::here(folder.path());
+        let mut driver = Driver {
+            settings: &settings,
+            folder: folder.path(),
+            machine: &machine,
+            rounds: 2,
+            start: Instant::now(),
+            steps: 18,
+            step: 0,
+        };
+        let done = driver.experiment(experiment).unwrap();
+        let outcomes = done.variants.iter().map(|variant| match &variant.outcome {
+            Outcome::Measured { samples, .. } => format!("{samples:?}"),
+            Outcome::Skipped { reason } => format!("{reason:?}"),
+            Outcome::Failed { why } => why.clone(),
+        });
+        let expected = [
+            "[1.0, 1.0]",
+            "6 rows are there instead of 7",
+            "the 7 rows have other values than they must have",
+            "inf is no figure",
+            "the program has panicked",
+            "no luck",
+            "TooLarge",
+            "TooLarge",
+            "[0.5, 0.5]",
+        ];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_unknown_experiment_is_told_which_there_are() {
+        let error = bytes_to_write(&["nothing".to_owned()], Scale::Tiny, 1).unwrap_err();
+        assert!(error.hint_text().unwrap_or_default().contains("insert-method"), "{error}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The experiments, by publication, and the questions. Each is a table of variants; what they do is elsewhere.
+
+mod billion;
+mod blobs;
+mod entities;
+mod inserts;
+mod integers;
+mod keys;
+mod pragmas;
+mod questions;
+mod strings;
+mod user;
+
+use crate::case::Experiment;
+use crate::scale::Scale;
+
+/// All of them.
+pub(crate) fn all(scale: Scale) -> Vec<Experiment> {
+    let all = [
+        inserts::all(scale),
+        integers::all(scale),
+        keys::all(scale),
+        strings::all(scale),
+        user::all(scale),
+        billion::all(scale),
+        blobs::all(scale),
+        entities::all(scale),
+        pragmas::all(scale),
+        questions::all(scale),
+    ];
+    all.into_iter().flatten().collect()
+}

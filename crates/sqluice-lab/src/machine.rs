@@ -1,0 +1,139 @@
+//! The machine that a figure belongs to, as far as the system tells.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use crate::record::Machine;
+
+impl Machine {
+    /// Looks around; `folder` is where the files go. What the system does not tell is `unknown`, or 0.
+    pub fn here(folder: &Path) -> Machine {
+        let cpu = field(&read("/proc/cpuinfo"), "model name");
+        let memory = field(&read("/proc/meminfo"), "MemTotal");
+        let memory_kib: u64 = memory.split(' ').next().and_then(|kib| kib.parse().ok()).unwrap_or(0);
+        let (file_system, device) = mount(&read("/proc/self/mountinfo"), folder);
+        let load = read("/proc/loadavg");
+        Machine {
+            cpu,
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            memory_bytes: memory_kib * 1024,
+            kernel: format!(
+                "{} {}",
+                read("/proc/sys/kernel/ostype").trim(),
+                read("/proc/sys/kernel/osrelease").trim()
+            ),
+            file_system,
+            device,
+            sqlite: rusqlite::version().to_owned(),
+            compile_options: compile_options().unwrap_or_default(),
+            python: python(),
+            load_before: load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0),
+        }
+    }
+}
+
+/// In a line, without the compile options.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Machine { cpu, cores, kernel, file_system, device, sqlite, load_before, .. } = self;
+        let memory = self.memory_bytes as f64 / 1e9;
+        write!(
+            f,
+            "{cpu}, {cores} cores, {memory:.0} GB; {kernel}; {file_system} on {device}; SQLite {sqlite}; \
+             load {load_before:.2}"
+        )
+    }
+}
+
+/// What SQLite was compiled with.
+fn compile_options() -> rusqlite::Result<Vec<String>> {
+    let db = rusqlite::Connection::open_in_memory()?;
+    let mut options = db.prepare("PRAGMA compile_options")?;
+    options.query_map([], |row| row.get(0))?.collect()
+}
+
+/// The system's Python and its SQLite.
+fn python() -> Option<String> {
+    const ASK: &str = "import platform, sqlite3; print('Python', platform.python_version() + ', SQLite', sqlite3.sqlite_version)";
+    let output = Command::new("python3").args(["-c", ASK]).output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !said.is_empty()).then_some(said)
+}
+
+/// The moment, as `2026-11-21T12:03:09Z`.
+pub fn now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    utc(seconds)
+}
+
+/// Seconds since 1970 as a date. Years are counted from March, so that the leap day ends one; 400 of them have 146,097
+/// days, and 719,468 is the number of days before 1970.
+fn utc(seconds: u64) -> String {
+    let days = seconds / 86400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + carry;
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The value in the first line `name : value`.
+fn field(text: &str, name: &str) -> String {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    let value = lines.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name);
+    value.map_or("unknown".to_owned(), |(_, value)| value.to_owned())
+}
+
+/// The file system and the device of the mount that `folder` is on: that with the longest path, the last among equals.
+fn mount(mountinfo: &str, folder: &Path) -> (String, String) {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mounts = mountinfo.lines().filter_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let point = Path::new(place.split(' ').nth(4)?);
+        let mut kind = kind.split(' ');
+        folder.starts_with(point).then_some((point.components().count(), kind.next()?, kind.next()?))
+    });
+    let best = mounts.max_by_key(|(depth, ..)| *depth);
+    best.map_or(("unknown".to_owned(), "unknown".to_owned()), |(_, kind, device)| {
+        (kind.to_owned(), device.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right_about_leap_days() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
+        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
+        assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn the_deepest_mount_counts() {
+        let text = "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / /nowhere rw shared:1 - xfs /dev/b rw\n";
+        assert_eq!(mount(text, Path::new("/nowhere/x")), ("xfs".to_owned(), "/dev/b".to_owned()));
+        assert_eq!(mount(text, Path::new("/nowhereelse")), ("ext4".to_owned(), "/dev/a".to_owned()));
+        assert_eq!(mount("", Path::new("/x")).0, "unknown");
+    }
+
+    #[test]
+    fn this_machine_has_a_name() {
+        let machine = Machine::here(Path::new("/"));
+        assert!(machine.cores > 0 && machine.memory_bytes > 0, "{machine}");
+        assert!(machine.compile_options.iter().any(|option| option.starts_with("THREADSAFE")));
+    }
+}

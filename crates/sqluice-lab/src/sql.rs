@@ -1,0 +1,174 @@
+//! Connections whose PRAGMAs took effect, and what is in their tables.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::case::{Digest, Ground, Result, RowHash};
+
+/// A setting: its name and its value.
+pub(crate) type Pragma = (&'static str, &'static str);
+
+/// No journal, and nobody waits for the disk: the two that every publication names.
+pub(crate) const UNSAFE: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF")];
+
+/// Those of the billion rows.
+pub(crate) const BILLION: &[Pragma] = &[
+    ("journal_mode", "OFF"),
+    ("synchronous", "OFF"),
+    ("cache_size", "1000000"),
+    ("locking_mode", "EXCLUSIVE"),
+    ("temp_store", "MEMORY"),
+];
+
+/// The log that nobody waits for, safe against all but the loss of the last transactions.
+pub(crate) const WAL_NORMAL: &[Pragma] = &[("journal_mode", "WAL"), ("synchronous", "NORMAL")];
+
+/// Databases up to so many bytes are checked for their integrity: larger ones take longer than what is measured.
+const INTEGRITY_BYTES_MAX: u64 = 48 << 20;
+
+/// The settings as they are given.
+pub(crate) fn told(pragmas: &[Pragma]) -> Vec<String> {
+    pragmas.iter().map(|(name, value)| format!("PRAGMA {name} = {value}")).collect()
+}
+
+/// Opens a database, and sees that it took each setting: SQLite says nothing of a PRAGMA that it does not know.
+pub(crate) fn open(file: &Path, pragmas: &[Pragma]) -> Result<Connection> {
+    let db = Connection::open(file)?;
+    set(&db, pragmas)?;
+    Ok(db)
+}
+
+/// The same of a connection.
+pub(crate) fn set(db: &Connection, pragmas: &[Pragma]) -> Result {
+    for (name, value) in pragmas {
+        let mut statement = db.prepare(&format!("PRAGMA {name} = {value}"))?;
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
+        let is: String = db.query_row(&format!("PRAGMA {name}"), [], |row| {
+            row.get_ref(0).map(|value| match value {
+                ValueRef::Integer(number) => number.to_string(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                other => format!("{other:?}"),
+            })
+        })?;
+        if is != read_back(name, value) {
+            return Err(format!("PRAGMA {name} = {value} was not taken: it is {is}").into());
+        }
+    }
+    Ok(())
+}
+
+/// What SQLite says when asked for a setting.
+fn read_back(name: &str, value: &str) -> String {
+    let number = match (name, value) {
+        ("synchronous" | "auto_vacuum", "OFF" | "NONE") => "0",
+        ("synchronous", "NORMAL") | ("auto_vacuum", "FULL") => "1",
+        ("synchronous", "FULL") | ("temp_store", "MEMORY") => "2",
+        _ => return value.to_ascii_lowercase(),
+    };
+    number.to_owned()
+}
+
+/// Closes a connection; what goes wrong then is no less wrong.
+pub(crate) fn close(db: Connection) -> Result {
+    db.close().map_err(|(_, error)| error.into())
+}
+
+/// The digest of what a query finds.
+pub(crate) fn digest(db: &Connection, query: &str) -> Result<Digest> {
+    let mut statement = db.prepare(query)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query([])?;
+    let mut digest = Digest::default();
+    while let Some(row) = rows.next()? {
+        let mut hash = RowHash::NEW;
+        for column in 0..columns {
+            match row.get_ref(column)? {
+                ValueRef::Null => hash.null(),
+                ValueRef::Integer(int) => hash.int(int),
+                ValueRef::Real(real) => hash.real(real),
+                ValueRef::Text(text) => hash.text(text),
+                ValueRef::Blob(blob) => hash.blob(blob),
+            }
+        }
+        digest.add(hash);
+    }
+    Ok(digest)
+}
+
+/// Sees that a database is sound, where that is cheap.
+pub(crate) fn sound(db: &Connection) -> Result {
+    let bytes: u64 =
+        db.query_row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [], |row| {
+            row.get::<_, i64>(0).map(|bytes| bytes as u64)
+        })?;
+    if bytes > INTEGRITY_BYTES_MAX {
+        return Ok(());
+    }
+    let said: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if said == "ok" { Ok(()) } else { Err(format!("the database is broken: {said}").into()) }
+}
+
+/// Loses a row of a table if that is asked for.
+pub(crate) fn maybe_drop(db: &Connection, ground: &Ground<'_>, table: &str) -> Result {
+    if !ground.must_drop() {
+        return Ok(());
+    }
+    let key: Option<String> = db
+        .query_row(&format!("SELECT name FROM pragma_table_xinfo('{table}') WHERE pk = 1"), [], |row| {
+            row.get(0)
+        })
+        .ok();
+    let without_rowid: bool =
+        db.query_row("SELECT wr FROM pragma_table_list WHERE name = ?1", [table], |row| row.get(0))?;
+    let key = key.filter(|_| without_rowid).unwrap_or_else(|| "rowid".to_owned());
+    let dropped =
+        db.execute(&format!("DELETE FROM {table} WHERE {key} = (SELECT max({key}) FROM {table})"), [])?;
+    if dropped == 1 { Ok(()) } else { Err(format!("{dropped} rows of {table} were dropped").into()) }
+}
+
+/// Bytes of a file; with its journal and log gone, of the database.
+pub(crate) fn file_bytes(file: &Path) -> Result<u64> {
+    Ok(file.metadata()?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pragma_that_does_nothing_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.db");
+        for pragmas in
+            [UNSAFE, BILLION, WAL_NORMAL, &[("auto_vacuum", "FULL")], &[("wal_autocheckpoint", "0")]]
+        {
+            close(open(&file, pragmas).unwrap()).unwrap();
+            std::fs::remove_file(&file).ok();
+        }
+        assert!(open(&file, &[("auto_vacum", "FULL")]).is_err());
+        let db = open(&file, &[]).unwrap();
+        db.execute_batch("CREATE TABLE t (x)").unwrap();
+        // Too late.
+        assert!(set(&db, &[("auto_vacuum", "FULL")]).is_err());
+    }
+
+    #[test]
+    fn a_row_is_dropped_once_and_only_if_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for (create, drops) in [
+            ("CREATE TABLE t (x)", true),
+            ("CREATE TABLE t (x PRIMARY KEY) WITHOUT ROWID", true),
+            ("CREATE TABLE t (x)", false),
+        ] {
+            let db = Connection::open_in_memory().unwrap();
+            db.execute_batch(&format!("{create}; INSERT INTO t VALUES (1), (2), (3)")).unwrap();
+            let ground = Ground::new(folder.path(), drops);
+            maybe_drop(&db, &ground, "t").unwrap();
+            maybe_drop(&db, &ground, "t").unwrap();
+            assert_eq!(digest(&db, "SELECT x FROM t").unwrap().rows, if drops { 2 } else { 3 });
+        }
+    }
+}

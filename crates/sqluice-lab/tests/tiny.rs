@@ -1,0 +1,191 @@
+//! A run of everything at the smallest scale, and what must hold of its record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use sqluice_lab::published::published;
+use sqluice_lab::record::{Outcome, Road, Run, Skip, Variant};
+use sqluice_lab::{Scale, Settings, Step, ids, run};
+use tempfile::TempDir;
+
+/// A folder on the disk that the build is on: the system's may be in memory.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn settings<'a>(
+    dir: &Path,
+    experiments: &[&str],
+    watch: &'a dyn Fn(&Step<'_>),
+    stop: &'a AtomicBool,
+) -> Settings<'a> {
+    Settings {
+        experiments: experiments.iter().map(|id| (*id).to_owned()).collect(),
+        scale: Scale::Tiny,
+        runs: None,
+        warmup: 0,
+        dir: dir.to_owned(),
+        command: "sqluice lab".to_owned(),
+        watch,
+        stop,
+        drop_row: None,
+    }
+}
+
+/// Everything, run once for all tests that look at it.
+static TINY: LazyLock<Run> = LazyLock::new(|| {
+    let (folder, stop) = (folder(), AtomicBool::new(false));
+    let run = run(&settings(folder.path(), &[], &|_| (), &stop)).unwrap();
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "something was left");
+    run
+});
+
+/// The variants of each experiment, by id and name.
+fn variants(run: &Run) -> BTreeMap<(&str, &str), &Variant> {
+    let mut all = BTreeMap::new();
+    for experiment in &run.experiments {
+        for variant in &experiment.variants {
+            let key = (experiment.id.as_str(), variant.name.as_str());
+            assert!(all.insert(key, variant).is_none(), "{key:?} is there twice");
+        }
+    }
+    all
+}
+
+#[test]
+fn every_published_variant_has_a_figure_or_a_reason() {
+    let all = variants(&TINY);
+    for experiment in &published().experiment {
+        for figure in &experiment.results {
+            let key = (experiment.id.as_str(), figure.variant.as_str());
+            let variant = all.get(&key).unwrap_or_else(|| panic!("{key:?} was not run"));
+            assert_eq!(variant.road, Road::Published, "{key:?}");
+            let has_figure = figure.value.is_some_and(f64::is_finite) || figure.new.is_some();
+            assert_eq!(variant.published.is_some(), has_figure, "{key:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_fails_and_only_what_is_not_here_is_skipped() {
+    for (key, variant) in variants(&TINY) {
+        match &variant.outcome {
+            Outcome::Measured { samples, seconds, .. } => {
+                assert!(samples.iter().chain(seconds).all(|sample| *sample > 0.0), "{key:?}: {samples:?}");
+                assert_eq!((samples.len(), seconds.len()), (1, 1), "{key:?}");
+            }
+            Outcome::Skipped { reason } => {
+                assert!(matches!(reason, Skip::NotInstalled | Skip::OtherSystem), "{key:?}: {reason:?}");
+            }
+            Outcome::Failed { why } => panic!("{key:?}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn experiments_and_published_variants_come_in_their_order_and_the_others_after() {
+    let run: Vec<&str> = TINY.experiments.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(run, ids());
+    for (experiment, there) in published().experiment.iter().zip(&TINY.experiments) {
+        let names =
+            |road| there.variants.iter().filter(move |one| one.road == road).map(|one| one.name.as_str());
+        let published: Vec<&str> = experiment.results.iter().map(|figure| figure.variant.as_str()).collect();
+        let found: Vec<&str> = names(Road::Published).filter(|name| published.contains(name)).collect();
+        assert_eq!(found, published, "{}", experiment.id);
+        let own = !matches!(experiment.id.as_str(), "pragma-mix");
+        assert_eq!(names(Road::Sqluice).next().is_some(), own, "{}", experiment.id);
+    }
+    for question in &TINY.experiments[published().experiment.len()..] {
+        let measured = question.variants.iter().filter(|one| one.outcome.median().is_some()).count();
+        assert!(measured >= 2, "{}", question.id);
+    }
+}
+
+#[test]
+fn the_record_says_where_and_how() {
+    assert!(TINY.machine.compile_options.iter().any(|option| option == "ENABLE_CARRAY"));
+    assert_eq!((TINY.scale.as_str(), TINY.runs, TINY.interrupted), ("tiny", 1, false));
+    let json = serde_json::to_string(&*TINY).unwrap();
+    let read: Run = serde_json::from_str(&json).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    for (key, variant) in variants(&TINY) {
+        assert!(!variant.command.is_empty(), "{key:?}");
+    }
+}
+
+#[test]
+fn a_row_that_is_lost_fails_every_variant_of_every_experiment() {
+    let (folder, stop) = (folder(), AtomicBool::new(false));
+    for id in ids() {
+        let drops = |experiment: &str, _: &str| experiment == id;
+        let run = run(&Settings { drop_row: Some(&drops), ..settings(folder.path(), &[id], &|_| (), &stop) });
+        for variant in &run.unwrap().experiments[0].variants {
+            let noticed = matches!(variant.outcome, Outcome::Failed { .. } | Outcome::Skipped { .. });
+            assert!(noticed, "{id}, {}: {:?}", variant.name, variant.outcome);
+            if let Outcome::Skipped { reason } = variant.outcome {
+                assert_ne!(reason, Skip::Interrupted, "{id}, {}", variant.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variant_that_fails_leaves_the_others_alone() {
+    let (folder, stop) = (folder(), AtomicBool::new(false));
+    let drops = |_: &str, variant: &str| variant == "carray";
+    let settings =
+        Settings { drop_row: Some(&drops), ..settings(folder.path(), &["booleans"], &|_| (), &stop) };
+    let run = run(&settings).unwrap();
+    for variant in &run.experiments[0].variants {
+        let failed =
+            matches!(&variant.outcome, Outcome::Failed { why } if why.contains("rows are there instead of"));
+        assert_eq!(failed, variant.name == "carray", "{}: {:?}", variant.name, variant.outcome);
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_was_measured_and_says_what_was_not() {
+    const AFTER: usize = 5;
+    let (folder, stop, steps) = (folder(), AtomicBool::new(false), AtomicUsize::new(0));
+    let watch = |_: &Step<'_>| {
+        if steps.fetch_add(1, Ordering::Relaxed) + 1 == AFTER {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let run = run(&settings(folder.path(), &["insert-method", "booleans"], &watch, &stop)).unwrap();
+    assert!(run.interrupted);
+    let outcomes: Vec<&Outcome> =
+        run.experiments.iter().flat_map(|one| one.variants.iter().map(|variant| &variant.outcome)).collect();
+    for (at, outcome) in outcomes.iter().enumerate() {
+        match outcome {
+            Outcome::Measured { .. } => assert!(at < AFTER, "{at}"),
+            other => {
+                assert!(at >= AFTER, "{at}");
+                assert_eq!(**other, Outcome::Skipped { reason: Skip::Interrupted });
+            }
+        }
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn rounds_go_there_and_back_after_those_that_are_not_measured() {
+    let (folder, stop) = (folder(), AtomicBool::new(false));
+    let seen = std::sync::Mutex::new(Vec::new());
+    let watch = |step: &Step<'_>| {
+        assert_eq!(step.of, 15);
+        seen.lock().unwrap().push((step.round, step.variant.to_owned()));
+    };
+    let settings =
+        Settings { runs: Some(2), warmup: 1, ..settings(folder.path(), &["booleans"], &watch, &stop) };
+    let run = run(&settings).unwrap();
+    let names: Vec<&str> = run.experiments[0].variants.iter().map(|one| one.name.as_str()).collect();
+    let there = |round: u32| names.iter().map(move |name| (round, (*name).to_owned()));
+    let expected: Vec<_> = there(1).chain(there(2).rev()).chain(there(3)).collect();
+    assert_eq!(*seen.lock().unwrap(), expected);
+    for variant in &run.experiments[0].variants {
+        assert!(matches!(&variant.outcome, Outcome::Measured { samples, .. } if samples.len() == 2));
+    }
+}
