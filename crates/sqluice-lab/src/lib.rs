@@ -6,5 +6,8 @@
 //!  machine ── what it was measured on ─────────────────────────────────┘
 //! ```
 
+pub mod advice;
+pub mod advise;
 pub mod published;
 pub mod record;
+pub mod report;

@@ -1,0 +1,1 @@
+//! Short measurements for a schema.
