@@ -55,7 +55,9 @@ impl Known {
                 "journal_mode" => known.journal = Some(value.to_owned()),
                 "synchronous" => known.synchronous = Some(level(value).to_owned()),
                 "locking_mode" => known.exclusive = value == "exclusive",
-                "wal_autocheckpoint" => known.no_checkpoints = value.parse::<i64>().is_ok_and(|pages| pages <= 0),
+                "wal_autocheckpoint" => {
+                    known.no_checkpoints = value.parse::<i64>().is_ok_and(|pages| pages <= 0)
+                }
                 "temp_store" => known.temp_in_memory = value == "memory" || value == "2",
                 "cache_size" => known.cache = value.parse().ok(),
                 _ => {}
@@ -187,7 +189,10 @@ mod tests {
     fn a_log_that_is_not_synced_each_time_loses_the_last_transactions_and_damages_nothing() {
         let (risk, words) = of(&["PRAGMA journal_mode = WAL;", "pragma main.synchronous=1"]);
         assert_eq!(risk, Risk::LosesLast);
-        assert!(words.contains("take back the transactions that were committed last, but damages nothing"), "{words}");
+        assert!(
+            words.contains("take back the transactions that were committed last, but damages nothing"),
+            "{words}"
+        );
         assert_eq!(of(&["journal_mode=WAL"]).0, Risk::Nothing);
     }
 

@@ -14,16 +14,27 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
     let (before, after) = (ways.named("index before")?, ways.named("index after")?);
     let sorted = ways.named("index before, rows sorted by the application");
     let ours = ways.best_of_sqluice();
-    let (say, chosen) = match (ways.is_clearly_better(&after, &before), ways.is_clearly_better(&before, &after)) {
-        (true, _) => {
-            (format!("Load first, make the index afterwards: {} as fast.", report::ratio(ways.times(&after, &before))), after)
-        }
-        (_, true) => (
-            format!("Make the index first: {} as fast as making it afterwards, with these rows.", report::ratio(ways.times(&before, &after))),
-            before,
-        ),
-        _ => ("It makes no difference here whether the index is made before or after the rows.".to_owned(), after),
-    };
+    let (say, chosen) =
+        match (ways.is_clearly_better(&after, &before), ways.is_clearly_better(&before, &after)) {
+            (true, _) => (
+                format!(
+                    "Load first, make the index afterwards: {} as fast.",
+                    report::ratio(ways.times(&after, &before))
+                ),
+                after,
+            ),
+            (_, true) => (
+                format!(
+                    "Make the index first: {} as fast as making it afterwards, with these rows.",
+                    report::ratio(ways.times(&before, &after))
+                ),
+                before,
+            ),
+            _ => (
+                "It makes no difference here whether the index is made before or after the rows.".to_owned(),
+                after,
+            ),
+        };
     let mut say = say;
     if let Some(sorted) = sorted.filter(|sorted| ways.is_clearly_better(sorted, &chosen)) {
         say += &format!(
@@ -56,7 +67,8 @@ pub(super) fn order(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "key-sequence")?;
     let sequential = ways.named("sequential (1,2,3,4,5)")?;
     let shuffled = ways.named("shuffled")?;
-    let say = if ways.is_clearly_better(&sequential, &shuffled) && ways.times(&sequential, &shuffled) > NEARLY {
+    let say = if ways.is_clearly_better(&sequential, &shuffled) && ways.times(&sequential, &shuffled) > NEARLY
+    {
         format!(
             "Insert in the order of the key: {} as fast as in no order. Sort before, or let sqluice sort.",
             report::ratio(ways.times(&sequential, &shuffled))
@@ -106,8 +118,7 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
     } else {
         "A larger cache_size brings nothing at this size: what is indexed fits into the smallest.".to_owned()
     };
-    let mut because: Vec<String> =
-        in_order.iter().skip(1).map(|way| ways.against(way, &least)).collect();
+    let mut because: Vec<String> = in_order.iter().skip(1).map(|way| ways.against(way, &least)).collect();
     if let [(_, small), .., (_, large)] = of("sequential,")[..] {
         because.push(ways.against(&large, &small));
     }
@@ -164,7 +175,11 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
             let wanted = of_size.iter().filter(|way| is_file(&way.variant.name) == files);
             wanted.copied().reduce(|a, b| if ways.is_better(&b, &a) { b } else { a })
         };
-        if is_ratio { Some(best(false)?.spread.median) } else { Some(ways.times(&best(false)?, &best(true)?)) }
+        if is_ratio {
+            Some(best(false)?.spread.median)
+        } else {
+            Some(ways.times(&best(false)?, &best(true)?))
+        }
     };
     let measured: Vec<(u64, f64)> =
         sizes.iter().filter_map(|(bytes, of_size)| Some((*bytes, times(of_size)?))).collect();
@@ -183,27 +198,35 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
             bytes(measured[at + 1].0)
         ),
     };
-    let because =
-        measured.iter().map(|(size, times)| format!("blobs of {}: the database {} as fast as files", bytes(*size), report::ratio(*times)));
+    let because = measured.iter().map(|(size, times)| {
+        format!("blobs of {}: the database {} as fast as files", bytes(*size), report::ratio(*times))
+    });
     Some(Advice {
         about: "blobs",
         question: "Blobs in the database or in files?",
         say,
         because: because.collect(),
-        gives_up: vec!["what is packed is no file: other programs reach it through SQLite, or after `sqluice unpack`".to_owned()],
+        gives_up: vec![
+            "what is packed is no file: other programs reach it through SQLite, or after `sqluice unpack`"
+                .to_owned(),
+        ],
         experiments: ids(&["blob-break-even"]),
     })
 }
 
 /// Whether a variant reads files.
 fn is_file(name: &str) -> bool {
-    name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "file" | "files"))
+    name.to_ascii_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .any(|word| matches!(word, "file" | "files"))
 }
 
 /// Whether a variant asks about nothing but the size: the question has cold caches and others, too.
 fn is_plain(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    !["cold", "transaction", "nosync", "name kept", "names in", "direct"].iter().any(|word| name.contains(word))
+    !["cold", "transaction", "nosync", "name kept", "names in", "direct"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// The size that a variant says, or names: `100 kB blobs, files`.
@@ -215,7 +238,8 @@ fn blob_bytes(way: &Way<'_>) -> Option<u64> {
     }
     let name = &way.variant.name;
     let number = number_in(name)?;
-    let after = name[name.find(|c: char| c.is_ascii_digit())?..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ',' || c == '_');
+    let after = name[name.find(|c: char| c.is_ascii_digit())?..]
+        .trim_start_matches(|c: char| c.is_ascii_digit() || c == ',' || c == '_');
     let unit: String = after.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
     let factor = match unit.to_ascii_lowercase().as_str() {
         "b" | "byte" | "bytes" => 1,

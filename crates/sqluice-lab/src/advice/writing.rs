@@ -18,7 +18,7 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let ours = ways.best_of_sqluice();
     let say = match (&ours, &sql) {
         (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => format!(
-            "Use {}: {} the speed of {}, the best way that SQLite has of itself with all that it promises.",
+            "Use {}: {} as fast as {}, the best way of SQLite's own that keeps all its promises.",
             ours.variant.name,
             report::ratio(ways.times(ours, sql)),
             sql.variant.name
@@ -33,7 +33,8 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     if let (Some(ours), Some(sql)) = (&ours, &sql) {
         because.push(ways.against(ours, sql));
     }
-    if let Some((sql, slowest)) = sql.zip(slowest).filter(|(sql, slow)| sql.variant.name != slow.variant.name) {
+    if let Some((sql, slowest)) = sql.zip(slowest).filter(|(sql, slow)| sql.variant.name != slow.variant.name)
+    {
         because.push(ways.against(&sql, &slowest));
     }
     let others = METHODS.iter().filter(|id| **id != ways.experiment.id).filter_map(|id| Ways::of(run, id));
@@ -56,12 +57,17 @@ pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     for id in ["unsafe-pragmas", "insert-method", "booleans", "mixed-user"] {
         let Some(ways) = Ways::of(run, id) else { continue };
         for risky in ways.all.iter().filter(|way| way.variant.name.contains("unsafe")) {
-            let name = risky.variant.name.trim_end_matches(" PRAGMAs").trim_end_matches("unsafe").trim_end_matches([',', ' ']);
+            let name = risky
+                .variant
+                .name
+                .trim_end_matches(" PRAGMAs")
+                .trim_end_matches("unsafe")
+                .trim_end_matches([',', ' ']);
             let safe = ways.named(name).or_else(|| ways.named(&format!("{name}, safe")));
             if let Some(safe) = safe {
                 let (fast, slow) = (ways.figure(risky), ways.figure(&safe));
                 let times = ways.times(risky, &safe);
-                let line = format!("{name}: {fast} instead of {slow}: {}", ways.how_much(risky, &safe));
+                let line = format!("{name}: {fast} instead of {slow}, {}", ways.how_much(risky, &safe));
                 pairs.push((times, ways.is_clearly_better(risky, &safe), line));
                 experiments.push(id.to_owned());
             }
@@ -71,7 +77,8 @@ pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     let best = pairs.iter().filter(|(_, clearly, _)| *clearly).map(|(times, ..)| *times).reduce(f64::max);
     let say = match best.filter(|times| *times > NEARLY) {
         _ if pairs.is_empty() => return None,
-        None => "Leave journal_mode and synchronous as they are: to switch both off brings nothing here.".to_owned(),
+        None => "Leave journal_mode and synchronous as they are: to switch both off brings nothing here."
+            .to_owned(),
         Some(times) => format!(
             "journal_mode=OFF with synchronous=OFF makes a load up to {} as fast here. Take it for a new file that can be made \
              again if the load fails, and never for one that holds anything else.",
@@ -119,7 +126,12 @@ pub(super) fn wal(run: &Run) -> Option<Advice> {
         ),
         (None, None) => ("WAL makes small transactions no faster than the defaults here: choose it for readers that shall not wait.".to_owned(), None),
     };
-    let named = [wal, normal, ways.best(|way| way.risk == Risk::DamageByPower), ways.best(|way| way.risk == Risk::DamageByCrash)];
+    let named = [
+        wal,
+        normal,
+        ways.best(|way| way.risk == Risk::DamageByPower),
+        ways.best(|way| way.risk == Risk::DamageByCrash),
+    ];
     let because = named.into_iter().flatten().map(|way| ways.against(&way, &defaults)).collect();
     let gives_up = chosen.map_or_else(Vec::new, |way| gives_up(&way.variant.settings));
     let experiments = vec![ways.experiment.id.clone()];
@@ -132,7 +144,12 @@ fn is_default(way: &Way<'_>) -> bool {
 
 /// A log, with a transaction for each operation as the defaults have it, and checkpoints.
 fn is_wal(way: &Way<'_>) -> bool {
-    let setting = |text: &str| way.variant.settings.iter().any(|setting| setting.to_ascii_lowercase().replace(' ', "").contains(text));
+    let setting = |text: &str| {
+        way.variant
+            .settings
+            .iter()
+            .any(|setting| setting.to_ascii_lowercase().replace(' ', "").contains(text))
+    };
     let grouped = way.variant.name.contains("per transaction") || setting("pertransaction");
     setting("journal_mode=wal") && !setting("wal_autocheckpoint=0") && !setting("exclusive") && !grouped
 }
@@ -147,18 +164,36 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
         let mut sized: Vec<(u64, Way<'_>)> = ways
             .all
             .iter()
-            .filter(|way| way.risk == Risk::Nothing && (id == "batch-size" || way.variant.name.ends_with("operations per transaction")))
+            .filter(|way| {
+                way.risk == Risk::Nothing
+                    && (id == "batch-size" || way.variant.name.ends_with("operations per transaction"))
+            })
             .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
             .collect();
         sized.sort_by_key(|(size, _)| *size);
         let in_order: Vec<Way<'_>> = sized.iter().map(|(_, way)| *way).collect();
-        let Some(enough) = ways.first_as_good_as_the_best(&in_order).filter(|_| sized.len() > 1) else { continue };
-        let size = sized.iter().find(|(_, way)| way.variant.name == enough.variant.name).map_or(0, |(size, _)| *size);
-        because.extend(in_order.first().filter(|one| one.variant.name != enough.variant.name).map(|least| ways.against(&enough, least)));
-        because.extend(in_order.last().filter(|one| one.variant.name != enough.variant.name).map(|most| ways.against(&enough, most)));
+        let Some(enough) = ways.first_as_good_as_the_best(&in_order).filter(|_| sized.len() > 1) else {
+            continue;
+        };
+        let size = sized
+            .iter()
+            .find(|(_, way)| way.variant.name == enough.variant.name)
+            .map_or(0, |(size, _)| *size);
+        because.extend(
+            in_order
+                .first()
+                .filter(|one| one.variant.name != enough.variant.name)
+                .map(|least| ways.against(&enough, least)),
+        );
+        because.extend(
+            in_order
+                .last()
+                .filter(|one| one.variant.name != enough.variant.name)
+                .map(|most| ways.against(&enough, most)),
+        );
         let what = if id == "batch-size" { "rows" } else { "operations" };
         say.get_or_insert_with(|| {
-            format!("Put {} {what} into a transaction: more bring less than 5 % here.", report::grouped(size))
+            format!("Put {} {what} into a transaction: more bring less than 5% here.", report::grouped(size))
         });
         experiments.push(id.to_owned());
     }
@@ -173,26 +208,46 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
             experiments.push("transaction".to_owned());
         }
     }
-    let gives_up = vec!["a transaction that fails takes all of its rows back, and other writers wait until it ends".to_owned()];
-    Some(Advice { about: "transaction", question: "How large should a transaction be?", say: say?, because, gives_up, experiments })
+    let gives_up = vec![
+        "a transaction that fails takes all of its rows back, and other writers wait until it ends"
+            .to_owned(),
+    ];
+    Some(Advice {
+        about: "transaction",
+        question: "How large should a transaction be?",
+        say: say?,
+        because,
+        gives_up,
+        experiments,
+    })
 }
 
 /// How many rows an INSERT should have.
 pub(super) fn statement(run: &Run) -> Option<Advice> {
     let ways = Ways::of(run, "unroll-degree")?;
-    let mut sized: Vec<(u64, Way<'_>)> =
-        ways.all.iter().filter(|way| way.variant.road != Road::Sqluice).filter_map(|way| Some((number_in(&way.variant.name)?, *way))).collect();
+    let mut sized: Vec<(u64, Way<'_>)> = ways
+        .all
+        .iter()
+        .filter(|way| way.variant.road != Road::Sqluice)
+        .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
+        .collect();
     sized.sort_by_key(|(size, _)| *size);
     let in_order: Vec<Way<'_>> = sized.iter().map(|(_, way)| *way).collect();
-    let (first, enough) = (in_order.first()?, ways.first_as_good_as_the_best(&in_order).filter(|_| sized.len() > 1)?);
+    let (first, enough) =
+        (in_order.first()?, ways.first_as_good_as_the_best(&in_order).filter(|_| sized.len() > 1)?);
     let rows = sized.iter().find(|(_, way)| way.variant.name == enough.variant.name)?.0;
     let times = report::ratio(ways.times(&enough, first));
     let say = match rows {
-        0 | 1 => "One row an INSERT is enough here: more rows a statement bring less than 5 %.".to_owned(),
-        _ => format!("Where SQLite inserts, give a prepared INSERT {rows} rows: {times} as fast as one row each."),
+        0 | 1 => "One row an INSERT is enough here: more rows a statement bring less than 5%.".to_owned(),
+        _ => format!(
+            "Where SQLite inserts, give a prepared INSERT {rows} rows: {times} as fast as one row each."
+        ),
     };
     let line = |way: &Way<'_>| format!("{}: {}", way.variant.name, report::ratio(ways.times(way, first)));
-    let because = vec![format!("rows a statement, times as fast: {}", in_order.iter().map(line).collect::<Vec<_>>().join(", "))];
+    let because = vec![format!(
+        "rows a statement, times as fast: {}",
+        in_order.iter().map(line).collect::<Vec<_>>().join(", ")
+    )];
     Some(Advice {
         about: "statement",
         question: "How many rows an INSERT?",

@@ -54,7 +54,8 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
         Outcome::Skipped { .. } => "skipped",
         Outcome::Measured { .. } => "measured",
     };
-    let change = old.and_then(|old| change(experiment, variant, old)).filter(|change| change.is_beyond_spreads);
+    let change =
+        old.and_then(|old| change(experiment, variant, old)).filter(|change| change.is_beyond_spreads);
     html! {
         div class={ "row " (class) " " (road(variant.road).0) } {
             div.name { (variant.name) (chip(variant.road)) }
@@ -80,7 +81,9 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
 fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scale) -> Markup {
     let place = |value: f64| percent(scale.place(value));
     let published = compare::published(experiment, variant);
-    let middle = BAR_Y + BAR_HEIGHT / 2;
+    // Alone it lies in the middle of its row.
+    let bar_y = if published.is_some() { BAR_Y } else { BAR_Y + 4 };
+    let middle = bar_y + BAR_HEIGHT / 2;
     let (from, to) = (place(spread.min), place(spread.max));
     html! {
         svg.bar role="img" width="100%" height="36" {
@@ -89,7 +92,7 @@ fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scal
             @for mark in &scale.marks {
                 line.grid x1=(place(*mark)) x2=(place(*mark)) y1="0" y2="100%" {}
             }
-            rect.median x="0" y=(BAR_Y) height=(BAR_HEIGHT) width=(place(spread.median)) rx="2" {}
+            rect.median x="0" y=(bar_y) height=(BAR_HEIGHT) width=(place(spread.median)) rx="2" {}
             @if let Some(published) = published {
                 rect.published x="0" y=(PUBLISHED_Y) height=(PUBLISHED_HEIGHT) width=(place(published)) rx="1" {}
             }
@@ -145,7 +148,8 @@ pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> 
 
 /// A change that is beyond the spreads of both runs.
 pub(super) fn changed(change: &Change) -> Markup {
-    let (class, mark, word) = if change.times > 1.0 { ("better", "▲", "better") } else { ("worse", "▼", "worse") };
+    let (class, mark, word) =
+        if change.times > 1.0 { ("better", "▲", "better") } else { ("worse", "▼", "worse") };
     html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::ratio(change.times)) } }
 }
 

@@ -209,7 +209,7 @@ fn legend(compared: bool) -> Markup {
                 li { span.swatch.of-sqluice {} "sqluice's own" }
                 li { span.swatch.published {} "what the publication says, from its own machine" }
                 li { span.swatch.spread {} "from the smallest run to the largest" }
-                @if compared { li { b { "▲ ▼ " } "better or worse than in the old run, beyond the spreads of both" } }
+                @if compared { li { b { "▲ ▼" } "better or worse than in the old run, beyond the spreads of both" } }
             }
         }
     }
@@ -236,11 +236,13 @@ fn section(experiment: &Experiment, at: usize, old: Option<&Run>) -> Markup {
     }
 }
 
-/// With a capital and a full stop.
+/// With a full stop, and a capital where it begins with a word and not with a name such as `user(id, ...)`.
 fn sentence(words: &str) -> String {
-    let mut chars = words.trim().chars();
-    let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
-    let text = first + chars.as_str();
+    let words = words.trim();
+    let is_word = words.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    let mut chars = words.chars();
+    let capital: Option<String> = chars.next().filter(|_| is_word).map(|first| first.to_uppercase().collect());
+    let text = capital.map_or_else(|| words.to_owned(), |capital| capital + chars.as_str());
     if text.is_empty() || text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 
@@ -372,8 +374,18 @@ fn also_figure(name: &str, value: f64) -> String {
 }
 
 fn environment(run: &Run) -> Markup {
-    let Machine { cpu, cores, memory_bytes, kernel, file_system, device, sqlite, compile_options, python, load_before } =
-        &run.machine;
+    let Machine {
+        cpu,
+        cores,
+        memory_bytes,
+        kernel,
+        file_system,
+        device,
+        sqlite,
+        compile_options,
+        python,
+        load_before,
+    } = &run.machine;
     let runs = format!("{} measured, {} before that without being measured", run.runs, run.warmup);
     let pairs = [
         ("Processor", cpu.clone()),

@@ -34,6 +34,7 @@ pub(super) fn without_unit(value: f64, unit: &str) -> String {
         "bytes" => scaled(value, BYTES),
         "s" => time(value),
         "ms" => time(value / 1e3),
+        "times" if (999.5..1e6).contains(&value) => format!("{}×", grouped(value.round() as u64)),
         "times" => format!("{}×", digits(value)),
         _ => scaled(value, THOUSANDS),
     }
@@ -44,7 +45,8 @@ pub(super) fn mark(value: f64, unit: &str) -> String {
     let text = without_unit(value, unit);
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
     let (number, letters) = text.split_at(end);
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
     format!("{number}{letters}")
 }
 

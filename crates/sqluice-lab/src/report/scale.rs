@@ -99,6 +99,8 @@ mod tests {
         assert_eq!(Scale::new(&[], &[]), None);
         assert_eq!(Scale::new(&[f64::NAN, 0.0, -1.0, f64::INFINITY], &[]), None);
         let scale = Scale::new(&[2.0, f64::NAN], &[f64::NAN]).unwrap();
-        assert!([f64::NAN, f64::INFINITY, -5.0, 0.0].iter().all(|odd| (0.0..=100.0).contains(&scale.place(*odd))));
+        assert!(
+            [f64::NAN, f64::INFINITY, -5.0, 0.0].iter().all(|odd| (0.0..=100.0).contains(&scale.place(*odd)))
+        );
     }
 }

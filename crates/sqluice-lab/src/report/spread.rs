@@ -76,7 +76,10 @@ mod tests {
     fn what_is_no_number_does_not_count() {
         assert_eq!(Spread::of_samples(&[]), None);
         assert_eq!(Spread::of_samples(&[f64::NAN, f64::INFINITY]), None);
-        assert_eq!(Spread::of_samples(&[f64::NAN, 2.0]), Some(Spread { median: 2.0, min: 2.0, max: 2.0, runs: 1 }));
+        assert_eq!(
+            Spread::of_samples(&[f64::NAN, 2.0]),
+            Some(Spread { median: 2.0, min: 2.0, max: 2.0, runs: 1 })
+        );
     }
 
     #[test]

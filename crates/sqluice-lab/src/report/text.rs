@@ -46,14 +46,19 @@ fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
     let Experiment { id, what, .. } = experiment;
     let _ = writeln!(text, "{}: {}\n  {}", plain(id), plain(what), measured(experiment));
     let before = if old.is_some() { "  change" } else { "" };
-    let _ = writeln!(text, "  {:NAME$} {:>11} {:>24} {:>11}{before}", "", "median", "smallest to largest", "published");
+    let _ = writeln!(
+        text,
+        "  {:NAME$} {:>11} {:>24} {:>11}{before}",
+        "", "median", "smallest to largest", "published"
+    );
     for variant in &experiment.variants {
         line(text, experiment, variant, old);
     }
     for one in contradictions(experiment) {
         let (better, worse) = (plain(&one.better.0.name), plain(&one.worse.0.name));
         let times = quantity::ratio(one.times);
-        let _ = writeln!(text, "  contradicts the publication: {better} is better than {worse} here, {times}");
+        let _ =
+            writeln!(text, "  contradicts the publication: {better} is better than {worse} here, {times}");
     }
     for note in &experiment.notes {
         let _ = writeln!(text, "  note: {}", plain(note));
