@@ -241,7 +241,8 @@ fn sentence(words: &str) -> String {
     let words = words.trim();
     let is_word = words.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     let mut chars = words.chars();
-    let capital: Option<String> = chars.next().filter(|_| is_word).map(|first| first.to_uppercase().collect());
+    let capital: Option<String> =
+        chars.next().filter(|_| is_word).map(|first| first.to_uppercase().collect());
     let text = capital.map_or_else(|| words.to_owned(), |capital| capital + chars.as_str());
     if text.is_empty() || text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
