@@ -19,7 +19,7 @@ mod rows;
 mod tell;
 mod ways;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -104,7 +104,7 @@ impl Advise {
             Some(rows) => Rows::make(&self.schema, folder.path(), rows, cancel)?,
             None => {
                 let trial = Rows::make(&self.schema, folder.path(), TRIAL_ROWS, cancel)?;
-                let rows = self.rows_in_time(&trial, &folder, cancel)?;
+                let rows = self.rows_in_time(&trial, folder.path(), cancel)?;
                 Rows::make(&self.schema, folder.path(), rows, cancel)?
             }
         };
@@ -142,21 +142,23 @@ impl Advise {
         })
     }
 
-    /// How many rows of each table leave time for all ways: the slowest is tried on a few.
-    fn rows_in_time(&self, trial: &Rows, folder: &tempfile::TempDir, cancel: &Cancel) -> Result<u64> {
+    /// How many rows of each table leave time for all ways. Of a few rows, most of the time is that of syncing, which does not grow with
+    /// them; what does is seen without syncs.
+    fn rows_in_time(&self, trial: &Rows, folder: &Path, cancel: &Cancel) -> Result<u64> {
         let ways = ways::all(&self.schema);
-        let whole: Vec<&Way> = ways.iter().filter(|way| way.rows_max.is_none()).collect();
-        let mut seconds: f64 = 0.0;
+        let (mut fixed, mut growing): (f64, f64) = (0.0, 0.0);
+        let whole: Vec<&Way> =
+            ways.iter().filter(|way| way.rows_max.is_none() && way.transaction_rows.is_none()).collect();
         for way in &whole {
-            if let WayRun::Done { seconds: of_way, .. } =
-                way.run(&self.schema, trial, folder.path(), cancel)?
-            {
-                seconds = seconds.max(of_way);
+            if let WayRun::Done { seconds } = way.run(&self.schema, trial, folder, cancel)? {
+                let grows = if way.is_unsynced() { &mut growing } else { &mut fixed };
+                *grows = grows.max(seconds);
             }
         }
-        // Half of the time goes into what is not timed: reading back, indexes that outgrow the cache.
+        // Half of the time goes into what is not timed: what is read back and compared.
         let of_way = self.time.as_secs_f64() * 0.5 / (whole.len() as f64 * f64::from(self.runs.max(1)));
-        let by_time = TRIAL_ROWS as f64 * of_way / seconds.max(1e-3);
+        let left = (of_way - fixed).max(of_way * 0.25);
+        let by_time = TRIAL_ROWS as f64 * left / (2.0 * growing).max(1e-3);
         let by_memory = MEMORY_BYTES as f64 / (trial.memory_bytes() as f64 / TRIAL_ROWS as f64).max(1.0);
         Ok((by_time.min(by_memory) as u64).clamp(TRIAL_ROWS, ROWS_MAX))
     }

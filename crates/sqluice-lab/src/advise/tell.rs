@@ -62,7 +62,7 @@ fn new_database(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
             report::ratio(ways.times(&pages, &sql))
         )
     } else {
-        "For as few rows as these sqluice brings nothing: a prepared INSERT in one transaction is as fast."
+        "With as few rows as these sqluice is not clearly faster than a prepared INSERT in one transaction."
             .to_owned()
     };
     let file = word(&schema.file);
@@ -102,7 +102,9 @@ fn in_a_program(ways: &Ways<'_>) -> Option<Recommendation> {
             vec![rows.variant.command.clone()],
         )
     } else {
-        let say = "In a program, a prepared INSERT is as fast as sqluice_rows with these tables.".to_owned();
+        let say =
+            "In a program, a prepared INSERT will do: sqluice_rows is not clearly faster with these tables."
+                .to_owned();
         (say, vec![prepared.variant.command.clone()])
     };
     let because = vec![ways.against(&rows, &prepared)];

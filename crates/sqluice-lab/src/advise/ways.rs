@@ -24,7 +24,7 @@ const STATEMENT_ROWS: usize = 4096;
 pub(super) const OTHER_PAGE_BYTES: u32 = 16384;
 
 /// Rows that are enough to time transactions of one row.
-const ALONE_ROWS: u64 = 200;
+const ALONE_ROWS: u64 = 60;
 
 /// How rows get in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,11 @@ impl Way {
                 format!("INSERT INTO {name} ({columns}) SELECT {} FROM sqluice_rows(?1)", each("c"))
             }
         }
+    }
+
+    /// Whether it inserts and never waits for the disk.
+    pub(super) fn is_unsynced(&self) -> bool {
+        self.settings.iter().any(|setting| setting == "synchronous=OFF")
     }
 
     /// Rows that it writes, of all tables.
