@@ -18,7 +18,9 @@ use crate::published::published;
 use crate::record::{Experiment, Machine, Outcome, Run, Variant};
 
 use super::chart::{changed, chart, chip, published_in_words, road};
-use super::{Spread, change, compare, contradictions, measured, quantity, skipped, times_published};
+use super::{
+    Spread, change, compare, contradictions, is_shown, measured, quantity, skipped, times_published,
+};
 
 /// All of the page's looks.
 const STYLE: &str = include_str!("style.css");
@@ -64,7 +66,10 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
             }
         }
     };
-    markup.into_string()
+    // What is no character to HTML is none on the page, whichever name brought it.
+    let replaced =
+        |c: char| if matches!(c, '\n' | '\t') || is_shown(c) { c } else { char::REPLACEMENT_CHARACTER };
+    markup.into_string().chars().map(replaced).collect()
 }
 
 fn head(run: &Run) -> Markup {

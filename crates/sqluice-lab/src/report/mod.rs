@@ -43,6 +43,14 @@ pub(crate) fn skipped(reason: Skip) -> &'static str {
     }
 }
 
+/// Whether a character stands for something that can be seen: control characters do not, nor what changes the direction of others, nor
+/// what Unicode keeps free of meaning.
+fn is_shown(c: char) -> bool {
+    let is_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_free = u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{fdd0}'..='\u{fdef}');
+    !c.is_control() && !is_direction && !is_free
+}
+
 /// What is measured and how, in a sentence.
 fn measured(experiment: &Experiment) -> String {
     let better = if experiment.more_is_better { "more is better" } else { "less is better" };

@@ -15,7 +15,7 @@ use crate::advice;
 use crate::record::{Experiment, Outcome, Road, Run, Variant};
 
 use super::chart::published_in_words;
-use super::{Spread, change, contradictions, measured, quantity, skipped};
+use super::{Spread, change, contradictions, is_shown, measured, quantity, skipped};
 
 /// Characters of a name; a longer one has a line of its own.
 const NAME: usize = 44;
@@ -104,5 +104,5 @@ fn line(text: &mut String, experiment: &Experiment, variant: &Variant, old: Opti
 
 /// What a terminal can show: no control characters, and spaces that are spaces.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || c == '\u{a0}' { ' ' } else { c }).collect()
+    text.chars().map(|c| if c == '\u{a0}' || !is_shown(c) { ' ' } else { c }).collect()
 }
