@@ -180,8 +180,7 @@ struct Picture {
 
 impl Picture {
     fn read(file: &Path) -> Picture {
-        let mut reader =
-            png::Decoder::new(std::io::BufReader::new(File::open(file).unwrap())).read_info().unwrap();
+        let mut reader = png::Decoder::new(BufReader::new(File::open(file).unwrap())).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut bytes).unwrap();
         Picture { width: info.width, height: info.height, samples: info.color_type.samples(), bytes }
