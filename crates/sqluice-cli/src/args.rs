@@ -66,6 +66,7 @@ pub(crate) enum Command {
     Pack(Box<Pack>),
     Unpack(Unpack),
     Lab(Lab),
+    Advise(Advise),
     Check(Check),
     Info(Info),
     Completions(Completions),
@@ -530,6 +531,29 @@ pub(crate) struct Unpack {
     /// Threads [default: one a core]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+}
+
+/// Measure which settings are best for a schema on a disk, in less than a minute
+///
+/// Rows are made for each table as `sqluice generate` makes them, and written in several ways: as pages by sqluice, by sqluice_rows
+/// and by prepared INSERTs, with safe and unsafe PRAGMAs, with WAL, with indexes made before and after, with small and large pages and
+/// transactions. What was written is read back and compared. Then it is said what to use, what that gives up, and what to type.
+///
+/// Everything is written into a folder of its own in DIR, which is gone afterwards.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice advise schema.sql --dir /mnt/data
+  sqluice advise schema.sql --rows 1M --json > advice.json")]
+pub(crate) struct Advise {
+    /// The CREATE TABLE and CREATE INDEX statements; comments such as `-- gen: int(1, 100)` say what columns hold
+    #[arg(value_name = "SCHEMA.sql")]
+    pub(crate) schema: PathBuf,
+    /// The folder to measure in, on the disk that it is about
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Rows of each table, which are kept in memory [default: as many as there is time for]
+    #[arg(short = 'n', long, value_name = "N", value_parser = numbers::count)]
+    pub(crate) rows: Option<u64>,
 }
 
 /// Say whether a database is sound

@@ -11,6 +11,8 @@
 //!
 //! Invariant: a way that leaves other rows than all others must leave has no figure.
 
+pub mod advice;
+pub mod advise;
 mod carray;
 mod case;
 mod driver;
@@ -21,6 +23,7 @@ pub mod machine;
 pub mod published;
 pub mod random;
 pub mod record;
+pub mod report;
 mod scale;
 pub mod scratch;
 mod sql;

@@ -1,5 +1,6 @@
 //! One file a verb: arguments in, the engine's call, its report out.
 
+mod advise;
 mod check;
 mod completions;
 mod generate;
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),
         Command::Lab(args) => lab::run(args, printer, cancel),
+        Command::Advise(args) => advise::run(args, printer, cancel),
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),

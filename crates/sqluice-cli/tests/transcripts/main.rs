@@ -4,6 +4,7 @@
 mod support;
 mod transcript;
 
+mod advise;
 mod check_info;
 mod existing;
 mod generate;

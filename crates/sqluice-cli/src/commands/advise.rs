@@ -1,0 +1,25 @@
+//! `sqluice advise`.
+
+use std::process::ExitCode;
+
+use sqluice::progress::Cancel;
+use sqluice::schema::Schema;
+
+use crate::args::Advise;
+use crate::printer::Printer;
+
+pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+    let schema = Schema::read(&args.schema)?;
+    let advise = sqluice_lab::advise::Advise {
+        rows: args.rows,
+        ..sqluice_lab::advise::Advise::new(schema, &args.dir)
+    };
+    let advised = advise.run(&*printer.progress(), cancel)?;
+    if printer.is_json() {
+        printer.json(&advised)?;
+    } else {
+        printer.data(&advised.to_string())?;
+    }
+    // A way that wrote something else than it should have is a fault of this program or of the disk.
+    Ok(if advised.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,25 @@
+//! `sqluice advise`.
+
+use crate::transcript::{fails, sqluice};
+
+#[test]
+fn advise_says_what_to_use_and_leaves_nothing() {
+    let done = sqluice("advise schema.sql --rows 50 --no-progress")
+        .file("schema.sql", "CREATE TABLE t (a INTEGER, b TEXT);");
+    let done = done.succeeds();
+    assert!(
+        done.ran.stdout.contains("A new database?") && done.ran.stdout.contains("gives up:"),
+        "{:?}",
+        done.ran
+    );
+}
+
+#[test]
+fn a_schema_that_is_wrong_is_told_with_its_place() {
+    fails(
+        &[("schema.sql", "CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);")],
+        "advise schema.sql --rows 50",
+        1,
+        "error: schema.sql:2:[..]",
+    );
+}

@@ -1,0 +1,222 @@
+//! What settings of SQLite give up: what can be lost or damaged, and when.
+//!
+//! ```text
+//!                          a crash of the program        a power failure, a crash of the system
+//!  DELETE, FULL            nothing                       nothing                        (the defaults)
+//!  WAL, FULL               nothing                       nothing
+//!  WAL, NORMAL             nothing                       the last transactions are taken back
+//!  DELETE, NORMAL          nothing                       on old file systems, seldom, damage
+//!  any, synchronous=OFF    nothing                       damage
+//!  journal MEMORY or OFF   damage, in a transaction      damage
+//! ```
+//!
+//! The words follow <https://www.sqlite.org/pragma.html> and <https://www.sqlite.org/wal.html>.
+
+use crate::record::Variant;
+use crate::report;
+
+/// What may become of a database, from nothing to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Risk {
+    /// What was committed stays.
+    Nothing,
+    /// A power failure may take back what was committed last; the database stays sound.
+    LosesLast,
+    /// A power failure may damage the database.
+    DamageByPower,
+    /// A crash of the program may damage the database, and so may a power failure.
+    DamageByCrash,
+    /// There is no database afterwards.
+    NotKept,
+}
+
+/// Settings that are known here, as far as they were given.
+#[derive(Debug, Default)]
+struct Known {
+    journal: Option<String>,
+    synchronous: Option<String>,
+    exclusive: bool,
+    no_checkpoints: bool,
+    temp_in_memory: bool,
+    cache: Option<i64>,
+}
+
+impl Known {
+    /// Of settings such as `journal_mode=WAL` or `PRAGMA main.journal_mode = WAL;`. The last of several counts; others are passed over.
+    fn new(settings: &[String]) -> Known {
+        let mut known = Known::default();
+        for setting in settings.iter().flat_map(|setting| setting.split([';', ','])) {
+            let setting = setting.to_ascii_lowercase();
+            let Some((name, value)) = setting.split_once('=') else { continue };
+            let name = name.trim().trim_start_matches("pragma").trim();
+            let name = name.rsplit('.').next().unwrap_or(name);
+            let value = value.trim().trim_matches(['\'', '"']);
+            match name {
+                "journal_mode" => known.journal = Some(value.to_owned()),
+                "synchronous" => known.synchronous = Some(level(value).to_owned()),
+                "locking_mode" => known.exclusive = value == "exclusive",
+                "wal_autocheckpoint" => {
+                    known.no_checkpoints = value.parse::<i64>().is_ok_and(|pages| pages <= 0)
+                }
+                "temp_store" => known.temp_in_memory = value == "memory" || value == "2",
+                "cache_size" => known.cache = value.parse().ok(),
+                _ => {}
+            }
+        }
+        known
+    }
+
+    fn journal(&self) -> &str {
+        self.journal.as_deref().unwrap_or("delete")
+    }
+
+    fn synchronous(&self) -> &str {
+        self.synchronous.as_deref().unwrap_or("full")
+    }
+
+    fn risk(&self) -> Risk {
+        match (self.journal(), self.synchronous()) {
+            ("off" | "memory", _) => Risk::DamageByCrash,
+            (_, "off") => Risk::DamageByPower,
+            ("wal", "normal") => Risk::LosesLast,
+            // Of old file systems only, and seldom; but what is called safe here is safe everywhere.
+            (_, "normal") => Risk::DamageByPower,
+            _ => Risk::Nothing,
+        }
+    }
+}
+
+/// The name of a level of `PRAGMA synchronous`, which may be a number.
+fn level(value: &str) -> &str {
+    match value {
+        "0" => "off",
+        "1" => "normal",
+        "2" => "full",
+        "3" => "extra",
+        other => other,
+    }
+}
+
+/// What may become of the database under these settings.
+pub(crate) fn risk(settings: &[String]) -> Risk {
+    Known::new(settings).risk()
+}
+
+/// The same of a variant, whose name says more than its settings in a few cases.
+pub(crate) fn risk_of(variant: &Variant) -> Risk {
+    let name = variant.name.to_ascii_lowercase();
+    if name.contains("in memory") || name.contains("busy loop") {
+        return Risk::NotKept;
+    }
+    let by_name = if name.contains("unsafe") { Risk::DamageByCrash } else { Risk::Nothing };
+    risk(&variant.settings).max(by_name)
+}
+
+/// What these settings give up, a sentence each; nothing where nothing is given up.
+pub(crate) fn gives_up(settings: &[String]) -> Vec<String> {
+    let known = Known::new(settings);
+    let mut words = Vec::new();
+    match known.journal() {
+        "off" => words.push(
+            "journal_mode=OFF: there is no ROLLBACK, and a crash of the program within a transaction most likely leaves a \
+             damaged database. For a file that can be made again",
+        ),
+        "memory" => words.push(
+            "journal_mode=MEMORY: a crash of the program within a transaction most likely leaves a damaged database, \
+             because the journal goes with it. For a file that can be made again",
+        ),
+        "wal" => words.push(
+            "journal_mode=WAL: two more files beside the database while it is open, which belong to it, and no network \
+             file systems; what was committed lies in the log until a checkpoint",
+        ),
+        _ => {}
+    }
+    match (known.journal(), known.synchronous()) {
+        (_, "off") => words.push(
+            "synchronous=OFF: a crash of the program alone takes back nothing that was committed; a power failure or a \
+             crash of the system can damage the database",
+        ),
+        ("wal", "normal") => words.push(
+            "synchronous=NORMAL with WAL: a power failure or a crash of the system can take back the transactions that \
+             were committed last, but damages nothing; a crash of the program loses nothing",
+        ),
+        ("delete" | "truncate" | "persist", "normal") => words.push(
+            "synchronous=NORMAL without WAL: on older file systems a power failure at just the wrong moment can damage \
+             the database; seldom",
+        ),
+        _ => {}
+    }
+    if known.exclusive {
+        words.push("locking_mode=EXCLUSIVE: no other process can read or write the database meanwhile");
+    }
+    if known.no_checkpoints {
+        words.push(
+            "wal_autocheckpoint=0: the log grows, and reads become slower, until the program runs a checkpoint itself",
+        );
+    }
+    if known.temp_in_memory {
+        words.push("temp_store=MEMORY: temporary tables and sorting take memory, not disk");
+    }
+    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    words.extend(known.cache.map(|cache| format!("cache_size={cache}: up to {} of memory", memory(cache))));
+    words
+}
+
+/// The memory of a `cache_size`: pages, or KiB where it is negative.
+fn memory(cache: i64) -> String {
+    let bytes = if cache < 0 { cache.unsigned_abs() as f64 * 1024.0 } else { cache as f64 * 4096.0 };
+    let pages = if cache < 0 { "" } else { " (with pages of 4096 bytes)" };
+    format!("{}{pages}", report::figure(bytes, "bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(settings: &[&str]) -> (Risk, String) {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        (risk(&settings), gives_up(&settings).join("; "))
+    }
+
+    #[test]
+    fn the_defaults_give_up_nothing() {
+        assert_eq!(of(&[]), (Risk::Nothing, String::new()));
+        assert_eq!(of(&["journal_mode=DELETE", "synchronous=FULL"]), (Risk::Nothing, String::new()));
+        assert_eq!(of(&["synchronous=EXTRA", "page_size=8192"]), (Risk::Nothing, String::new()));
+    }
+
+    #[test]
+    fn a_log_that_is_not_synced_each_time_loses_the_last_transactions_and_damages_nothing() {
+        let (risk, words) = of(&["PRAGMA journal_mode = WAL;", "pragma main.synchronous=1"]);
+        assert_eq!(risk, Risk::LosesLast);
+        assert!(
+            words.contains("take back the transactions that were committed last, but damages nothing"),
+            "{words}"
+        );
+        assert_eq!(of(&["journal_mode=WAL"]).0, Risk::Nothing);
+    }
+
+    #[test]
+    fn without_a_journal_a_crash_of_the_program_is_enough() {
+        for journal in ["journal_mode=OFF", "journal_mode=memory"] {
+            let (risk, words) = of(&[journal, "synchronous=FULL"]);
+            assert_eq!(risk, Risk::DamageByCrash);
+            assert!(words.contains("a crash of the program within a transaction"), "{words}");
+        }
+    }
+
+    #[test]
+    fn without_syncs_a_power_failure_damages_and_a_crash_does_not() {
+        for journal in ["journal_mode=DELETE", "journal_mode=WAL"] {
+            let (risk, words) = of(&[journal, "synchronous=0"]);
+            assert_eq!(risk, Risk::DamageByPower);
+            assert!(words.contains("a crash of the program alone takes back nothing"), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_cache_is_told_in_bytes_whichever_way_it_was_asked_for() {
+        assert!(of(&["cache_size=2000"]).1.contains("8.19\u{a0}MB"));
+        assert!(of(&["cache_size=-2000"]).1.contains("2.05\u{a0}MB"));
+    }
+}

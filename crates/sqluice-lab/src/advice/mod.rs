@@ -1,0 +1,164 @@
+//! What a run says to do, in plain words.
+//!
+//! ```text
+//!  insert-method, mixed-user ──> method        index-order ─> index      page-cache ─> cache       transaction, batch-size ─> transaction
+//!  unsafe-pragmas, pairs ──────> pragmas       pragma-mix, wal-normal ─> wal      key-sequence ─> order      blob-* ─> blobs
+//! ```
+//!
+//! Invariant: every figure is of this run. What it did not measure, or what came out wrong, is not spoken of; the publications' figures are not
+//! looked at. A difference within the spreads of the runs is said to be none.
+
+pub(crate) mod durability;
+mod tables;
+mod writing;
+
+use serde::Serialize;
+
+use crate::record::{Experiment, Road, Run, Variant};
+use crate::report::{self, Spread};
+use durability::Risk;
+
+/// A piece of advice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// Short, without spaces: `method`, `pragmas`, `wal`, ...
+    pub about: &'static str,
+    /// The question that it answers.
+    pub question: &'static str,
+    /// What to do.
+    pub say: String,
+    /// The figures that say so.
+    pub because: Vec<String>,
+    /// What it costs besides time: durability, memory. Nothing, if it is empty.
+    pub gives_up: Vec<String>,
+    /// The experiments that it is drawn from.
+    pub experiments: Vec<String>,
+}
+
+/// What a run says to do, the most important first.
+pub fn of(run: &Run) -> Vec<Advice> {
+    let each: [fn(&Run) -> Option<Advice>; 10] = [
+        writing::method,
+        writing::pragmas,
+        writing::wal,
+        writing::transaction,
+        writing::statement,
+        tables::index,
+        tables::order,
+        tables::cache,
+        tables::table_type,
+        tables::blobs,
+    ];
+    each.into_iter().filter_map(|advice| advice(run)).collect()
+}
+
+/// A variant that has a figure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way<'a> {
+    pub(crate) variant: &'a Variant,
+    pub(crate) spread: Spread,
+    pub(crate) risk: Risk,
+}
+
+/// The ways of an experiment that have a figure, and how these compare.
+#[derive(Clone, Debug)]
+pub(crate) struct Ways<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) all: Vec<Way<'a>>,
+}
+
+impl<'a> Ways<'a> {
+    /// Of the experiment of that name; `None` where nothing of it was measured.
+    pub(crate) fn of(run: &'a Run, id: &str) -> Option<Ways<'a>> {
+        run.experiments.iter().find(|experiment| experiment.id == id).and_then(Ways::new)
+    }
+
+    pub(crate) fn new(experiment: &'a Experiment) -> Option<Ways<'a>> {
+        let way = |variant| {
+            let spread = Spread::of(variant).filter(|spread| spread.median > 0.0)?;
+            Some(Way { variant, spread, risk: durability::risk_of(variant) })
+        };
+        let all: Vec<Way<'a>> = experiment.variants.iter().filter_map(way).collect();
+        (!all.is_empty()).then_some(Ways { experiment, all })
+    }
+
+    /// The one of that name.
+    pub(crate) fn named(&self, name: &str) -> Option<Way<'a>> {
+        self.all.iter().find(|way| way.variant.name == name).copied()
+    }
+
+    /// The best of those that are asked for.
+    pub(crate) fn best(&self, wanted: impl Fn(&Way<'a>) -> bool) -> Option<Way<'a>> {
+        let better = |a: Way<'a>, b: Way<'a>| if self.is_better(&b, &a) { b } else { a };
+        self.all.iter().filter(|way| wanted(way)).copied().reduce(better)
+    }
+
+    /// The best of sqluice's own.
+    pub(crate) fn best_of_sqluice(&self) -> Option<Way<'a>> {
+        self.best(|way| way.variant.road == Road::Sqluice && way.risk == Risk::Nothing)
+    }
+
+    pub(crate) fn is_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
+        a.spread.is_better(&b.spread, self.experiment.more_is_better)
+    }
+
+    /// How many times as good `a` is as `b`.
+    pub(crate) fn times(&self, a: &Way<'_>, b: &Way<'_>) -> f64 {
+        a.spread.times(&b.spread, self.experiment.more_is_better).unwrap_or(1.0)
+    }
+
+    /// Whether `a` is better than `b`, and not by chance as far as one can tell.
+    pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
+        self.is_better(a, b) && (a.spread.is_apart(&b.spread) || !can_tell(a, b))
+    }
+
+    /// The figure of a way.
+    pub(crate) fn figure(&self, way: &Way<'_>) -> String {
+        report::figure(way.spread.median, &self.experiment.unit)
+    }
+
+    /// `carray: 7.90 M rows/s, 2.93× as fast as bound parameters (2.70 M rows/s)`.
+    pub(crate) fn against(&self, a: &Way<'_>, b: &Way<'_>) -> String {
+        let (name, other) = (&a.variant.name, &b.variant.name);
+        let (figure, other_figure) = (self.figure(a), self.figure(b));
+        if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
+            return format!("{name}: {figure}, no clear difference from {other} ({other_figure})");
+        }
+        format!("{name}: {figure}, {} as fast as {other} ({other_figure})", report::ratio(self.times(a, b)))
+    }
+
+    /// `2.93× as fast`, or that it is no difference.
+    pub(crate) fn how_much(&self, a: &Way<'_>, b: &Way<'_>) -> String {
+        if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
+            "no clear difference".to_owned()
+        } else {
+            format!("{} as fast", report::ratio(self.times(a, b)))
+        }
+    }
+
+    /// The first way, in this order, that is as good as the best, or nearly.
+    pub(crate) fn first_as_good_as_the_best(&self, ways: &[Way<'a>]) -> Option<Way<'a>> {
+        let best = ways.iter().copied().reduce(|a, b| if self.is_better(&b, &a) { b } else { a })?;
+        ways.iter().find(|way| self.times(&best, way) <= NEARLY).copied()
+    }
+}
+
+/// What is less than this many times as good is as good: nobody should turn a knob for it.
+const NEARLY: f64 = 1.05;
+
+/// Whether both ran more than once, so that there are spreads.
+fn can_tell(a: &Way<'_>, b: &Way<'_>) -> bool {
+    a.spread.runs > 1 && b.spread.runs > 1
+}
+
+/// The first whole number in a name, with its thousands set apart or not: `1,000 operations per transaction` is 1,000.
+pub(crate) fn number_in(name: &str) -> Option<u64> {
+    let from = name.find(|c: char| c.is_ascii_digit())?;
+    let digits = name[from..].split(|c: char| !c.is_ascii_digit() && c != ',' && c != '_').next()?;
+    digits.replace([',', '_'], "").parse().ok()
+}
+
+/// The ids of experiments.
+fn ids(experiments: &[&str]) -> Vec<String> {
+    experiments.iter().map(|id| (*id).to_owned()).collect()
+}

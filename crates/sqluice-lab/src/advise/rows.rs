@@ -1,0 +1,184 @@
+//! The rows that all ways write: made by the generator, read back by SQLite, kept in memory column by column.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, types::Value};
+use sqluice::error::{Error, Result};
+use sqluice::generate::Generate;
+use sqluice::plan::WriteOptions;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::schema::{Schema, Table};
+
+/// The seed of all rows.
+const SEED: u64 = 1;
+
+/// The rows of all tables.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// In the order of the schema.
+    pub(super) tables: Vec<TableRows>,
+    /// Rows that each table has.
+    pub(super) per_table: u64,
+    /// Of the database that they were read from.
+    pub(super) database_bytes: u64,
+}
+
+/// The rows of a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct TableRows {
+    /// Its name.
+    pub(super) name: String,
+    /// The columns that take values.
+    pub(super) columns: Vec<String>,
+    /// Their values, in the order of the rowid or of the PRIMARY KEY.
+    pub(super) values: Vec<Vec<Value>>,
+    order: String,
+}
+
+impl Rows {
+    /// So many rows of each table.
+    pub(super) fn make(schema: &Schema, folder: &Path, rows: u64, cancel: &Cancel) -> Result<Rows> {
+        let file = folder.join("rows.db");
+        generate(schema, &file, rows, WriteOptions::default(), cancel)?;
+        let database_bytes = file.metadata().map_err(|error| Error::read(&file, error))?.len();
+        let connection = open_to_read(&file)?;
+        let read = |table: &Table| {
+            let mut rows = TableRows::empty(table);
+            rows.values = rows.read(&connection, None)?;
+            Ok(rows)
+        };
+        let tables = schema.tables.iter().map(read).collect::<rusqlite::Result<Vec<_>>>();
+        let tables = tables.map_err(|error| sqlite("cannot read what was generated", error))?;
+        drop(connection);
+        std::fs::remove_file(&file)
+            .map_err(|error| Error::target("cannot remove what was generated").because(error))?;
+        Ok(Rows { tables, per_table: rows, database_bytes })
+    }
+
+    /// About how many bytes the values take.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let values = self.tables.iter().flat_map(|table| table.values.iter().flatten());
+        // A second view of each value is lent to sqluice_rows.
+        let bytes = values.map(|value| match value {
+            Value::Text(text) => 56 + text.len() as u64,
+            Value::Blob(blob) => 56 + blob.len() as u64,
+            _ => 56,
+        });
+        bytes.sum()
+    }
+
+    /// What is different in a database that has the first so many rows of each table; `None` when nothing is.
+    pub(super) fn differs(&self, file: &Path, rows_max: Option<u64>) -> Result<Option<String>> {
+        let connection = open_to_read(file)?;
+        for table in &self.tables {
+            let wrong = table
+                .differs(&connection, rows_max)
+                .map_err(|error| sqlite("cannot read what was written", error))?;
+            if wrong.is_some() {
+                return Ok(wrong);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl TableRows {
+    fn empty(table: &Table) -> TableRows {
+        let given = table.columns.iter().filter(|column| column.generated.is_none());
+        // A column may have taken a name of the rowid.
+        let taken = |name: &&str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+        let rowid = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name));
+        let order = match (&table.clustered, rowid) {
+            (None, Some(rowid)) => format!(" ORDER BY {rowid}"),
+            // The scan itself goes by the key.
+            _ => String::new(),
+        };
+        TableRows {
+            name: table.name.clone(),
+            columns: given.map(|column| column.name.clone()).collect(),
+            values: Vec::new(),
+            order,
+        }
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.values.first().map_or(0, Vec::len)
+    }
+
+    /// Names of the columns, for a statement.
+    pub(super) fn column_list(&self) -> String {
+        self.columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn read(&self, connection: &Connection, limit: Option<usize>) -> rusqlite::Result<Vec<Vec<Value>>> {
+        let limit = limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
+        // NOT INDEXED: an index that has all columns would be scanned in its order.
+        let sql = format!(
+            "SELECT {} FROM {} NOT INDEXED{}{limit}",
+            self.column_list(),
+            quoted(&self.name),
+            self.order
+        );
+        let mut statement = connection.prepare(&sql)?;
+        let mut values = vec![Vec::new(); self.columns.len()];
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for (at, column) in values.iter_mut().enumerate() {
+                column.push(row.get(at)?);
+            }
+        }
+        Ok(values)
+    }
+
+    fn differs(&self, connection: &Connection, rows_max: Option<u64>) -> rusqlite::Result<Option<String>> {
+        let expected =
+            rows_max.map_or(self.len(), |max| self.len().min(usize::try_from(max).unwrap_or(usize::MAX)));
+        let found = self.read(connection, None)?;
+        let count = found.first().map_or(0, Vec::len);
+        if count != expected {
+            return Ok(Some(format!("{} has {count} rows in the place of {expected}", self.name)));
+        }
+        for ((column, found), there) in self.columns.iter().zip(&found).zip(&self.values) {
+            if let Some(row) = (0..count).find(|row| found[*row] != there[*row]) {
+                return Ok(Some(format!("{}.{column} of row {} has another value", self.name, row + 1)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Makes a database of the schema by the page road.
+pub(super) fn generate(
+    schema: &Schema,
+    file: &Path,
+    rows: u64,
+    write: WriteOptions,
+    cancel: &Cancel,
+) -> Result<()> {
+    let generate = Generate {
+        target: Some(file.to_owned()),
+        schema: schema.clone(),
+        rows: vec![(None, rows)],
+        seed: SEED,
+        // Each table has as many rows: what one names need not be there in another, and none of the ways looks.
+        write: WriteOptions { foreign_keys: Some(false), ..write },
+    };
+    generate.prepare()?.run(&Silent, cancel).map(|_| ())
+}
+
+/// A name as SQL has it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// What SQLite says, as an error of ours.
+pub(super) fn sqlite(what: &str, error: rusqlite::Error) -> Error {
+    Error::target(what).because(error)
+}
+
+fn open_to_read(file: &Path) -> Result<Connection> {
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    connection.map_err(|error| sqlite("cannot open what was written", error))
+}

@@ -1,0 +1,66 @@
+//! What people read of a run: a page, or a table on a terminal.
+//!
+//! ```text
+//!  Run, and perhaps an old one ──> compare: beside the publication, beside the old run ──┐
+//!                                  spread: median, smallest, largest ────────────────────┼─> html (bars: chart, scale) │ text
+//!                                  quantity: 8.76 M rows/s ──────────────────────────────┘
+//! ```
+//!
+//! Invariant: the page needs nothing but itself. It has no script, and a policy in its head forbids the browser to fetch anything.
+
+mod chart;
+mod compare;
+mod html;
+mod quantity;
+mod scale;
+mod spread;
+mod text;
+
+use crate::record::{Experiment, Run, Skip};
+
+pub use compare::{Change, Contradiction, change, contradictions, times_published};
+pub use quantity::figure;
+pub(crate) use quantity::{grouped, ratio};
+pub use spread::Spread;
+
+/// The run as one page that needs no network; with `old`, what has changed since is marked.
+pub fn html(run: &Run, old: Option<&Run>) -> String {
+    html::page(run, old)
+}
+
+/// The run as tables for a terminal, 100 columns wide at most where names permit; with `old`, what has changed since.
+pub fn text(run: &Run, old: Option<&Run>) -> String {
+    text::tables(run, old)
+}
+
+/// Why something was not run, in words.
+pub(crate) fn skipped(reason: Skip) -> &'static str {
+    match reason {
+        Skip::NotInstalled => "a program that it needs is not installed",
+        Skip::OtherSystem => "it is about another system than this one",
+        Skip::TooLarge => "it would not fit on the disk or into the memory",
+        Skip::Interrupted => "the run was ended before",
+    }
+}
+
+/// Whether a character stands for something that can be seen: control characters do not, nor what changes the direction of others, nor
+/// what Unicode keeps free of meaning.
+fn is_shown(c: char) -> bool {
+    let is_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_free = u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{fdd0}'..='\u{fdef}');
+    !c.is_control() && !is_direction && !is_free
+}
+
+/// What is measured and how, in a sentence.
+fn measured(experiment: &Experiment) -> String {
+    let better = if experiment.more_is_better { "more is better" } else { "less is better" };
+    let count = grouped(experiment.count);
+    let published = match experiment.published_count {
+        Some(published) if published != experiment.count => {
+            format!("; the publication has {}", grouped(published))
+        }
+        _ => String::new(),
+    };
+    let unit = quantity::unit_in_words(&experiment.unit);
+    format!("Measured in {unit} ({better}), over {count} rows or operations{published}.")
+}

@@ -1,0 +1,93 @@
+//! The figures of a variant: the middle, and how far the others are from it.
+
+use crate::record::{Outcome, Variant};
+
+/// What several runs of the same gave, in the experiment's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The middle one; of an even number the mean of the two in the middle.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// How many there were.
+    pub runs: usize,
+}
+
+impl Spread {
+    /// Of a variant that was measured. Samples that are no numbers do not count; `None` when there is no other.
+    pub fn of(variant: &Variant) -> Option<Spread> {
+        let Outcome::Measured { samples, .. } = &variant.outcome else { return None };
+        Spread::of_samples(samples)
+    }
+
+    /// Of so many samples.
+    pub fn of_samples(samples: &[f64]) -> Option<Spread> {
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = match sorted.len() % 2 {
+            0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
+            _ => sorted[middle],
+        };
+        Some(Spread { median, min, max, runs: sorted.len() })
+    }
+
+    /// Whether every run of the one was more than every run of the other. One run says nothing about its spread, so it is never
+    /// apart.
+    pub fn is_apart(&self, other: &Spread) -> bool {
+        self.runs > 1 && other.runs > 1 && (self.max < other.min || other.max < self.min)
+    }
+
+    /// Whether this is the better of the two.
+    pub fn is_better(&self, other: &Spread, more_is_better: bool) -> bool {
+        if more_is_better { self.median > other.median } else { self.median < other.median }
+    }
+
+    /// How many times as good as the other this is: above 1 it is the better one. `None` where there is no ratio.
+    pub fn times(&self, other: &Spread, more_is_better: bool) -> Option<f64> {
+        let (over, under) = if more_is_better { (self, other) } else { (other, self) };
+        let times = over.median / under.median;
+        (times.is_finite() && times > 0.0).then_some(times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn half_of_the_samples_lie_on_either_side_of_the_median(samples in prop::collection::vec(-1e9f64..1e9, 1..40)) {
+            let spread = Spread::of_samples(&samples).unwrap();
+            let below = samples.iter().filter(|sample| **sample < spread.median).count();
+            let above = samples.iter().filter(|sample| **sample > spread.median).count();
+            prop_assert!(below * 2 <= samples.len() && above * 2 <= samples.len());
+            prop_assert!(samples.iter().all(|sample| (spread.min..=spread.max).contains(sample)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_does_not_count() {
+        assert_eq!(Spread::of_samples(&[]), None);
+        assert_eq!(Spread::of_samples(&[f64::NAN, f64::INFINITY]), None);
+        assert_eq!(
+            Spread::of_samples(&[f64::NAN, 2.0]),
+            Some(Spread { median: 2.0, min: 2.0, max: 2.0, runs: 1 })
+        );
+    }
+
+    #[test]
+    fn one_run_is_never_apart_from_others() {
+        let one = Spread::of_samples(&[1.0]).unwrap();
+        let two = Spread::of_samples(&[5.0, 6.0]).unwrap();
+        let three = Spread::of_samples(&[5.9, 8.0, 9.0]).unwrap();
+        let far = Spread::of_samples(&[7.0, 8.0]).unwrap();
+        assert!(!one.is_apart(&two) && !two.is_apart(&three) && two.is_apart(&far) && far.is_apart(&two));
+    }
+}
