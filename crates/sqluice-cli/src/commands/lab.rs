@@ -1,8 +1,7 @@
 //! `sqluice lab`.
 
-use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -12,12 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sqluice::error::Error;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
-use sqluice_lab::published::published;
-use sqluice_lab::record::{Experiment, Outcome, Road, Run, Skip, Variant};
-use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, run as run_lab};
+use sqluice_lab::record::{Experiment, Outcome, Run, Variant};
+use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, report, run as run_lab};
 
 use crate::args::Lab;
-use crate::printer::{Printer, grouped, wait};
+use crate::printer::{Printer, wait};
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -30,12 +28,9 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         printer.data(&format!("{}\n", ids().join("\n")))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.export_html.is_some() {
-        return Err(Error::usage("the page is not a part of this build").hint("--export-json").into());
-    }
     let old = args.compare.as_deref().map(read).transpose()?;
     // Whatever is wrong with it shall be known before the hour is over.
-    for file in [&args.export_json].into_iter().flatten() {
+    for file in [&args.export_json, &args.export_html].into_iter().flatten() {
         let opened = OpenOptions::new().create(true).append(true).open(file);
         opened.map_err(|error| cannot("write", file, error))?;
     }
@@ -62,10 +57,13 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         let json = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(file, json).map_err(|error| cannot("write", file, error))?;
     }
+    if let Some(file) = &args.export_html {
+        fs::write(file, report::html(&record, old.as_ref())).map_err(|error| cannot("write", file, error))?;
+    }
     if printer.is_json() {
         printer.json(&record)?;
     } else {
-        printer.data(&text(&record, old.as_ref()))?;
+        printer.data(&report::text(&record, old.as_ref()))?;
     }
     Ok(end(&record, printer))
 }
@@ -152,111 +150,4 @@ impl Drop for Watch {
 fn said(step: &Step<'_>) -> String {
     let left = step.left.map_or(String::new(), |left| format!("  {} left", wait(left.as_secs_f64())));
     format!("{} of {}{left}  {}: {}", step.number, step.of, step.experiment, step.variant)
-}
-
-/// A table for each experiment.
-fn text(record: &Run, old: Option<&Run>) -> String {
-    let mut text = format!("{}\n", record.machine);
-    for experiment in &record.experiments {
-        let before = old.and_then(|old| old.experiments.iter().find(|one| one.id == experiment.id));
-        table(experiment, before, old.is_some(), &mut text);
-    }
-    text
-}
-
-fn table(experiment: &Experiment, before: Option<&Experiment>, compared: bool, text: &mut String) {
-    let Experiment { id, what, unit, count, source, .. } = experiment;
-    let title = published().sources.get(source).map_or(source.as_str(), |source| source.title.as_str());
-    let better = if experiment.more_is_better { "more" } else { "less" };
-    let _ = write!(
-        text,
-        "\n{id}: {what}\n  {title}\n  {} {}, {unit}, {better} is better\n\n",
-        grouped(*count),
-        counted(unit)
-    );
-    let mut rows =
-        vec![["", "median", "spread", "published", if compared { "before" } else { "" }].map(str::to_owned)];
-    for variant in &experiment.variants {
-        let old = before.and_then(|one| one.variants.iter().find(|old| old.name == variant.name));
-        rows.push(row(variant, old, unit));
-    }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4].map(width);
-    for row in &rows {
-        let mut line = format!("  {:1$}", row[0], widths[0]);
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            let _ = write!(line, "  {cell:>width$}");
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    for note in &experiment.notes {
-        let _ = writeln!(text, "  {note}");
-    }
-}
-
-/// What is counted.
-fn counted(unit: &str) -> &'static str {
-    match unit {
-        "rows/s" => "rows",
-        "operations/s" => "operations",
-        _ => "rows, blobs or entities",
-    }
-}
-
-fn row(variant: &Variant, old: Option<&Variant>, unit: &str) -> [String; 5] {
-    let mark = if variant.road == Road::Sqluice { "* " } else { "  " };
-    let name = format!("{mark}{}", variant.name);
-    let published = variant.published.map_or(String::new(), |value| figure(value, unit));
-    let before = old.and_then(|old| old.outcome.median()).map_or(String::new(), |value| figure(value, unit));
-    let (median, spread) = match &variant.outcome {
-        Outcome::Measured { samples, .. } => {
-            let median = variant.outcome.median().unwrap_or(f64::NAN);
-            let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let spread = format!("{} to {}", figure(least, unit), figure(most, unit));
-            (figure(median, unit), if samples.len() > 1 { spread } else { String::new() })
-        }
-        Outcome::Skipped { reason } => (skipped(*reason).to_owned(), String::new()),
-        Outcome::Failed { .. } => ("FAILED".to_owned(), String::new()),
-    };
-    [name, median, spread, published, before]
-}
-
-fn skipped(reason: Skip) -> &'static str {
-    match reason {
-        Skip::NotInstalled => "not installed",
-        Skip::OtherSystem => "another system's",
-        Skip::TooLarge => "too large here",
-        Skip::Interrupted => "interrupted",
-    }
-}
-
-/// Three digits that count: `7.97 M`, `522 k`, `1.35`.
-fn figure(value: f64, unit: &str) -> String {
-    let (value, prefix) = match value {
-        _ if unit == "times" || unit == "ms" => (value, ""),
-        999_500_000.0.. => (value / 1e9, " G"),
-        999_500.0.. => (value / 1e6, " M"),
-        9_995.0.. => (value / 1e3, " k"),
-        value => (value, ""),
-    };
-    let digits = match value {
-        ..9.995 => 2,
-        9.995..99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.digits$}{prefix}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_have_three_digits_that_count() {
-        let rates = [7_968_000.0, 522_000.0, 429.0, 9_994.0, 13.6, 1.352, 1_024_512_000.0, 999_499.0];
-        let told = rates.map(|value| figure(value, "rows/s"));
-        assert_eq!(told, ["7.97 M", "522 k", "429", "9994", "13.6", "1.35", "1.02 G", "999 k"]);
-        assert_eq!((figure(2334.0, "ms"), figure(0.5, "times")), ("2334".to_owned(), "0.50".to_owned()));
-    }
 }
