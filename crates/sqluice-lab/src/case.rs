@@ -127,6 +127,11 @@ impl<'a> Ground<'a> {
     /// Runs what is measured, and says how many seconds that took. What others have not written yet is on the disk before.
     pub(crate) fn time<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         self.sync()?;
+        self.clock(work)
+    }
+
+    /// The same of what only reads: whoever has synced before need not do it again for each part.
+    pub(crate) fn clock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         let start = Instant::now();
         let out = work()?;
         Ok((out, start.elapsed().as_secs_f64()))
@@ -248,7 +253,7 @@ impl Experiment {
         let experiment = all.experiment.iter().find(|one| one.id == id);
         let question = all.question.iter().find(|one| one.id == id);
         let (source, what) = match (experiment, question) {
-            (Some(one), _) => (one.source.as_str(), one.what.as_deref()),
+            (Some(one), _) => (one.source.as_str(), one.what.as_deref().or(one.unit.as_deref())),
             (None, Some(one)) => (one.source.as_str(), Some(one.what.as_str())),
             (None, None) => ("", None),
         };

@@ -151,7 +151,8 @@ impl Blobs {
         sql::close(db)
     }
 
-    /// Reads all in random order; the database, store or folder is open by then. Returns what was seen, and the seconds.
+    /// Reads all in random order; what was written is on the disk, and the database, store or folder is open by then. Returns what
+    /// was seen, and the seconds.
     pub(crate) fn read(
         self,
         ground: &Ground<'_>,
@@ -166,7 +167,7 @@ impl Blobs {
             From::Files(layout) => {
                 let paths: Vec<PathBuf> = numbers.iter().map(|number| path(at, *number, layout)).collect();
                 let mut blob = Vec::new();
-                ground.time(|| {
+                ground.clock(|| {
                     for (number, path) in numbers.iter().zip(&paths) {
                         read_file(path, &mut blob)?;
                         see(*number, &blob);
@@ -179,7 +180,7 @@ impl Blobs {
                 let store = BlobStore::options().read_only(true).mmap_bytes(mapped).open(at)?;
                 let keys: Vec<String> = numbers.iter().map(|number| key(*number)).collect();
                 let mut blob = Vec::new();
-                ground.time(|| {
+                ground.clock(|| {
                     for (number, key) in numbers.iter().zip(&keys) {
                         if store.get_into(key, &mut blob)? {
                             see(*number, &blob);
@@ -198,7 +199,7 @@ impl Blobs {
                 } else {
                     "SELECT v FROM kv WHERE k = ?1"
                 })?;
-                ground.time(|| {
+                ground.clock(|| {
                     if from != From::SelectEach {
                         db.execute_batch("BEGIN")?;
                     }
@@ -229,7 +230,7 @@ impl Blobs {
         see: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<((), f64)> {
         let mut buffer = Vec::new();
-        ground.time(|| {
+        ground.clock(|| {
             db.execute_batch("BEGIN")?;
             let mut open = db.blob_open("main", "kv", "v", 1, true)?;
             for number in numbers {
@@ -321,7 +322,7 @@ fn read_file(path: &Path, blob: &mut Vec<u8>) -> Result {
     Ok(())
 }
 
-/// Has a file, or all files below a folder, in memory, or, once it is on the disk, out of it.
+/// Has a file, or all files below a folder, in memory, or, if it is on the disk, out of it.
 pub(crate) fn cache(at: &Path, keep: bool) -> Result {
     if at.is_dir() {
         return fs::read_dir(at)?.try_for_each(|entry| cache(&entry?.path(), keep));
@@ -331,7 +332,6 @@ pub(crate) fn cache(at: &Path, keep: bool) -> Result {
         std::io::copy(&mut file, &mut std::io::sink())?;
         return Ok(());
     }
-    file.sync_all()?;
     Ok(rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)?)
 }
 

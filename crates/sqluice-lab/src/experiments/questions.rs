@@ -244,9 +244,10 @@ const SIZES: [(u64, &str); 4] =
     [(1_000, "1 kB"), (10_000, "10 kB"), (100_000, "100 kB"), (1_000_000, "1 MB")];
 
 fn break_even(scale: Scale) -> Experiment {
-    // Bytes of all blobs of a size.
-    let all = Counts::new(1_000_000, 30_000_000, 1_000_000_000).at(scale);
-    let of = |size: u64| Blobs { count: (all / size).clamp(2, 100_000), bytes: (size * 4 / 5, size * 6 / 5) };
+    // Bytes of all blobs of a size, and how many there are at most: that many small files take long to make.
+    let all = Counts::new(1_000_000, 20_000_000, 1_000_000_000).at(scale);
+    let most = Counts::new(200, 1_000, 100_000).at(scale);
+    let of = |size: u64| Blobs { count: (all / size).clamp(2, most), bytes: (size * 4 / 5, size * 6 / 5) };
     let read = |blobs, from, pragmas: &'static [Pragma], cold| {
         Reading { blobs, from, files: Layout::Flat, pragmas, cold }.case()
     };
