@@ -39,7 +39,7 @@ pub(crate) fn assert_fails(output: &Output, reason: &str, folder: &Path) {
 pub(crate) fn scratch(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder.join("files")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("sqluice-bench-")).collect()
+    names.filter(|name| name.starts_with("sqluice-scratch-")).collect()
 }
 
 /// The only record in `results`.
