@@ -109,7 +109,8 @@ impl<'a> Ways<'a> {
 
     /// Whether `a` is better than `b`, and not by chance as far as one can tell.
     pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
-        self.is_better(a, b) && (a.spread.is_apart(&b.spread) || !can_tell(a, b))
+        let is_apart = if can_tell(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };
+        self.is_better(a, b) && is_apart
     }
 
     /// The figure of a way.

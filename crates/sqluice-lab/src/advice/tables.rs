@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Outcome, Run};
+use crate::record::{Outcome, Road, Run};
 use crate::report;
 
 use super::durability::gives_up;
@@ -95,7 +95,7 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
         let mut sized: Vec<(u64, Way<'_>)> = ways
             .all
             .iter()
-            .filter(|way| way.variant.name.starts_with(order))
+            .filter(|way| way.variant.road == Road::Published && way.variant.name.starts_with(order))
             .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
             .collect();
         sized.sort_by_key(|(pages, _)| *pages);

@@ -108,6 +108,9 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
         @if run.interrupted {
             p.warning { strong { "Cut short. " } "The run was ended before everything was measured; what follows is what there is." }
         }
+        @if run.scale == "tiny" {
+            p.warning { strong { "Tiny. " } "This shows that everything works; figures need " code { "--scale small" } " or more." }
+        }
         @if run.machine.load_before >= 0.5 {
             p.warning {
                 strong { "Disturbed. " } "In the minute before, " (format!("{:.1}", run.machine.load_before))
