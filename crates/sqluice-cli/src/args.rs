@@ -177,7 +177,7 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     }
 }
 
-/// Load CSV and TSV files into a database
+/// Load CSV, TSV and JSON files into a database
 ///
 /// It is made if it is not there, and so is a table. One that is there stays as it is, unless you say what becomes of its rows:
 /// --append, --replace-table or --upsert. Then columns are those of the table, by name: it says their types, and the DEFAULT of those
@@ -187,6 +187,9 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
 /// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
 /// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
 ///
+/// JSON is objects, one a line, or an array of them. Each key is a column, wherever it comes first; arrays and objects within are
+/// text, as they stand in the file, and true and false are 1 and 0.
+///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -194,6 +197,8 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     sqluice load shop.db orders.csv customers.tsv.gz
   many files, one table:
     sqluice load log.db 'log-*.csv.zst' --table log
+  JSON, an object a line:
+    sqluice load app.db events.ndjson.gz --index time
   from standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
   other types than the values have: print the tables, change them, declare them:
@@ -267,7 +272,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes")]
     pub(crate) on_conflict: Option<OnConflict>,
 
-    /// What the files are [default: recognised]
+    /// What the files are [default: recognised by name and content]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
     pub(crate) format: Option<Format>,
     /// The character between fields, or \t for a tab [default: recognised: comma, tab, semicolon or |]
@@ -344,6 +349,10 @@ pub(crate) enum Format {
     Csv,
     /// Fields between tabs
     Tsv,
+    /// JSON objects, one a line
+    Ndjson,
+    /// A JSON array of objects, or objects one a line
+    Json,
 }
 
 /// What stands around fields.

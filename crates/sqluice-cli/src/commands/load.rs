@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
-use sqluice::load;
+use sqluice::load::{self, FileKind};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
@@ -70,8 +70,9 @@ fn if_there(args: &Load) -> IfThere {
 /// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
-    let of_data =
-        ["csv", "tsv", "tab", "txt", "gz", "zst"].iter().any(|data| extension.eq_ignore_ascii_case(data));
+    let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "gz", "zst"]
+        .iter()
+        .any(|data| extension.eq_ignore_ascii_case(data));
     if !of_data || !db.is_file() || begins_as_database(db) {
         return Ok(());
     }
@@ -92,6 +93,11 @@ fn format(args: &Load) -> Result<load::Format, Error> {
             .hint("leave one of the two out"));
     }
     Ok(load::Format {
+        kind: args.format.map(|format| match format {
+            Format::Csv | Format::Tsv => FileKind::Csv,
+            Format::Ndjson => FileKind::Ndjson,
+            Format::Json => FileKind::Json,
+        }),
         delimiter: args.delimiter.or(tab),
         quote: args.quote.map(|quote| match quote {
             Quote::None => None,
