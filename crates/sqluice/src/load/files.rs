@@ -47,6 +47,8 @@ pub(super) struct LoadFile {
     /// How it is written, in words.
     pub(super) words: String,
     pub(super) notes: Vec<String>,
+    /// What is wrong with the first bad row of the sample.
+    pub(super) first_fault: Option<Error>,
 }
 
 /// What a file has, and how it is read.
@@ -108,6 +110,7 @@ impl LoadFile {
             text_bytes: None,
             words: String::new(),
             notes: Vec::new(),
+            first_fault: None,
         };
         match format {
             FileFormat::Csv => CsvFile::open(path, file, load, rows_max),
@@ -279,14 +282,15 @@ impl LoadFile {
     /// Gathers evidence from the first rows of a sample, up to where it is cut off; bad ones only count.
     pub(super) fn observe(&mut self, mut source: Box<dyn Counted>, rows_max: u64) {
         let evidence = vec![Evidence::new(); self.names.len()];
-        let mut observer = Observer { evidence, rows: 0, typed: false };
+        let mut observer = Observer { evidence, rows: 0, typed: false, first_fault: None };
         while let Ok(Some(mut part)) = source.next_part() {
             observer.typed = part.is_typed();
             if part.decode(&mut observer).is_err() {
                 break;
             }
         }
-        (self.evidence, self.sample_rows) = (observer.evidence, observer.rows);
+        (self.evidence, self.sample_rows, self.first_fault) =
+            (observer.evidence, observer.rows, observer.first_fault);
         self.seen |= self.sample_rows >= rows_max;
     }
 }
@@ -334,6 +338,7 @@ struct Observer {
     evidence: Vec<Evidence>,
     rows: u64,
     typed: bool,
+    first_fault: Option<Error>,
 }
 
 impl Sink for Observer {
@@ -347,7 +352,8 @@ impl Sink for Observer {
         Ok(())
     }
 
-    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.first_fault.get_or_insert(bad.error);
         self.rows += 1;
         Ok(())
     }

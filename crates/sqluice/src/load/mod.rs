@@ -251,8 +251,13 @@ impl PreparedLoad {
     /// # Errors
     /// When a file can't be read. Bad rows are no error yet.
     pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
+        self.settle(progress)?
+    }
+
+    /// The same; that something can't be read to its end is another matter than that what was read does not fit.
+    fn settle(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
         if self.tables.iter().all(LoadTable::is_settled) {
-            return Ok(());
+            return Ok(Ok(()));
         }
         self.keep_streams(progress)?;
         let mut read = self.settle_names(progress)?;
@@ -264,7 +269,7 @@ impl PreparedLoad {
         }
         (self.schema, self.plan) = self.load.plan(&self.tables)?;
         self.complete_plan()?;
-        read
+        Ok(read)
     }
 
     /// Reads all that may bring columns, for their names. What can't be read to its end is no error yet.
@@ -333,7 +338,7 @@ impl PreparedLoad {
         let mut read = Ok(());
         // A second attempt would reject the same rows again.
         if self.load.reject.is_some() {
-            read = self.settle_types(progress);
+            read = self.settle(progress)?;
             self.cancel.check()?;
         }
         let mut looks = 1;
@@ -343,7 +348,7 @@ impl PreparedLoad {
                 Attempt::Done(report) => return Ok(*report),
                 Attempt::OtherTypes if settled => return Err(read.err().unwrap_or_else(changed)),
                 Attempt::OtherTypes => {
-                    read = self.settle_types(progress);
+                    read = self.settle(progress)?;
                     self.cancel.check()?;
                 }
                 Attempt::OutOfOrder => self.sort_more()?,

@@ -87,8 +87,11 @@ pub(super) fn assign(load: &Request, files: Vec<LoadFile>) -> Result<Vec<LoadTab
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
-    if let Some(bare) = tables.iter().find(|table| !table.declared && table.made.is_empty()) {
-        let file = &bare.files[0];
+    if let Some(bare) = tables.iter_mut().find(|table| !table.declared && table.made.is_empty()) {
+        let file = &mut bare.files[0];
+        if let Some(fault) = file.first_fault.take() {
+            return Err(fault);
+        }
         if file.names.is_empty() {
             let error = Error::input("the file has no record, so nothing tells its columns");
             return Err(error.at(Place::file(file.input.name())).hint("--schema declares them"));

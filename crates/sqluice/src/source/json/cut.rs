@@ -173,8 +173,9 @@ impl Cutter {
                 break;
             }
             // Read no further.
-            if data.len() - scan.record > self.record_bytes_max {
-                data.truncate(scan.record + self.record_bytes_max + 1);
+            let begin = space_end(&data, scan.record);
+            if data.len() - begin > self.record_bytes_max {
+                data.truncate(begin + self.record_bytes_max + 1);
                 (self.ended, self.failed) = (true, None);
                 scan.records += 1;
                 break;
