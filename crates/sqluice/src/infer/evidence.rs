@@ -108,6 +108,15 @@ impl Evidence {
         Evidence::NONE
     }
 
+    /// That of a column whose values are all of a declared type: INTEGER and REAL are themselves, any other makes TEXT.
+    pub fn of_declared(declared: &str) -> Evidence {
+        match declared {
+            "INTEGER" => Evidence::of_number(0, 0),
+            "REAL" => Evidence::of_number(NOT_INTEGER, 0),
+            _ => Evidence::TEXT,
+        }
+    }
+
     /// Whether no value has been seen.
     pub fn is_empty(&self) -> bool {
         *self == Evidence::NONE

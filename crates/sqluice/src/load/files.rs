@@ -34,6 +34,8 @@ pub(super) struct LoadFile {
     pub(super) places: Option<Vec<Place>>,
     /// What the sample says about the type of each column, if its rows are loaded.
     pub(super) evidence: Vec<Evidence>,
+    /// The type of each column, where the file says it.
+    pub(super) types: Vec<Option<&'static str>>,
     /// How much of the text the sample is at least, in bytes.
     sample_bytes: usize,
     /// Bytes of its text.
@@ -57,6 +59,8 @@ pub(super) enum Content {
     Unknown,
     Csv(CsvFile),
     Json(JsonFile),
+    #[cfg(feature = "parquet")]
+    Columnar(super::columnar::ColumnarFile),
 }
 
 /// A sample, as far as it concerns the whole file.
@@ -103,6 +107,7 @@ impl LoadFile {
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
+            types: Vec::new(),
             sample_bytes: 0,
             sample_text_bytes: 0,
             sample_rows: 0,
@@ -115,6 +120,15 @@ impl LoadFile {
         match format {
             FileFormat::Csv => CsvFile::open(path, file, load, rows_max),
             FileFormat::Json(layout) => JsonFile::open(file, layout, load, rows_max),
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet | FileFormat::Arrow => {
+                super::columnar::ColumnarFile::open(file, format, load, rows_max)
+            }
+            #[cfg(not(feature = "parquet"))]
+            FileFormat::Parquet | FileFormat::Arrow => {
+                let message = format!("{} is {}, which this build does not read", file.name(), format.words());
+                Err(Error::usage(message).hint("build it with the feature parquet"))
+            }
         }
     }
 
@@ -149,6 +163,11 @@ impl LoadFile {
     /// Where the header names the field.
     pub(super) fn place_of(&self, field: usize) -> Option<Place> {
         self.places.as_ref().map(|places| places[field].clone())
+    }
+
+    /// The type of a field, where the file says it.
+    pub(super) fn type_of(&self, field: usize) -> Option<&'static str> {
+        self.types.get(field).copied().flatten()
     }
 
     /// Whether a column of that name is to be loaded.
@@ -228,6 +247,8 @@ impl LoadFile {
         match &mut self.content {
             Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows),
             Content::Json(json) => json.source(&mut self.input, map, as_text, rows),
+            #[cfg(feature = "parquet")]
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
             Content::Unknown => Err(super::changed()),
         }
     }
@@ -242,6 +263,8 @@ impl LoadFile {
         match &self.content {
             Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows),
             Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows),
+            #[cfg(feature = "parquet")]
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
             Content::Unknown => Err(super::changed()),
         }
     }
@@ -250,7 +273,7 @@ impl LoadFile {
     pub(super) fn has_all_names(&self) -> bool {
         match &self.content {
             Content::Json(json) => json.is_complete(),
-            Content::Unknown | Content::Csv(_) => true,
+            _ => true,
         }
     }
 
@@ -263,7 +286,7 @@ impl LoadFile {
     pub(super) fn names_source(&mut self, rows: Range<u64>) -> Result<Box<dyn Counted>> {
         match &mut self.content {
             Content::Json(json) => Ok(Box::new(json.keys_source(&mut self.input, rows)?)),
-            Content::Unknown | Content::Csv(_) => self.source(Vec::new(), &[], rows),
+            _ => self.source(Vec::new(), &[], rows),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  --format                 says it; json leaves open whether it is an array
+//!  PAR1, ARROW1             Parquet, Arrow IPC, whatever it is called
 //!  x.csv  x.tsv  x.txt      CSV, whatever it begins with
 //!  x.json  x.ndjson         JSON: an array if it begins with [, else objects one a line
 //!  anything else            JSON if it begins as a record of it does: {" or {} or [{, else CSV
@@ -23,6 +24,9 @@ const HEAD_BYTES: usize = 4096;
 pub(super) enum FileFormat {
     Csv,
     Json(Layout),
+    Parquet,
+    /// An IPC file or stream.
+    Arrow,
 }
 
 impl FileFormat {
@@ -32,7 +36,9 @@ impl FileFormat {
         let format = match asked {
             Some(FileKind::Csv) => FileFormat::Csv,
             Some(FileKind::Ndjson) => FileFormat::Json(Layout::Lines),
-            _ => of_content(&input.sample(HEAD_BYTES)?.text, path, asked),
+            Some(FileKind::Parquet) => FileFormat::Parquet,
+            Some(FileKind::Arrow) => FileFormat::Arrow,
+            Some(FileKind::Json) | None => of_content(&input.sample(HEAD_BYTES)?.text, path, asked),
         };
         if let (Some(flag), true) = (csv_flag(&load.format), format != FileFormat::Csv) {
             let message =
@@ -48,11 +54,17 @@ impl FileFormat {
             FileFormat::Csv => "CSV",
             FileFormat::Json(Layout::Lines) => "NDJSON",
             FileFormat::Json(Layout::Array) => "a JSON array",
+            FileFormat::Parquet => "Parquet",
+            FileFormat::Arrow => "Arrow IPC",
         }
     }
 }
 
 fn of_content(head: &[u8], path: &Path, asked: Option<FileKind>) -> FileFormat {
+    #[cfg(feature = "parquet")]
+    if let (None, Some(format)) = (asked, super::columnar::of_magic(head, path)) {
+        return format;
+    }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let layout = if head.first() == Some(&b'[') { Layout::Array } else { Layout::Lines };
     if asked == Some(FileKind::Json) {
@@ -72,7 +84,7 @@ fn of_content(head: &[u8], path: &Path, asked: Option<FileKind>) -> FileFormat {
 }
 
 /// What a name ends with, in small letters, but for what it is compressed with.
-fn extension(path: &Path) -> Option<String> {
+pub(super) fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {
         "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),

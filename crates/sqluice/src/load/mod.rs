@@ -18,6 +18,8 @@
 //! Invariant: the first fault of the input is the one that is told. So reading for types passes over what is bad: it is the
 //! load's to find.
 
+#[cfg(feature = "parquet")]
+mod columnar;
 mod csv;
 mod default;
 mod duplicate;
@@ -80,6 +82,9 @@ pub struct Load {
     pub add_columns: bool,
     /// Records of each table that are read at most.
     pub limit: Option<u64>,
+    /// How decimals and timestamps of Parquet and Arrow files are stored.
+    #[cfg(feature = "parquet")]
+    pub arrow: crate::source::arrow::ArrowOptions,
     /// What SQLite's conversions may lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
     /// Where bad rows go; `None`: the first one ends the load.
@@ -115,6 +120,10 @@ pub enum FileKind {
     Ndjson,
     /// JSON: an array of objects, or, where it begins with none, an object a line.
     Json,
+    /// Parquet.
+    Parquet,
+    /// An Arrow IPC file or stream.
+    Arrow,
 }
 
 /// How files are written. What is `None` is recognised. All but the kind and the encoding is about CSV.
@@ -181,6 +190,8 @@ impl Load {
             columns: None,
             add_columns: false,
             limit: None,
+            #[cfg(feature = "parquet")]
+            arrow: crate::source::arrow::ArrowOptions::default(),
             lossy: false,
             reject: None,
             rejects_max: u64::MAX,

@@ -40,8 +40,9 @@ pub(super) struct LoadTable {
 /// A column that is made for the files.
 struct Made {
     name: String,
-    /// Its type, when the user gives it.
+    /// Its type, when the user gives it, or all files that have it.
     given: Option<String>,
+    by_user: bool,
     evidence: Evidence,
 }
 
@@ -185,13 +186,21 @@ impl LoadTable {
                 }
                 let made = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name));
                 match made {
-                    Some(made) => made.evidence.merge(file.evidence[field]),
+                    Some(made) => {
+                        made.evidence.merge(file.evidence[field]);
+                        if !made.by_user && made.given.as_deref() != file.type_of(field) {
+                            made.given = None;
+                        }
+                    }
                     None if load.add_columns || (declared.is_none() && index == 0) => {
                         let mut types = load.types.iter().rev();
                         let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
                         self.made.push(Made {
                             name: name.clone(),
-                            given: given.map(|(_, declared)| declared.clone()),
+                            by_user: given.is_some(),
+                            given: given
+                                .map(|(_, declared)| declared.clone())
+                                .or(file.type_of(field).map(str::to_owned)),
                             evidence: file.evidence[field],
                         });
                     }

@@ -7,6 +7,8 @@
 //!
 //! Invariant: how the input is cut depends on the input alone, never on threads or memory.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod chain;
 pub mod columns;
 #[cfg(feature = "csv")]
@@ -14,6 +16,8 @@ pub mod csv;
 mod give;
 #[cfg(feature = "csv")]
 pub mod json;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub(crate) mod project;
 
 use crate::batch::Batch;
