@@ -177,7 +177,7 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     }
 }
 
-/// Load CSV, TSV and JSON files into a database
+/// Load CSV, TSV, JSON, Parquet and Arrow files into a database
 ///
 /// It is made if it is not there, and so is a table. One that is there stays as it is, unless you say what becomes of its rows:
 /// --append, --replace-table or --upsert. Then columns are those of the table, by name: it says their types, and the DEFAULT of those
@@ -190,6 +190,9 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
 /// JSON is objects, one a line, or an array of them. Each key is a column, wherever it comes first; arrays and objects within are
 /// text, as they stand in the file, and true and false are 1 and 0.
 ///
+/// Parquet and Arrow IPC files say which types their columns have. Dates, times and timestamps are text as ISO 8601 has it, with a
+/// zone in UTC; lists, structs and maps are JSON.
+///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -199,6 +202,8 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     sqluice load log.db 'log-*.csv.zst' --table log
   JSON, an object a line:
     sqluice load app.db events.ndjson.gz --index time
+  Parquet, some columns of it:
+    sqluice load trips.db trips.parquet --columns vendor,start,fare
   from standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
   other types than the values have: print the tables, change them, declare them:
@@ -306,6 +311,13 @@ pub(crate) struct Load {
     #[arg(short = 'E', long, value_name = "NAME", help_heading = "Format")]
     pub(crate) encoding: Option<String>,
 
+    /// What decimals of Parquet and Arrow files become
+    #[arg(long, value_name = "WHAT", default_value = "auto", help_heading = "Format")]
+    pub(crate) decimal: Decimal,
+    /// What timestamps of Parquet and Arrow files become
+    #[arg(long, value_name = "WHAT", default_value = "iso", help_heading = "Format")]
+    pub(crate) timestamp: Timestamp,
+
     /// Put bad rows into this new CSV file, with line and reason, and go on [default: the first one ends the load]
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub(crate) reject: Option<PathBuf>,
@@ -353,6 +365,30 @@ pub(crate) enum Format {
     Ndjson,
     /// A JSON array of objects, or objects one a line
     Json,
+    /// Parquet
+    Parquet,
+    /// An Arrow IPC file or stream
+    Arrow,
+}
+
+/// What becomes of decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decimal {
+    /// Numbers where those hold all digits that the type has, which are 15, or 18 without a fraction; else text
+    Auto,
+    /// Text, with all digits
+    Text,
+    /// The nearest float
+    Real,
+}
+
+/// What becomes of timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Timestamp {
+    /// Text, as ISO 8601 has it
+    Iso,
+    /// The time since 1970 began, an integer in the unit that the column has
+    Unix,
 }
 
 /// What stands around fields.

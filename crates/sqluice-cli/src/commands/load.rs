@@ -11,9 +11,10 @@ use sqluice::load::{self, FileKind};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
+use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 
 use super::{print_plan, print_report, refuse_page_size};
-use crate::args::{Format, Load, Quote};
+use crate::args::{Decimal, Format, Load, Quote, Timestamp};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -31,6 +32,17 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         columns: args.columns.clone(),
         add_columns: args.add_columns,
         limit: args.limit,
+        arrow: ArrowOptions {
+            decimal: match args.decimal {
+                Decimal::Auto => DecimalAs::Auto,
+                Decimal::Text => DecimalAs::Text,
+                Decimal::Real => DecimalAs::Real,
+            },
+            timestamp: match args.timestamp {
+                Timestamp::Iso => TimestampAs::Iso,
+                Timestamp::Unix => TimestampAs::Unix,
+            },
+        },
         lossy: args.lossy,
         reject: args.reject.clone(),
         rejects_max: args.max_rejects.unwrap_or(u64::MAX),
@@ -70,7 +82,7 @@ fn if_there(args: &Load) -> IfThere {
 /// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
-    let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "gz", "zst"]
+    let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "parquet", "arrow", "gz", "zst"]
         .iter()
         .any(|data| extension.eq_ignore_ascii_case(data));
     if !of_data || !db.is_file() || begins_as_database(db) {
@@ -97,6 +109,8 @@ fn format(args: &Load) -> Result<load::Format, Error> {
             Format::Csv | Format::Tsv => FileKind::Csv,
             Format::Ndjson => FileKind::Ndjson,
             Format::Json => FileKind::Json,
+            Format::Parquet => FileKind::Parquet,
+            Format::Arrow => FileKind::Arrow,
         }),
         delimiter: args.delimiter.or(tab),
         quote: args.quote.map(|quote| match quote {

@@ -36,7 +36,12 @@ enum Kind {
 
 impl ColumnarFile {
     /// Looks at a file.
-    pub(super) fn open(mut file: LoadFile, format: FileFormat, load: &Request, rows_max: u64) -> Result<LoadFile> {
+    pub(super) fn open(
+        mut file: LoadFile,
+        format: FileFormat,
+        load: &Request,
+        rows_max: u64,
+    ) -> Result<LoadFile> {
         // Its end is read first.
         file.input.spool(&load.temp_folder()?, &Silent)?;
         let part = regular(&file.input)?;

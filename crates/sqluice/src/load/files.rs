@@ -126,7 +126,8 @@ impl LoadFile {
             }
             #[cfg(not(feature = "parquet"))]
             FileFormat::Parquet | FileFormat::Arrow => {
-                let message = format!("{} is {}, which this build does not read", file.name(), format.words());
+                let message =
+                    format!("{} is {}, which this build does not read", file.name(), format.words());
                 Err(Error::usage(message).hint("build it with the feature parquet"))
             }
         }

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
@@ -258,7 +260,8 @@ impl Part for ParquetPart {
             let message = format!("row group {} can't be read", self.group + 1);
             Error::input(message).at(rows.place()).because(error).hint("the file is damaged")
         };
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.input.clone(), file.metadata.clone());
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.input.clone(), file.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
         let reader = builder
             .with_row_groups(vec![self.group])

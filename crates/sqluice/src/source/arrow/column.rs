@@ -81,7 +81,7 @@ pub(super) fn run(array: &dyn Array, row: usize) -> (&dyn Array, usize) {
 }
 
 /// The array that has the values, and the place of each row's; `None`: it is NULL.
-fn resolved<'a>(array: &'a dyn Array, places: Vec<Option<usize>>) -> (&'a dyn Array, Vec<Option<usize>>) {
+fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
     let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
     match array.data_type() {
         DataType::Dictionary(_, _) => {
@@ -259,7 +259,8 @@ fn unsigned<'a>(array: &dyn Array, places: &[Option<usize>]) -> Result<Owned<'a>
     let values = array.as_primitive::<UInt64Type>().values();
     let int = |(row, at): (usize, &Option<usize>)| {
         let value = at.map_or(0, |at| values[at]);
-        i64::try_from(value).map_err(|_| Fault { row, message: format!("{value} is beyond 64 bits with a sign") })
+        i64::try_from(value)
+            .map_err(|_| Fault { row, message: format!("{value} is beyond 64 bits with a sign") })
     };
     Ok(Owned::Ints(places.iter().enumerate().map(int).collect::<Result<_, _>>()?))
 }
@@ -285,10 +286,7 @@ where
     (Cow::Borrowed(data), places.iter().map(span).collect())
 }
 
-fn copied<'a, 'v>(
-    places: &[Option<usize>],
-    value: impl Fn(usize) -> &'v [u8],
-) -> (Cow<'a, [u8]>, Vec<Span>) {
+fn copied<'a, 'v>(places: &[Option<usize>], value: impl Fn(usize) -> &'v [u8]) -> (Cow<'a, [u8]>, Vec<Span>) {
     let mut data = Vec::new();
     let spans = places.iter().map(|at| {
         let start = data.len() as u32;
@@ -325,7 +323,9 @@ fn decimals<'a>(
     scale: i8,
     options: ArrowOptions,
 ) -> Result<Owned<'a>, Fault> {
-    if options.decimal == DecimalAs::Text || (options.decimal == DecimalAs::Auto && !is_held(array.data_type())) {
+    if options.decimal == DecimalAs::Text
+        || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
+    {
         return written(places, |at, out| scalar_of(array, at, out));
     }
     let text = |at: usize| {

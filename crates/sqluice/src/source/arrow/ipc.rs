@@ -22,10 +22,16 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 ///
 /// # Errors
 /// When it is neither, is damaged, or can't be read.
-pub fn read(input: impl Read + Seek + Send + 'static, file: bool, name: &Path) -> Result<(SchemaRef, Batches)> {
+pub fn read(
+    input: impl Read + Seek + Send + 'static,
+    file: bool,
+    name: &Path,
+) -> Result<(SchemaRef, Batches)> {
     let place = Place::file(name);
     let unreadable = |error| damaged(error, place.clone());
-    let of = |place: Place| move |batch: Result<RecordBatch, ArrowError>| batch.map_err(|error| damaged(error, place.clone()));
+    let of = |place: Place| {
+        move |batch: Result<RecordBatch, ArrowError>| batch.map_err(|error| damaged(error, place.clone()))
+    };
     if file {
         let reader = FileReader::try_new_buffered(input, None).map_err(unreadable)?;
         return Ok((reader.schema(), Box::new(reader.map(of(place)))));

@@ -20,8 +20,6 @@ pub mod ipc;
 mod moment;
 mod nested;
 mod part;
-#[cfg(test)]
-mod tests;
 
 use arrow_schema::DataType;
 
@@ -85,12 +83,13 @@ pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'st
 fn is_held(data_type: &DataType) -> bool {
     use DataType::*;
     match *data_type {
-        Decimal32(digits, scale) | Decimal64(digits, scale) | Decimal128(digits, scale) | Decimal256(digits, scale) => {
-            match scale {
-                ..=0 => i32::from(digits) - i32::from(scale) <= 18,
-                _ => digits <= 15,
-            }
-        }
+        Decimal32(digits, scale)
+        | Decimal64(digits, scale)
+        | Decimal128(digits, scale)
+        | Decimal256(digits, scale) => match scale {
+            ..=0 => i32::from(digits) - i32::from(scale) <= 18,
+            _ => digits <= 15,
+        },
         _ => false,
     }
 }

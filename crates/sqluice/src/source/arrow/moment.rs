@@ -103,3 +103,48 @@ fn digits(value: i64, width: u32, out: &mut String) {
         out.push(char::from(b'0' + (value / 10i64.pow(place) % 10) as u8));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rusqlite::Connection;
+
+    /// What SQLite calls the moment so many seconds after 1970 began.
+    fn in_sqlite(seconds: i64) -> Option<String> {
+        let connection = Connection::open_in_memory().unwrap();
+        let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1, 'unixepoch')";
+        let text: Option<String> = connection.query_row(sql, [seconds], |row| row.get(0)).unwrap();
+        text.filter(|text| !text.starts_with('-'))
+    }
+
+    proptest! {
+        #[test]
+        fn a_moment_is_what_sqlite_calls_it(seconds in -63_000_000_000..260_000_000_000i64) {
+            let mut text = String::new();
+            let told = timestamp(seconds, TimeUnit::Second, false, &mut text).map(|()| text);
+            prop_assert_eq!(told, in_sqlite(seconds));
+        }
+
+        #[test]
+        fn any_number_is_a_moment_or_none(value: i64) {
+            for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
+                let _ = timestamp(value, unit, true, &mut String::new());
+                let _ = date(value, &mut String::new());
+            }
+        }
+    }
+
+    #[test]
+    fn fractions_are_as_short_as_three_digits_at_a_time_can_be() {
+        let of = |nanos| {
+            let mut text = String::new();
+            time(nanos, TimeUnit::Nanosecond, &mut text).unwrap();
+            text
+        };
+        assert_eq!(
+            [of(0), of(500_000_000), of(1_000), of(1)],
+            ["00:00:00", "00:00:00.500", "00:00:00.000001", "00:00:00.000000001"]
+        );
+    }
+}

@@ -148,8 +148,12 @@ pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
         }
         DataType::Timestamp(_, _) => array.as_primitive::<TimestampNanosecondType>().value(at),
         DataType::Duration(TimeUnit::Second) => array.as_primitive::<DurationSecondType>().value(at),
-        DataType::Duration(TimeUnit::Millisecond) => array.as_primitive::<DurationMillisecondType>().value(at),
-        DataType::Duration(TimeUnit::Microsecond) => array.as_primitive::<DurationMicrosecondType>().value(at),
+        DataType::Duration(TimeUnit::Millisecond) => {
+            array.as_primitive::<DurationMillisecondType>().value(at)
+        }
+        DataType::Duration(TimeUnit::Microsecond) => {
+            array.as_primitive::<DurationMicrosecondType>().value(at)
+        }
         DataType::Duration(_) => array.as_primitive::<DurationNanosecondType>().value(at),
         _ => return None,
     })

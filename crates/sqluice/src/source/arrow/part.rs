@@ -52,7 +52,8 @@ impl Rows {
     pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
         for from in (0..batch.num_rows()).step_by(ROWS_MAX) {
             let rows = ROWS_MAX.min(batch.num_rows() - from);
-            let mut some = Slice { rows: self, batch: batch.slice(from, rows), first_row: first_row + from as u64 };
+            let mut some =
+                Slice { rows: self, batch: batch.slice(from, rows), first_row: first_row + from as u64 };
             give(rows, &mut some, sink)?;
         }
         Ok(())
