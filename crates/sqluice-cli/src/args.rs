@@ -12,6 +12,7 @@ use sqluice::r#gen::FUNCTIONS;
 use sqluice::plan::{self, WriteOptions};
 use sqluice_format::page::PageSize;
 
+use crate::formats::{Decimal, Format, Quote, Timestamp, character, quote};
 use crate::numbers;
 
 /// Fill SQLite files at the speed of the disk.
@@ -351,66 +352,6 @@ impl From<OnConflict> for plan::OnConflict {
             OnConflict::Ignore => plan::OnConflict::Ignore,
             OnConflict::Replace => plan::OnConflict::Replace,
         }
-    }
-}
-
-/// What a file to load is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Fields between commas, or what --delimiter says or is recognised
-    Csv,
-    /// Fields between tabs
-    Tsv,
-    /// JSON objects, one a line
-    Ndjson,
-    /// A JSON array of objects, or objects one a line
-    Json,
-    /// Parquet
-    Parquet,
-    /// An Arrow IPC file or stream
-    Arrow,
-}
-
-/// What becomes of decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Decimal {
-    /// Numbers where those hold all digits that the type has, which are 15, or 18 without a fraction; else text
-    Auto,
-    /// Text, with all digits
-    Text,
-    /// The nearest float
-    Real,
-}
-
-/// What becomes of timestamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Timestamp {
-    /// Text, as ISO 8601 has it
-    Iso,
-    /// The time since 1970 began, an integer in the unit that the column has
-    Unix,
-}
-
-/// What stands around fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quote {
-    None,
-    Character(u8),
-}
-
-/// One character of ASCII, or a name for one.
-fn character(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(*byte),
-        _ => Err(format!("{text:?} is not one character of ASCII, such as ; or \\t")),
-    }
-}
-
-fn quote(text: &str) -> Result<Quote, String> {
-    match text {
-        "" | "none" => Ok(Quote::None),
-        _ => character(text).map(Quote::Character),
     }
 }
 

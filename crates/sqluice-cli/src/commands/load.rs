@@ -7,14 +7,15 @@ use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
-use sqluice::load::{self, FileKind};
+use sqluice::load;
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
-use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
+use sqluice::source::arrow::ArrowOptions;
 
 use super::{print_plan, print_report, refuse_page_size};
-use crate::args::{Decimal, Format, Load, Quote, Timestamp};
+use crate::args::Load;
+use crate::formats::{Format, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -32,17 +33,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         columns: args.columns.clone(),
         add_columns: args.add_columns,
         limit: args.limit,
-        arrow: ArrowOptions {
-            decimal: match args.decimal {
-                Decimal::Auto => DecimalAs::Auto,
-                Decimal::Text => DecimalAs::Text,
-                Decimal::Real => DecimalAs::Real,
-            },
-            timestamp: match args.timestamp {
-                Timestamp::Iso => TimestampAs::Iso,
-                Timestamp::Unix => TimestampAs::Unix,
-            },
-        },
+        arrow: ArrowOptions { decimal: args.decimal.into(), timestamp: args.timestamp.into() },
         lossy: args.lossy,
         reject: args.reject.clone(),
         rejects_max: args.max_rejects.unwrap_or(u64::MAX),
@@ -105,13 +96,7 @@ fn format(args: &Load) -> Result<load::Format, Error> {
             .hint("leave one of the two out"));
     }
     Ok(load::Format {
-        kind: args.format.map(|format| match format {
-            Format::Csv | Format::Tsv => FileKind::Csv,
-            Format::Ndjson => FileKind::Ndjson,
-            Format::Json => FileKind::Json,
-            Format::Parquet => FileKind::Parquet,
-            Format::Arrow => FileKind::Arrow,
-        }),
+        kind: args.format.map(Into::into),
         delimiter: args.delimiter.or(tab),
         quote: args.quote.map(|quote| match quote {
             Quote::None => None,
