@@ -274,7 +274,10 @@ fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
         ("t.dat", zstd(lines.as_bytes())),
         ("t.json", b"[{\"a\":1,\"b\":\"x\"},\n {\"b\":\"y\",\"c\":[1]}]".to_vec()),
     ] {
-        sqluice(&format!("load x.db {name}")).file(name, content).succeeds().holds("SELECT * FROM t", expected);
+        sqluice(&format!("load x.db {name}"))
+            .file(name, content)
+            .succeeds()
+            .holds("SELECT * FROM t", expected);
     }
     holds("--format ndjson", lines, expected);
     holds("--format json", lines, expected);
