@@ -14,6 +14,7 @@ use sqluice::r#gen::FUNCTIONS;
 use sqluice::plan::{self, WriteOptions};
 use sqluice_format::page::PageSize;
 
+use crate::formats::{Decimal, Format, Quote, Timestamp, character, quote};
 use crate::numbers;
 pub(crate) use lab::Lab;
 
@@ -182,7 +183,7 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     }
 }
 
-/// Load CSV and TSV files into a database
+/// Load CSV, TSV, JSON, Parquet and Arrow files into a database
 ///
 /// It is made if it is not there, and so is a table. One that is there stays as it is, unless you say what becomes of its rows:
 /// --append, --replace-table or --upsert. Then columns are those of the table, by name: it says their types, and the DEFAULT of those
@@ -192,6 +193,12 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
 /// Delimiter, quote and header are recognised, gzip and zstd are unpacked, UTF-16 is read by its byte order mark. Columns get
 /// the type that all of their values have: INTEGER, REAL or TEXT, so that nothing is lost; --schema declares them instead.
 ///
+/// JSON is objects, one a line, or an array of them. Each key is a column, wherever it comes first; arrays and objects within are
+/// text, as they stand in the file, and true and false are 1 and 0.
+///
+/// Parquet and Arrow IPC files say which types their columns have. Dates, times and timestamps are text as ISO 8601 has it, with a
+/// zone in UTC; lists, structs and maps are JSON.
+///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -199,6 +206,10 @@ fn rows(text: &str) -> Result<(Option<String>, u64), String> {
     sqluice load shop.db orders.csv customers.tsv.gz
   many files, one table:
     sqluice load log.db 'log-*.csv.zst' --table log
+  JSON, an object a line:
+    sqluice load app.db events.ndjson.gz --index time
+  Parquet, some columns of it:
+    sqluice load trips.db trips.parquet --columns vendor,start,fare
   from standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
   other types than the values have: print the tables, change them, declare them:
@@ -272,7 +283,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "WHAT", help_heading = "Keys and indexes")]
     pub(crate) on_conflict: Option<OnConflict>,
 
-    /// What the files are [default: recognised]
+    /// What the files are [default: recognised by name and content]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Format")]
     pub(crate) format: Option<Format>,
     /// The character between fields, or \t for a tab [default: recognised: comma, tab, semicolon or |]
@@ -305,6 +316,13 @@ pub(crate) struct Load {
     /// The encoding of the files, such as windows-1252 or utf-16le [default: UTF-8, or what a byte order mark says]
     #[arg(short = 'E', long, value_name = "NAME", help_heading = "Format")]
     pub(crate) encoding: Option<String>,
+
+    /// What decimals of Parquet and Arrow files become
+    #[arg(long, value_name = "WHAT", default_value = "auto", help_heading = "Format")]
+    pub(crate) decimal: Decimal,
+    /// What timestamps of Parquet and Arrow files become
+    #[arg(long, value_name = "WHAT", default_value = "iso", help_heading = "Format")]
+    pub(crate) timestamp: Timestamp,
 
     /// Put bad rows into this new CSV file, with line and reason, and go on [default: the first one ends the load]
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
@@ -339,38 +357,6 @@ impl From<OnConflict> for plan::OnConflict {
             OnConflict::Ignore => plan::OnConflict::Ignore,
             OnConflict::Replace => plan::OnConflict::Replace,
         }
-    }
-}
-
-/// What a file to load is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Fields between commas, or what --delimiter says or is recognised
-    Csv,
-    /// Fields between tabs
-    Tsv,
-}
-
-/// What stands around fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quote {
-    None,
-    Character(u8),
-}
-
-/// One character of ASCII, or a name for one.
-fn character(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(*byte),
-        _ => Err(format!("{text:?} is not one character of ASCII, such as ; or \\t")),
-    }
-}
-
-fn quote(text: &str) -> Result<Quote, String> {
-    match text {
-        "" | "none" => Ok(Quote::None),
-        _ => character(text).map(Quote::Character),
     }
 }
 

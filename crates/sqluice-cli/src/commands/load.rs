@@ -11,9 +11,11 @@ use sqluice::load;
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
+use sqluice::source::arrow::ArrowOptions;
 
 use super::{print_plan, print_report, refuse_page_size};
-use crate::args::{Format, Load, Quote};
+use crate::args::Load;
+use crate::formats::{Format, Quote};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -31,6 +33,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         columns: args.columns.clone(),
         add_columns: args.add_columns,
         limit: args.limit,
+        arrow: ArrowOptions { decimal: args.decimal.into(), timestamp: args.timestamp.into() },
         lossy: args.lossy,
         reject: args.reject.clone(),
         rejects_max: args.max_rejects.unwrap_or(u64::MAX),
@@ -70,8 +73,9 @@ fn if_there(args: &Load) -> IfThere {
 /// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
-    let of_data =
-        ["csv", "tsv", "tab", "txt", "gz", "zst"].iter().any(|data| extension.eq_ignore_ascii_case(data));
+    let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "parquet", "arrow", "gz", "zst"]
+        .iter()
+        .any(|data| extension.eq_ignore_ascii_case(data));
     if !of_data || !db.is_file() || begins_as_database(db) {
         return Ok(());
     }
@@ -92,6 +96,7 @@ fn format(args: &Load) -> Result<load::Format, Error> {
             .hint("leave one of the two out"));
     }
     Ok(load::Format {
+        kind: args.format.map(Into::into),
         delimiter: args.delimiter.or(tab),
         quote: args.quote.map(|quote| match quote {
             Quote::None => None,

@@ -49,7 +49,7 @@ fn delimiters_are_recognised_or_named() {
     refused(
         "-f xlsx",
         "",
-        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv]\n\n\
+        "error: invalid value 'xlsx' for '--format <FORMAT>'\n  [possible values: csv, tsv, ndjson, json, parquet, arrow]\n\n\
          For more information, try '--help'.",
     );
 }
@@ -260,5 +260,34 @@ fn tabs_are_not_commas() {
     sqluice("load x.db t.csv -f tsv -d ,").file("t.csv", "a,b\n1,2\n").fails(
         2,
         "error: --format tsv means tabs, and --delimiter says otherwise\n\nhint: leave one of the two out",
+    );
+}
+
+#[test]
+fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
+    let lines = "{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\",\"c\":[1]}\n";
+    let expected = "1|'x'|NULL\nNULL|'y'|'[1]'";
+    for (name, content) in [
+        ("t.ndjson", lines.as_bytes().to_vec()),
+        ("t.jsonl", lines.as_bytes().to_vec()),
+        ("t.json.gz", gzip(lines.as_bytes())),
+        ("t.dat", zstd(lines.as_bytes())),
+        ("t.json", b"[{\"a\":1,\"b\":\"x\"},\n {\"b\":\"y\",\"c\":[1]}]".to_vec()),
+    ] {
+        sqluice(&format!("load x.db {name}"))
+            .file(name, content)
+            .succeeds()
+            .holds("SELECT * FROM t", expected);
+    }
+    holds("--format ndjson", lines, expected);
+    holds("--format json", lines, expected);
+    sqluice("load x.db t.json --delimiter ;").file("t.json", lines).fails(
+        2,
+        "error: --delimiter is about CSV, and t.json is NDJSON\n\n\
+         hint: leave it out, or say what the file is: --format",
+    );
+    sqluice("load x.db t.json").file("t.json", "{\"a\":1}\n{\"a\":}\n").fails(
+        1,
+        "error: t.json:2:6: expected a value, found '}'\n\nhint: --reject FILE puts such rows aside and goes on",
     );
 }

@@ -15,6 +15,10 @@
 //! back; where these vary, the shortest decimal that reads as the float does, as no field ends in a zero. (Beyond 17
 //! decimals it is not known that SQLite rounds to the nearest float, so each such field is printed, to see.)
 //!
+//! Where the source tells numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
+//! REAL, and with them integers up to 2^53, which floats hold; a text makes TEXT, whatever it says, and so does a number that neither
+//! holds, which such a source gives as text.
+//!
 //! The evidence of some values is a point of a lattice, the least that holds each of them:
 //!
 //! ```text
@@ -39,6 +43,9 @@ const DECIMALS_PROVEN: usize = 17;
 
 /// Decimals of a REAL at most: soon after, floats keep fewer digits.
 const DECIMALS_MAX: usize = 300;
+
+/// Up to this integer, floats hold each.
+const HELD_MAX: u64 = 1 << 53;
 
 /// A value is no 64-bit integer.
 const NOT_INTEGER: u8 = 1;
@@ -99,6 +106,15 @@ impl Evidence {
     /// The evidence of no value at all.
     pub fn new() -> Evidence {
         Evidence::NONE
+    }
+
+    /// That of a column whose values are all of a declared type: INTEGER and REAL are themselves, any other makes TEXT.
+    pub fn of_declared(declared: &str) -> Evidence {
+        match declared {
+            "INTEGER" => Evidence::of_number(0, 0),
+            "REAL" => Evidence::of_number(NOT_INTEGER, 0),
+            _ => Evidence::TEXT,
+        }
     }
 
     /// Whether no value has been seen.
@@ -162,6 +178,45 @@ impl Evidence {
                 }
                 _ => self.see_some(text.data, rows.map(|row| text.range(row)), present),
             }
+        }
+    }
+
+    /// The first `rows` values of a column of which the source knows what is a number and what is text.
+    pub fn see_typed(&mut self, column: &Column<'_>, rows: usize) {
+        if self.is_final() {
+            return;
+        }
+        let present = |row: &usize| column.validity.is_none_or(|validity| validity.get(*row));
+        match column.values {
+            Values::Null => {}
+            Values::Int(ints) => {
+                let held = |row: usize| !present(&row) || ints[row].unsigned_abs() <= HELD_MAX;
+                if (0..rows).any(|row| present(&row)) {
+                    let faults = if (0..rows).all(held) { 0 } else { NOT_REAL };
+                    self.merge(Evidence::of_number(faults, 0));
+                }
+            }
+            Values::Text(_) | Values::Blob(_) => {
+                if (0..rows).any(|row| present(&row)) {
+                    *self = Evidence::TEXT;
+                }
+            }
+            Values::Real(_) | Values::Any(_) => {
+                (0..rows).for_each(|row| self.see_value(column.get(row), true));
+            }
+        }
+    }
+
+    /// A value; `typed` says that text is no number.
+    pub(super) fn see_value(&mut self, value: Value<'_>, typed: bool) {
+        match value {
+            Value::Text(text) if !typed => self.add(text),
+            Value::Null => {}
+            _ if !typed => {}
+            Value::Int(int) if int.unsigned_abs() <= HELD_MAX => self.merge(Evidence::of_number(0, 0)),
+            Value::Int(_) => self.merge(Evidence::of_number(NOT_REAL, 0)),
+            Value::Real(_) => self.merge(Evidence::of_number(NOT_INTEGER, 0)),
+            Value::Text(_) | Value::Blob(_) => *self = Evidence::TEXT,
         }
     }
 

@@ -25,9 +25,13 @@ pub use watch::{Watch, Watched};
 
 use crate::batch::Batch;
 
-/// Adds the rows of a batch to the evidence of each of `columns`.
-fn see_all(evidence: &mut [Evidence], columns: &[usize], batch: &Batch<'_>) {
+/// Adds the rows of a batch to the evidence of each of `columns`; whether they are typed, their part says
+/// ([`Part::is_typed`](crate::source::Part::is_typed)).
+fn see_all(evidence: &mut [Evidence], columns: &[usize], batch: &Batch<'_>, typed: bool) {
     for (evidence, &column) in evidence.iter_mut().zip(columns) {
-        evidence.see(&batch.columns[column], batch.rows);
+        match typed {
+            true => evidence.see_typed(&batch.columns[column], batch.rows),
+            false => evidence.see(&batch.columns[column], batch.rows),
+        }
     }
 }

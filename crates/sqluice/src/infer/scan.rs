@@ -81,10 +81,11 @@ fn scan_parts(
     progress: &dyn Progress,
 ) -> Vec<Evidence> {
     let evidence = vec![Evidence::new(); columns.len()];
-    let mut scanning = Scanning { columns, cancel, evidence };
+    let mut scanning = Scanning { columns, cancel, evidence, typed: false };
     loop {
         let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
         let Some((index, mut part)) = next else { return scanning.evidence };
+        scanning.typed = part.is_typed();
         match cancel.check().and_then(|()| part.decode(&mut scanning)) {
             Ok(()) => progress.advance(Amount { rows: 0, bytes: part.input_bytes() }),
             Err(error) => fail(parts, index, error),
@@ -97,12 +98,13 @@ struct Scanning<'a> {
     columns: &'a [usize],
     cancel: &'a Cancel,
     evidence: Vec<Evidence>,
+    typed: bool,
 }
 
 impl Sink for Scanning<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         self.cancel.check()?;
-        see_all(&mut self.evidence, self.columns, batch);
+        see_all(&mut self.evidence, self.columns, batch, self.typed);
         Ok(())
     }
 

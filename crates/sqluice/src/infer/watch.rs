@@ -13,7 +13,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Evidence, Inferred, see_all};
-use crate::batch::{Batch, Value};
+use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::{BadRow, Part, Refused, Sink, Source};
@@ -144,9 +144,14 @@ impl Part for WatchedPart {
         self.part.place()
     }
 
+    fn is_typed(&self) -> bool {
+        self.part.is_typed()
+    }
+
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let evidence = self.watch.begin()?;
-        let mut watching = Watching { sink, watch: &self.watch, evidence };
+        let typed = self.part.is_typed();
+        let mut watching = Watching { sink, watch: &self.watch, evidence, typed };
         let decoded = self.part.decode(&mut watching);
         // A value that was refused may be good for the right type.
         let Watching { evidence, .. } = watching;
@@ -160,6 +165,7 @@ struct Watching<'a> {
     sink: &'a mut dyn Sink,
     watch: &'a Watch,
     evidence: Vec<Evidence>,
+    typed: bool,
 }
 
 impl Sink for Watching<'_> {
@@ -169,7 +175,7 @@ impl Sink for Watching<'_> {
             Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
             Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),
         })?;
-        see_all(&mut self.evidence, &self.watch.0.columns, batch);
+        see_all(&mut self.evidence, &self.watch.0.columns, batch, self.typed);
         Ok(())
     }
 
@@ -182,9 +188,7 @@ impl Watching<'_> {
     fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
         let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
         for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {
-            if let Value::Text(text) = batch.columns[column].get(row) {
-                evidence.add(text);
-            }
+            evidence.see_value(batch.columns[column].get(row), self.typed);
         }
     }
 }

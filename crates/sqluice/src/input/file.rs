@@ -175,6 +175,23 @@ impl InputFile {
         Ok(())
     }
 
+    /// The file that it is, from which byte on, and how many bytes it has there. All can be read anywhere, by many.
+    ///
+    /// # Errors
+    /// When it can't be opened, or can be read only once.
+    pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
+        match &self.place {
+            Place::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
+            Place::Stream(_) => Err(read_before(&self.name)),
+            Place::Path(path) => {
+                let unreadable = |error| Error::read(&self.name, error);
+                let file = File::open(path).map_err(unreadable)?;
+                let bytes = file.metadata().map_err(unreadable)?.len();
+                Ok((Arc::new(file), 0, bytes))
+            }
+        }
+    }
+
     /// All bytes as they lie. Those of a stream are taken.
     fn take_bytes(&mut self) -> Result<Bytes> {
         let unreadable = |error| Error::read(&self.name, error);

@@ -5,7 +5,7 @@ use rusqlite::types::ValueRef;
 
 use crate::error::{Error, Result};
 use crate::schema::{Column, token};
-use crate::source::csv::Constant;
+use crate::source::columns::Constant;
 
 /// The value of a column that the file does not have.
 pub(super) fn constant(column: &Column) -> Result<Constant> {

@@ -20,7 +20,7 @@ use crate::error::{Duplicate, DuplicateRows, Error, Place, Result};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::schema::index::Indexed;
 use crate::schema::{Schema, Table};
-use crate::source::csv::ColumnFrom;
+use crate::source::columns::ColumnFrom;
 use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 /// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can

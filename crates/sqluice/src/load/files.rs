@@ -1,43 +1,41 @@
 //! One file of a load: its sample, and what that tells.
 
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::csv::CsvFile;
 use super::default;
+use super::format::FileFormat;
+use super::json::JsonFile;
 use super::request::Request;
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::infer::Evidence;
-use crate::input::{self, InputFile, InputOptions, Sample};
+use crate::input::{self, InputFile, InputOptions};
 use crate::progress::{Cancel, Progress};
 use crate::schema::{Column, Table};
 use crate::source::chain::Counted;
-use crate::source::csv::{ColumnFrom, Constant, CsvOptions, CsvReader, Given, Sniffed, sniff};
-use crate::source::{BadRow, Refused, Sink, Source};
+use crate::source::columns::{ColumnFrom, Constant};
+use crate::source::{BadRow, Refused, Sink};
 
 /// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;
-
-/// So many times longer is the next sample, if one does not hold the first record.
-const SAMPLE_GROWTH: usize = 8;
-
-/// Lines of the sample that decide on the dialect and the header. More would say little more, and the slow parser reads them with
-/// each delimiter.
-const SNIFFED_LINES: usize = 1000;
 
 /// A file and what its sample tells.
 pub(super) struct LoadFile {
     /// The name of its table.
     pub(super) table: String,
-    input: InputFile,
-    options: CsvOptions,
+    pub(super) input: InputFile,
+    pub(super) content: Content,
     /// The names of its columns.
     pub(super) names: Vec<String>,
-    /// Where the header has them; `None`: it does not.
-    places: Option<Vec<Place>>,
+    /// Where the file has them; `None`: it does not.
+    pub(super) places: Option<Vec<Place>>,
     /// What the sample says about the type of each column, if its rows are loaded.
     pub(super) evidence: Vec<Evidence>,
+    /// The type of each column, where the file says it.
+    pub(super) types: Vec<Option<&'static str>>,
     /// How much of the text the sample is at least, in bytes.
     sample_bytes: usize,
     /// Bytes of its text.
@@ -49,8 +47,32 @@ pub(super) struct LoadFile {
     /// Bytes of its text, where that is known.
     pub(super) text_bytes: Option<u64>,
     /// How it is written, in words.
-    dialect: String,
-    notes: Vec<String>,
+    pub(super) words: String,
+    pub(super) notes: Vec<String>,
+    /// What is wrong with the first bad row of the sample.
+    pub(super) first_fault: Option<Error>,
+}
+
+/// What a file has, and how it is read.
+pub(super) enum Content {
+    /// Nobody has looked yet.
+    Unknown,
+    Csv(CsvFile),
+    Json(JsonFile),
+    #[cfg(feature = "parquet")]
+    Columnar(super::columnar::ColumnarFile),
+}
+
+/// A sample, as far as it concerns the whole file.
+pub(super) struct Opened {
+    /// How many bytes were asked for.
+    pub(super) sample_bytes: usize,
+    /// Bytes of its text.
+    pub(super) text_bytes: u64,
+    /// It is all of the file.
+    pub(super) whole: bool,
+    /// It is as it lies in the file.
+    pub(super) plain: bool,
 }
 
 /// Opens all files of a load, in order.
@@ -77,65 +99,46 @@ impl LoadFile {
         // Before anything is waited for.
         let table = table_name(path, input.name(), load)?;
         load.refuse_table(&table)?;
-        let known = declared_columns(&table, load);
-        let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
-        let Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader } =
-            Sampled::new(&mut input, load, &given)?;
-        let plain_bytes = input.bytes().filter(|_| plain);
-        let mut file = LoadFile {
+        let format = FileFormat::of(&mut input, path, load)?;
+        let file = LoadFile {
             table,
             input,
-            options,
+            content: Content::Unknown,
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
-            sample_bytes,
-            sample_text_bytes: text_bytes,
+            types: Vec::new(),
+            sample_bytes: 0,
+            sample_text_bytes: 0,
             sample_rows: 0,
-            seen: whole,
-            text_bytes: if whole { Some(text_bytes) } else { plain_bytes },
-            dialect: sniffed.words(),
+            seen: false,
+            text_bytes: None,
+            words: String::new(),
             notes: Vec::new(),
+            first_fault: None,
         };
-        file.take_names(&reader, load, given.header.is_none())?;
-        file.observe(reader, rows_max);
-        Ok(file)
+        match format {
+            FileFormat::Csv => CsvFile::open(path, file, load, rows_max),
+            FileFormat::Json(layout) => JsonFile::open(file, layout, load, rows_max),
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet | FileFormat::Arrow => {
+                super::columnar::ColumnarFile::open(file, format, load, rows_max)
+            }
+            #[cfg(not(feature = "parquet"))]
+            FileFormat::Parquet | FileFormat::Arrow => {
+                let message =
+                    format!("{} is {}, which this build does not read", file.name(), format.words());
+                Err(Error::usage(message).hint("build it with the feature parquet"))
+            }
+        }
     }
 
-    /// The names of the columns, and what is to be said about them.
-    fn take_names(&mut self, reader: &CsvReader, load: &Request, guessed: bool) -> Result<()> {
-        self.names = reader.header().to_vec();
-        if self.options.header {
-            self.places = Some((0..self.names.len()).map(|field| reader.place_of(field)).collect());
-        }
-        let name = self.name();
-        for renamed in reader.renamed() {
-            let was = if renamed.from.is_empty() {
-                "has no name".to_owned()
-            } else {
-                format!("is another {:?}", renamed.from)
-            };
-            let note = format!("{name}: column {} {was}, and is called {:?}", renamed.index + 1, renamed.to);
-            self.notes.push(note);
-        }
-        if self.options.header {
-            return Ok(());
-        }
-        if guessed {
-            self.notes.push(format!(
-                "{name}: the first record is taken for a row; if it names the columns: --header"
-            ));
-        }
-        match &load.columns {
-            Some(names) if names.len() == self.names.len() => self.names.clone_from(names),
-            Some(names) => {
-                let message =
-                    format!("{name} has {} columns, and --columns names {}", self.names.len(), names.len());
-                return Err(Error::usage(message).hint("of a file without a header, it names all columns"));
-            }
-            None => {}
-        }
-        Ok(())
+    /// Notes what the sample says of the whole.
+    pub(super) fn sampled(&mut self, opened: Opened) {
+        let Opened { sample_bytes, text_bytes, whole, plain } = opened;
+        let plain_bytes = self.input.bytes().filter(|_| plain);
+        (self.sample_bytes, self.sample_text_bytes, self.seen) = (sample_bytes, text_bytes, whole);
+        self.text_bytes = if whole { Some(text_bytes) } else { plain_bytes };
     }
 
     /// As messages call it.
@@ -145,7 +148,7 @@ impl LoadFile {
 
     /// For the plan.
     pub(super) fn describe(&self) -> String {
-        format!("{} ({})", self.name(), self.dialect)
+        format!("{} ({})", self.name(), self.words)
     }
 
     /// What a user might expect otherwise.
@@ -161,6 +164,11 @@ impl LoadFile {
     /// Where the header names the field.
     pub(super) fn place_of(&self, field: usize) -> Option<Place> {
         self.places.as_ref().map(|places| places[field].clone())
+    }
+
+    /// The type of a field, where the file says it.
+    pub(super) fn type_of(&self, field: usize) -> Option<&'static str> {
+        self.types.get(field).copied().flatten()
     }
 
     /// Whether a column of that name is to be loaded.
@@ -230,41 +238,90 @@ impl LoadFile {
         Error::input(message).hint("--columns names those to load, without it")
     }
 
-    /// Opens it for its rows, which are numbered from `rows.start` on.
-    pub(super) fn source(&mut self, map: Vec<ColumnFrom>, rows: Range<u64>) -> Result<Box<dyn Counted>> {
-        let input = self.input.open()?;
-        let progress = (!input.has_offsets_of_file()).then(|| input.bytes_read.clone());
-        let reader = CsvReader::new(input.reader, self.input.name(), self.options.clone())?;
-        let same = match self.options.header {
-            true => reader.header() == self.names,
-            false => reader.header().len() == self.names.len(),
-        };
-        if !same {
-            return Err(super::changed());
+    /// Opens it for its rows, which are numbered from `rows.start` on; `as_text` says of each column whether it has TEXT affinity.
+    pub(super) fn source(
+        &mut self,
+        map: Vec<ColumnFrom>,
+        as_text: &[bool],
+        rows: Range<u64>,
+    ) -> Result<Box<dyn Counted>> {
+        match &mut self.content {
+            Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows),
+            Content::Json(json) => json.source(&mut self.input, map, as_text, rows),
+            #[cfg(feature = "parquet")]
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
+            Content::Unknown => Err(super::changed()),
         }
-        Ok(Box::new(reader.into_source(map, rows).with_progress(progress, input.bytes)))
     }
 
     /// Opens its sample, up to where it is cut off.
-    pub(super) fn sample_source(&mut self, map: Vec<ColumnFrom>) -> Result<Box<dyn Counted>> {
-        let sample = self.input.sample(self.sample_bytes)?;
-        let reader = sample_reader(sample, self.input.name(), &self.options)?;
-        Ok(Box::new(reader.into_source(map, 0..self.sample_rows)))
+    pub(super) fn sample_source(
+        &mut self,
+        map: Vec<ColumnFrom>,
+        as_text: &[bool],
+    ) -> Result<Box<dyn Counted>> {
+        let (sample_bytes, rows) = (self.sample_bytes, 0..self.sample_rows);
+        match &self.content {
+            Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows),
+            Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows),
+            #[cfg(feature = "parquet")]
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
+            Content::Unknown => Err(super::changed()),
+        }
+    }
+
+    /// Whether no row can bring a column that is not known.
+    pub(super) fn has_all_names(&self) -> bool {
+        match &self.content {
+            Content::Json(json) => json.is_complete(),
+            _ => true,
+        }
+    }
+
+    /// Whether a row has brought a column that was not known.
+    pub(super) fn met_new_name(&self) -> bool {
+        matches!(&self.content, Content::Json(json) if json.met_new())
+    }
+
+    /// Opens it for the names of its columns.
+    pub(super) fn names_source(&mut self, rows: Range<u64>) -> Result<Box<dyn Counted>> {
+        match &mut self.content {
+            Content::Json(json) => Ok(Box::new(json.keys_source(&mut self.input, rows)?)),
+            _ => self.source(Vec::new(), &[], rows),
+        }
+    }
+
+    /// Takes the names of the columns that were met.
+    pub(super) fn take_new_names(&mut self) {
+        match std::mem::replace(&mut self.content, Content::Unknown) {
+            Content::Json(mut json) => {
+                json.take_met();
+                json.name_columns(self);
+                self.content = Content::Json(json);
+            }
+            content => self.content = content,
+        }
     }
 
     /// Gathers evidence from the first rows of a sample, up to where it is cut off; bad ones only count.
-    fn observe(&mut self, reader: CsvReader, rows_max: u64) {
-        let fields = self.names.len();
-        let mut observer = Observer { evidence: vec![Evidence::new(); fields], rows: 0 };
-        let mut source = reader.into_source((0..fields).map(ColumnFrom::Field).collect(), 0..rows_max);
+    pub(super) fn observe(&mut self, mut source: Box<dyn Counted>, rows_max: u64) {
+        let evidence = vec![Evidence::new(); self.names.len()];
+        let mut observer = Observer { evidence, rows: 0, typed: false, first_fault: None };
         while let Ok(Some(mut part)) = source.next_part() {
+            observer.typed = part.is_typed();
             if part.decode(&mut observer).is_err() {
                 break;
             }
         }
-        (self.evidence, self.sample_rows) = (observer.evidence, observer.rows);
+        (self.evidence, self.sample_rows, self.first_fault) =
+            (observer.evidence, observer.rows, observer.first_fault);
         self.seen |= self.sample_rows >= rows_max;
     }
+}
+
+/// How long a record may be, in bytes.
+pub(super) fn record_bytes_max(load: &Request) -> usize {
+    usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX)
 }
 
 /// The table of the file at `path`, which messages call `name`.
@@ -275,112 +332,26 @@ fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
     })
 }
 
-/// A sample that has the first record.
-struct Sampled {
-    /// How many bytes were asked for.
-    sample_bytes: usize,
-    /// Bytes of its text.
-    text_bytes: u64,
-    /// It is all of the file.
-    whole: bool,
-    /// It is as it lies in the file.
-    plain: bool,
-    sniffed: Sniffed,
-    options: CsvOptions,
-    reader: CsvReader,
-}
-
-impl Sampled {
-    /// A sample of the usual size, or, where the first record is longer, of a larger one.
-    fn new(input: &mut InputFile, load: &Request, given: &Given<'_>) -> Result<Sampled> {
-        let mut sample_bytes = load.sample_bytes;
-        loop {
-            let sample = input.sample(sample_bytes)?;
-            let sniffed = sniff_lines(&sample, given);
-            let options = csv_options(load, &sniffed);
-            // With room for a byte order mark, and one more to see that the record goes on.
-            let sample_bytes_max = options.record_bytes_max.saturating_add(4);
-            let Sample { whole, plain, .. } = sample;
-            let text_bytes = sample.text.len() as u64;
-            match sample_reader(sample, input.name(), &options) {
-                // It ends early where the file is damaged: whoever reads that learns how.
-                Err(_) if !whole && text_bytes < sample_bytes as u64 => {
-                    let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
-                    return Ok(Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader });
-                }
-                // What is wrong with the first record may be that the sample ends.
-                Err(_) if !whole && sample_bytes < sample_bytes_max => {
-                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH).min(sample_bytes_max);
-                }
-                reader => {
-                    let reader = reader?;
-                    return Ok(Sampled { sample_bytes, text_bytes, whole, plain, sniffed, options, reader });
-                }
-            }
-        }
-    }
-}
-
-fn sniff_lines(sample: &Sample, given: &Given<'_>) -> Sniffed {
-    let text = &sample.text;
-    let end = memchr::memchr_iter(b'\n', text)
-        .nth(SNIFFED_LINES.saturating_add(given.skip_lines))
-        .map_or(text.len(), |at| at + 1);
-    sniff(&text[..end], sample.whole && end == text.len(), given)
-}
-
-/// How the file is read.
-fn csv_options(load: &Request, sniffed: &Sniffed) -> CsvOptions {
-    CsvOptions {
-        dialect: sniffed.dialect,
-        header: sniffed.header,
-        skip_lines: load.format.skip_lines,
-        null_tokens: load.format.null.iter().map(|token| token.clone().into_bytes()).collect(),
-        empty_as_text: load.format.empty_as_text,
-        record_bytes_max: usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX),
-        part_bytes: load.part_bytes,
-        ..CsvOptions::default()
-    }
-}
-
-/// Opens a sample; behind its last byte, one that is not all of its file can't be read.
-fn sample_reader(sample: Sample, name: &Path, options: &CsvOptions) -> Result<CsvReader> {
-    let bytes = sample.text.len();
-    let text = Cursor::new(sample.text);
-    let input: Box<dyn Read + Send> = if sample.whole {
-        Box::new(text)
-    } else {
-        Box::new(text.chain(CutOff { bytes, skips: options.skip_lines > 0 }))
-    };
-    CsvReader::new(input, name, options.clone())
-}
-
 /// The columns of the declared table that the file is for.
-fn declared_columns<'a>(table: &str, load: &'a Request) -> Vec<&'a str> {
+pub(super) fn declared_columns<'a>(table: &str, load: &'a Request) -> Vec<&'a str> {
     let table = load.declared(table);
     table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
 }
 
-/// The delimiter that a file's name speaks of.
-fn preferred(path: &Path) -> Option<u8> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    (name.ends_with(".tsv") || name.ends_with(".tab")).then_some(b'\t')
-}
-
 /// What ends a sample of so many bytes that is not all of its file.
-struct CutOff {
-    bytes: usize,
-    /// The user skips lines already.
-    skips: bool,
+pub(super) struct CutOff {
+    pub(super) bytes: usize,
+    /// The user skips lines already; `None`: none can be skipped.
+    pub(super) skips: Option<bool>,
 }
 
 impl Read for CutOff {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
         let message = format!("the first record does not end within {} bytes", self.bytes);
         let hint = match self.skips {
-            true => "so much may be skipped before it: cut it off first, or give more memory: --memory",
-            false => "--skip-lines N goes past what stands before the first record",
+            Some(true) => "so much may be skipped before it: cut it off first, or give more memory: --memory",
+            None => "if it is that long, give more memory: --memory",
+            Some(false) => "--skip-lines N goes past what stands before the first record",
         };
         Err(Error::input(message).hint(hint).into())
     }
@@ -390,17 +361,23 @@ impl Read for CutOff {
 struct Observer {
     evidence: Vec<Evidence>,
     rows: u64,
+    typed: bool,
+    first_fault: Option<Error>,
 }
 
 impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
         let columns = self.evidence.iter_mut().zip(&batch.columns);
-        columns.for_each(|(evidence, column)| evidence.see(column, batch.rows));
+        columns.for_each(|(evidence, column)| match self.typed {
+            true => evidence.see_typed(column, batch.rows),
+            false => evidence.see(column, batch.rows),
+        });
         self.rows += batch.rows as u64;
         Ok(())
     }
 
-    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.first_fault.get_or_insert(bad.error);
         self.rows += 1;
         Ok(())
     }

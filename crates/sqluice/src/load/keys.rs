@@ -121,6 +121,12 @@ fn names_in(schema: &Schema) -> Vec<String> {
     tables.chain(indexes).chain(others).map(|name| name.to_ascii_lowercase()).collect()
 }
 
+/// The names of the columns that are to be indexed.
+pub(super) fn indexed(load: &Load) -> Vec<String> {
+    let specs = specs(load).unwrap_or_default().into_iter();
+    specs.flat_map(|spec| spec.columns).map(|column| column.name).collect()
+}
+
 /// What --unique and --index ask for: what is unique comes first.
 fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
     let uniques = load.uniques.iter().map(|text| IndexSpec::parse(text, true));

@@ -18,9 +18,14 @@
 //! Invariant: the first fault of the input is the one that is told. So reading for types passes over what is bad: it is the
 //! load's to find.
 
+#[cfg(feature = "parquet")]
+mod columnar;
+mod csv;
 mod default;
 mod duplicate;
 mod files;
+mod format;
+mod json;
 mod keys;
 mod order;
 mod paths;
@@ -77,6 +82,9 @@ pub struct Load {
     pub add_columns: bool,
     /// Records of each table that are read at most.
     pub limit: Option<u64>,
+    /// How decimals and timestamps of Parquet and Arrow files are stored.
+    #[cfg(feature = "parquet")]
+    pub arrow: crate::source::arrow::ArrowOptions,
     /// What SQLite's conversions may lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
     /// Where bad rows go; `None`: the first one ends the load.
@@ -103,9 +111,26 @@ pub struct Load {
     pub part_bytes: usize,
 }
 
-/// How files of text are written. What is `None` is recognised.
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Fields between delimiters.
+    Csv,
+    /// JSON, an object a line.
+    Ndjson,
+    /// JSON: an array of objects, or, where it begins with none, an object a line.
+    Json,
+    /// Parquet.
+    Parquet,
+    /// An Arrow IPC file or stream.
+    Arrow,
+}
+
+/// How files are written. What is `None` is recognised. All but the kind and the encoding is about CSV.
 #[derive(Clone, Debug, Default)]
 pub struct Format {
+    /// What they are; `None`: what their names and first bytes say.
+    pub kind: Option<FileKind>,
     /// Between fields.
     pub delimiter: Option<u8>,
     /// Around fields; `Some(None)`: nothing is.
@@ -165,6 +190,8 @@ impl Load {
             columns: None,
             add_columns: false,
             limit: None,
+            #[cfg(feature = "parquet")]
+            arrow: crate::source::arrow::ArrowOptions::default(),
             lossy: false,
             reject: None,
             rejects_max: u64::MAX,
@@ -235,12 +262,17 @@ impl PreparedLoad {
     /// # Errors
     /// When a file can't be read. Bad rows are no error yet.
     pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
+        self.settle(progress)?
+    }
+
+    /// The same; that something can't be read to its end is another matter than that what was read does not fit.
+    fn settle(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
         if self.tables.iter().all(LoadTable::is_settled) {
-            return Ok(());
+            return Ok(Ok(()));
         }
         self.keep_streams(progress)?;
+        let mut read = self.settle_names(progress)?;
         progress.phase("types", self.total(|table| !table.is_settled()));
-        let mut read = Ok(());
         for index in 0..self.tables.len() {
             if !self.tables[index].is_settled() {
                 read = read.and(self.settle_table(index, progress));
@@ -248,7 +280,27 @@ impl PreparedLoad {
         }
         (self.schema, self.plan) = self.load.plan(&self.tables)?;
         self.complete_plan()?;
-        read
+        Ok(read)
+    }
+
+    /// Reads all that may bring columns, for their names. What can't be read to its end is no error yet.
+    fn settle_names(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
+        let mut read = Ok(());
+        if !self.tables.iter().any(LoadTable::lacks_names) {
+            return Ok(read);
+        }
+        progress.phase("columns", self.total(LoadTable::lacks_names));
+        let PreparedLoad { load, stop, tables, plan, .. } = self;
+        for table in tables.iter_mut().filter(|table| table.lacks_names()) {
+            stop.check()?;
+            let scanned = infer::scan(&mut *table.names_source(load), &[], plan.threads, stop, progress);
+            read = read.and(scanned.1);
+            stop.check()?;
+            table.take_new_names(load)?;
+        }
+        there::check(&self.load, &self.tables)?;
+        (self.schema, self.plan) = self.load.plan(&self.tables)?;
+        Ok(read)
     }
 
     /// What can be known of a file that can't be read to its end is taken for all.
@@ -297,7 +349,7 @@ impl PreparedLoad {
         let mut read = Ok(());
         // A second attempt would reject the same rows again.
         if self.load.reject.is_some() {
-            read = self.settle_types(progress);
+            read = self.settle(progress)?;
             self.cancel.check()?;
         }
         let mut looks = 1;
@@ -307,7 +359,7 @@ impl PreparedLoad {
                 Attempt::Done(report) => return Ok(*report),
                 Attempt::OtherTypes if settled => return Err(read.err().unwrap_or_else(changed)),
                 Attempt::OtherTypes => {
-                    read = self.settle_types(progress);
+                    read = self.settle(progress)?;
                     self.cancel.check()?;
                 }
                 Attempt::OutOfOrder => self.sort_more()?,
@@ -383,6 +435,7 @@ impl PreparedLoad {
             Ok(report) => Ok(Attempt::Done(Box::new(report))),
             Err(error) if cancel.check().is_err() => Err(error),
             Err(_) if watches.iter().any(Watch::broken) => Ok(Attempt::OtherTypes),
+            Err(_) if tables.iter().any(LoadTable::met_new_name) => Ok(Attempt::OtherTypes),
             Err(error) if error.is_out_of_date() => Ok(Attempt::OutOfDate(error)),
             Err(error) if guessed && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
             Err(error) => Err(duplicate::located(error, load, tables, schema, progress, stop)),
@@ -508,7 +561,7 @@ fn jobs<'a>(
 /// What came of an attempt.
 enum Attempt {
     Done(Box<Report>),
-    /// Some column has values that are not of the guessed type.
+    /// Some column has values that are not of the guessed type, or was not known.
     OtherTypes,
     /// Rows do not come in the order of their rowids.
     OutOfOrder,

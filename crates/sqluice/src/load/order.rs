@@ -15,7 +15,7 @@ use crate::affinity::{Rowid, to_rowid};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::schema::Schema;
-use crate::source::csv::ColumnFrom;
+use crate::source::columns::ColumnFrom;
 use crate::source::{BadRow, Refused, Sink};
 
 /// What is known of the order of a table's rows.
@@ -63,7 +63,9 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
     let mut seen = true;
     for (file, mut map) in table.files.iter_mut().zip(maps) {
         seen &= file.seen;
-        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)]) else { return Order::Hoped };
+        let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[]) else {
+            return Order::Hoped;
+        };
         while let Ok(Some(mut part)) = source.next_part() {
             if part.decode(&mut ascending).is_err() {
                 break;

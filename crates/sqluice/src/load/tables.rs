@@ -7,13 +7,15 @@ use super::order::Order;
 use super::request::Request;
 use super::request::of_made_sql;
 use super::{default, keys, there};
+use crate::affinity::Affinity;
 use crate::error::{Error, Place, Result};
 use crate::infer::{Evidence, Watched};
 use crate::plan::Rows;
 use crate::schema::{Schema, Table, quoted, token};
 use crate::source::Source;
 use crate::source::chain::Chain;
-use crate::source::csv::{COLUMNS_MAX, ColumnFrom};
+use crate::source::columns::ColumnFrom;
+use crate::source::csv::COLUMNS_MAX;
 
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
@@ -38,8 +40,9 @@ pub(super) struct LoadTable {
 /// A column that is made for the files.
 struct Made {
     name: String,
-    /// Its type, when the user gives it.
+    /// Its type, when the user gives it, or all files that have it.
     given: Option<String>,
+    by_user: bool,
     evidence: Evidence,
 }
 
@@ -85,8 +88,15 @@ pub(super) fn assign(load: &Request, files: Vec<LoadFile>) -> Result<Vec<LoadTab
         table.make_columns(load)?;
     }
     check_names(load, &tables)?;
-    if let Some(bare) = tables.iter().find(|table| !table.declared && table.made.is_empty()) {
-        let file = &bare.files[0];
+    if let Some(bare) = tables.iter_mut().find(|table| !table.declared && table.made.is_empty()) {
+        let file = &mut bare.files[0];
+        if let Some(fault) = file.first_fault.take() {
+            return Err(fault);
+        }
+        if file.names.is_empty() {
+            let error = Error::input("the file has no record, so nothing tells its columns");
+            return Err(error.at(Place::file(file.input.name())).hint("--schema declares them"));
+        }
         let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
         let error = Error::usage(format!("--columns names no column of {}", file.name()));
         return Err(error.hint(format!("there are: {}", listed(&names))));
@@ -176,13 +186,21 @@ impl LoadTable {
                 }
                 let made = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name));
                 match made {
-                    Some(made) => made.evidence.merge(file.evidence[field]),
+                    Some(made) => {
+                        made.evidence.merge(file.evidence[field]);
+                        if !made.by_user && made.given.as_deref() != file.type_of(field) {
+                            made.given = None;
+                        }
+                    }
                     None if load.add_columns || (declared.is_none() && index == 0) => {
                         let mut types = load.types.iter().rev();
                         let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
                         self.made.push(Made {
                             name: name.clone(),
-                            given: given.map(|(_, declared)| declared.clone()),
+                            by_user: given.is_some(),
+                            given: given
+                                .map(|(_, declared)| declared.clone())
+                                .or(file.type_of(field).map(str::to_owned)),
                             evidence: file.evidence[field],
                         });
                     }
@@ -359,8 +377,9 @@ impl LoadTable {
 
     /// Whether no value can change the types any more.
     pub(super) fn is_settled(&self) -> bool {
+        let types = || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final());
         self.settled
-            || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final())
+            || (types() && self.files.iter().all(LoadFile::has_all_names))
             || self.files.iter().all(|file| file.seen)
     }
 
@@ -395,12 +414,46 @@ impl LoadTable {
         self.settled = true;
     }
 
+    /// Whether a row has brought a column that was not known.
+    pub(super) fn met_new_name(&self) -> bool {
+        self.files.iter().any(LoadFile::met_new_name)
+    }
+
+    /// Whether rows that nobody has seen may bring columns.
+    pub(super) fn lacks_names(&self) -> bool {
+        !self.is_settled() && !self.files.iter().all(|file| file.seen || file.has_all_names())
+    }
+
+    /// All files, for the names of their columns.
+    pub(super) fn names_source<'a>(&'a mut self, load: &Request) -> Box<dyn Source + 'a> {
+        let mut files = self.files.iter_mut();
+        let open = move |rows| files.next().map(|file| file.names_source(rows));
+        Box::new(Chain::new(open, load.limit, None))
+    }
+
+    /// Takes the names that were met, and finds the columns that must be made for them.
+    pub(super) fn take_new_names(&mut self, load: &Request) -> Result<()> {
+        self.files.iter_mut().for_each(LoadFile::take_new_names);
+        self.made.clear();
+        self.make_columns(load)
+    }
+
+    /// Of each column, whether it has TEXT affinity, and is not just taken to have it as there is no value yet.
+    fn as_text(&self, declared: &Table) -> Vec<bool> {
+        let is_guess = |name: &str| {
+            let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
+            made.is_some_and(|made| made.given.is_none() && !made.evidence.is_final())
+        };
+        let columns = declared.columns.iter();
+        columns.map(|column| column.affinity == Affinity::Text && !is_guess(&column.name)).collect()
+    }
+
     /// The rows of all files. Each is opened when the one before it has been read.
     pub(super) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
-        let maps = self.maps(table, load)?;
+        let (maps, as_text) = (self.maps(table, load)?, self.as_text(table));
         let mut files = self.files.iter_mut().zip(maps);
-        let open = move |rows| files.next().map(|(file, map)| file.source(map, rows));
+        let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
         Ok(Box::new(Chain::new(open, load.limit, None)))
     }
 
@@ -410,9 +463,10 @@ impl LoadTable {
         load: &Request,
         schema: &Schema,
     ) -> Result<Box<dyn Source + 'a>> {
-        let map = self.maps(&schema.tables[self.index_in(schema)], load)?.swap_remove(0);
+        let table = &schema.tables[self.index_in(schema)];
+        let (map, as_text) = (self.maps(table, load)?.swap_remove(0), self.as_text(table));
         let mut opens = Some((&mut self.files[0], map));
-        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map));
+        let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text));
         Ok(Box::new(Chain::new(open, None, None)))
     }
 

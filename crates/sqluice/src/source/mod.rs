@@ -7,9 +7,17 @@
 //!
 //! Invariant: how the input is cut depends on the input alone, never on threads or memory.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod chain;
+pub mod columns;
 #[cfg(feature = "csv")]
 pub mod csv;
+mod give;
+#[cfg(feature = "csv")]
+pub mod json;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub(crate) mod project;
 
 use crate::batch::Batch;
@@ -43,6 +51,11 @@ pub trait Part: Send {
     /// Where in the input it begins, if there is such a place.
     fn place(&self) -> Option<Place> {
         None
+    }
+
+    /// Whether a text is a text, and no number that is written as one: the source itself tells numbers from text.
+    fn is_typed(&self) -> bool {
+        false
     }
 
     /// Gives all rows to `sink`, in order: batches, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows,

@@ -47,6 +47,10 @@ impl Part for ProjectPart {
         self.part.place()
     }
 
+    fn is_typed(&self) -> bool {
+        self.part.is_typed()
+    }
+
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.part.decode(&mut ProjectSink { sink, columns: &self.columns })
     }

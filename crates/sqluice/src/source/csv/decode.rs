@@ -15,7 +15,6 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::CsvOptions;
-use super::columns::Filled;
 use super::cut::Cut;
 use super::dialect::Marks;
 use super::find::Finder;
@@ -25,7 +24,9 @@ use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
 use crate::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
 use crate::error::{Error, Place, Result};
-use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
+use crate::source::columns::Filled;
+use crate::source::give::{Rows, give};
+use crate::source::{BadRow, Part, Refused, Sink};
 
 /// What all parts of a file know.
 pub(super) struct Shared {
@@ -108,7 +109,7 @@ impl CsvPart {
                 Records { data: self.input(), fields: self.shared.fields, marks, limits: self.shared.limits };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             unescape(&mut self.cut.data, marks, scratch);
-            self.give(rows, scratch, &mut cursor, sink)?;
+            give(rows, &mut Found { part: self, scratch, cursor: &mut cursor }, sink)?;
             self.cut.data.truncate(self.raw_bytes);
             records += rows;
             from = match next {
@@ -126,41 +127,6 @@ impl CsvPart {
 
     fn input(&self) -> &[u8] {
         &self.cut.data[..self.raw_bytes]
-    }
-
-    /// Gives the `rows` rows in `scratch` to the sink: at once, and those that it refuses one by one, between the runs of
-    /// the others.
-    fn give(
-        &self,
-        rows: usize,
-        scratch: &mut Scratch,
-        cursor: &mut Cursor,
-        sink: &mut dyn Sink,
-    ) -> Result<()> {
-        // Refused and not told yet, the first last.
-        let mut refused: Vec<RefusedRow> = Vec::new();
-        let mut from = 0;
-        while from < rows {
-            let to = refused.last().map_or(rows, |next| next.row);
-            if from < to {
-                match self.batch(from..to, scratch, sink) {
-                    Ok(()) => from = to,
-                    Err(Refused::Rows(more)) => {
-                        assert!(!more.is_empty(), "a batch is refused for some of its rows");
-                        let more = more.into_iter().rev();
-                        refused.extend(more.map(|more| RefusedRow { row: from + more.row, ..more }));
-                    }
-                    Err(Refused::Stop { at: None, error }) => return Err(error),
-                    Err(Refused::Stop { at: Some((row, column)), error }) => {
-                        return Err(self.refused(from + row, column, error, scratch, cursor).error);
-                    }
-                }
-            } else if let Some(RefusedRow { row, column, error }) = refused.pop() {
-                sink.bad_row(self.refused(row, column, error, scratch, cursor))?;
-                from = row + 1;
-            }
-        }
-        Ok(())
     }
 
     /// Gives some rows to the sink.
@@ -234,6 +200,23 @@ impl CsvPart {
         let mut record = parser.record(Width::Same(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)
+    }
+}
+
+/// The rows of a batch.
+struct Found<'f> {
+    part: &'f CsvPart,
+    scratch: &'f mut Scratch,
+    cursor: &'f mut Cursor,
+}
+
+impl Rows for Found<'_> {
+    fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
+        self.part.batch(rows, self.scratch, sink)
+    }
+
+    fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow {
+        self.part.refused(row, column, error, self.scratch, self.cursor)
     }
 }
 

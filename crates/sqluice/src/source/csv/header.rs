@@ -48,7 +48,7 @@ fn by_position(index: usize) -> String {
 
 /// Gives the fields without a name one by their position, and those whose name an earlier one has that name with a number.
 /// A name that needs no change keeps what it is, also against those made here.
-fn unique(mut names: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
+pub(in crate::source) fn unique(mut names: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
     let given: HashSet<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let mut taken = HashSet::new();
     // The number that was last tried behind a name: two thousand equal ones must not take a million tries.

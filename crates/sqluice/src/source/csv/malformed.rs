@@ -8,18 +8,18 @@ use crate::error::{Error, Place};
 
 /// A place in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Position {
+pub(in crate::source) struct Position {
     /// Counted from 0.
-    pub(super) byte: u64,
+    pub(in crate::source) byte: u64,
     /// The physical line, counted from 1. Lines end with LF, CRLF or CR, also within quotes.
-    pub(super) line: u64,
+    pub(in crate::source) line: u64,
     /// The character in the line, counted from 1; a byte order mark is none.
-    pub(super) column: u64,
+    pub(in crate::source) column: u64,
 }
 
 impl Position {
     /// As messages name it.
-    pub(super) fn place(self, file: &Path) -> Place {
+    pub(in crate::source) fn place(self, file: &Path) -> Place {
         Place {
             file: file.to_owned(),
             line: Some(self.line),

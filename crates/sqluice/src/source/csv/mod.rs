@@ -29,7 +29,6 @@
 //! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `scan` (quotes,
 //! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (the words for it).
 
-mod columns;
 mod cut;
 mod decode;
 mod dialect;
@@ -50,21 +49,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use self::columns::{ColumnFrom, Constant};
-use self::columns::{Filled, Repeated};
 use self::cut::Cutter;
 use self::decode::{CsvPart, Pool, Shared};
 pub use self::dialect::Dialect;
 use self::header::Header;
 pub use self::header::Renamed;
+pub(in crate::source) use self::header::unique;
+pub(in crate::source) use self::malformed::Position;
 pub(crate) use self::naive::COLUMNS_MAX;
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
 pub use self::sniff::{Given, Sniffed, sniff};
-use crate::batch::ROWS_MAX;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
+use crate::source::columns::Filled;
+pub use crate::source::columns::{ColumnFrom, Constant};
 use crate::source::{Part, Source};
 
 /// How much of a file one part is, in bytes: it stays in the second-level cache from reading to encoding.
@@ -192,19 +192,12 @@ impl CsvReader {
     /// When `columns` names a field that there is not.
     pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
         let fields = self.header.names.len();
-        let filled = |from| match from {
-            ColumnFrom::Field(field) => {
-                assert!(field < fields, "field {field} is not in the header");
-                Filled::Field(field)
-            }
-            ColumnFrom::Constant(constant) => Filled::Constant(Repeated::new(constant, ROWS_MAX)),
-        };
         let first_row = rows.start;
         self.cutter.number(rows);
         let options = self.options;
         let tokens = options.null_tokens.clone();
         let shared = Shared {
-            columns: columns.into_iter().map(filled).collect(),
+            columns: Filled::all(columns, fields),
             file: self.file,
             fields,
             marks: options.dialect.marks(),

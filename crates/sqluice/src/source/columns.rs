@@ -1,6 +1,6 @@
 //! What fills the columns of the table.
 
-use crate::batch::{Bytes, Column, Span, Spans, Values};
+use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 
 /// Where the values of a table's column come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,15 +28,32 @@ pub enum Constant {
 
 /// What fills a column of the table.
 #[derive(Debug)]
-pub(super) enum Filled {
+pub(crate) enum Filled {
     /// The field of that index.
     Field(usize),
     Constant(Repeated),
 }
 
+impl Filled {
+    /// What fills the columns from a source with so many fields.
+    ///
+    /// # Panics
+    /// When a field is named that there is not.
+    pub(crate) fn all(columns: Vec<ColumnFrom>, fields: usize) -> Vec<Filled> {
+        let filled = |from| match from {
+            ColumnFrom::Field(field) => {
+                assert!(field < fields, "field {field} of {fields}");
+                Filled::Field(field)
+            }
+            ColumnFrom::Constant(constant) => Filled::Constant(Repeated::new(constant, ROWS_MAX)),
+        };
+        columns.into_iter().map(filled).collect()
+    }
+}
+
 /// A constant, as often as a batch has rows.
 #[derive(Debug)]
-pub(super) enum Repeated {
+pub(crate) enum Repeated {
     Null,
     Int(Vec<i64>),
     Real(Vec<f64>),
@@ -45,7 +62,7 @@ pub(super) enum Repeated {
 }
 
 impl Repeated {
-    pub(super) fn new(constant: Constant, rows: usize) -> Repeated {
+    pub(crate) fn new(constant: Constant, rows: usize) -> Repeated {
         let spans = |bytes: usize| {
             let len = u32::try_from(bytes).expect("a constant is shorter than SQLite's limit of 1 GB");
             vec![Span { start: 0, len }; rows]
@@ -65,7 +82,7 @@ impl Repeated {
         }
     }
 
-    pub(super) fn column(&self, rows: usize) -> Column<'_> {
+    pub(crate) fn column(&self, rows: usize) -> Column<'_> {
         let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
         Column::new(match self {
             Repeated::Null => Values::Null,

@@ -1,0 +1,96 @@
+//! What can be said about how files are written, and what becomes of their values.
+
+use clap::ValueEnum;
+use sqluice::load::FileKind;
+use sqluice::source::arrow::{DecimalAs, TimestampAs};
+
+/// What a file to load is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Fields between commas, or what --delimiter says or is recognised
+    Csv,
+    /// Fields between tabs
+    Tsv,
+    /// JSON objects, one a line
+    Ndjson,
+    /// A JSON array of objects, or objects one a line
+    Json,
+    /// Parquet
+    Parquet,
+    /// An Arrow IPC file or stream
+    Arrow,
+}
+
+/// What becomes of decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decimal {
+    /// Numbers where those hold all digits that the type has, which are 15, or 18 without a fraction; else text
+    Auto,
+    /// Text, with all digits
+    Text,
+    /// The nearest float
+    Real,
+}
+
+/// What becomes of timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Timestamp {
+    /// Text, as ISO 8601 has it
+    Iso,
+    /// The time since 1970 began, an integer in the unit that the column has
+    Unix,
+}
+
+/// What stands around fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quote {
+    None,
+    Character(u8),
+}
+
+/// One character of ASCII, or a name for one.
+pub(crate) fn character(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | 0) => Ok(*byte),
+        _ => Err(format!("{text:?} is not one character of ASCII, such as ; or \\t")),
+    }
+}
+
+pub(crate) fn quote(text: &str) -> Result<Quote, String> {
+    match text {
+        "" | "none" => Ok(Quote::None),
+        _ => character(text).map(Quote::Character),
+    }
+}
+
+impl From<Format> for FileKind {
+    fn from(format: Format) -> FileKind {
+        match format {
+            Format::Csv | Format::Tsv => FileKind::Csv,
+            Format::Ndjson => FileKind::Ndjson,
+            Format::Json => FileKind::Json,
+            Format::Parquet => FileKind::Parquet,
+            Format::Arrow => FileKind::Arrow,
+        }
+    }
+}
+
+impl From<Decimal> for DecimalAs {
+    fn from(what: Decimal) -> DecimalAs {
+        match what {
+            Decimal::Auto => DecimalAs::Auto,
+            Decimal::Text => DecimalAs::Text,
+            Decimal::Real => DecimalAs::Real,
+        }
+    }
+}
+
+impl From<Timestamp> for TimestampAs {
+    fn from(what: Timestamp) -> TimestampAs {
+        match what {
+            Timestamp::Iso => TimestampAs::Iso,
+            Timestamp::Unix => TimestampAs::Unix,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Parquet and Arrow files of a load: they say themselves what columns they have, and of which types.
+
+use std::ops::Range;
+use std::path::Path;
+
+use arrow_schema::SchemaRef;
+
+use super::files::{Content, LoadFile, Opened};
+use super::format::FileFormat;
+use super::request::Request;
+use crate::error::{Error, Place, Result};
+use crate::infer::Evidence;
+use crate::input::InputFile;
+use crate::progress::Silent;
+use crate::source::arrow::{ArrowOptions, ArrowSource, Rows, declared_type, ipc};
+use crate::source::chain::Counted;
+use crate::source::columns::ColumnFrom;
+use crate::source::json::unique_names;
+use crate::source::parquet::{FilePart, ParquetFile};
+
+/// Rows of a sample.
+const SAMPLE_ROWS: u64 = 16 << 10;
+
+/// How such a file is read.
+pub(super) struct ColumnarFile {
+    kind: Kind,
+    options: ArrowOptions,
+    schema: SchemaRef,
+}
+
+enum Kind {
+    Parquet(Box<ParquetFile>),
+    /// IPC; whether it is a file, and no stream.
+    Arrow(bool),
+}
+
+impl ColumnarFile {
+    /// Looks at a file.
+    pub(super) fn open(
+        mut file: LoadFile,
+        format: FileFormat,
+        load: &Request,
+        rows_max: u64,
+    ) -> Result<LoadFile> {
+        // Its end is read first.
+        file.input.spool(&load.temp_folder()?, &Silent)?;
+        let part = regular(&file.input)?;
+        let name = file.input.name().to_owned();
+        let (kind, schema, rows) = match format {
+            FileFormat::Parquet => {
+                let parquet = ParquetFile::open(part, &name)?;
+                let (schema, rows) = (parquet.schema().clone(), parquet.rows());
+                (Kind::Parquet(Box::new(parquet)), schema, Some(rows))
+            }
+            _ => {
+                let is_file = file.input.sample(ipc::FILE_MAGIC.len())?.text.starts_with(ipc::FILE_MAGIC);
+                let (schema, mut batches) = ipc::read(part, is_file, &name)?;
+                let mut seen = 0;
+                let all = loop {
+                    match batches.next() {
+                        None => break Some(seen),
+                        Some(batch) => seen += batch?.num_rows() as u64,
+                    }
+                    if seen >= SAMPLE_ROWS {
+                        break None;
+                    }
+                };
+                (Kind::Arrow(is_file), schema, all)
+            }
+        };
+        if schema.fields().is_empty() {
+            return Err(Error::input("the file has no column").at(Place::file(&name)));
+        }
+        let sample = rows.unwrap_or(SAMPLE_ROWS).min(SAMPLE_ROWS).min(rows_max);
+        let whole = rows.is_some_and(|rows| sample == rows.min(rows_max));
+        file.sampled(Opened { sample_bytes: 0, text_bytes: sample, whole, plain: false });
+        (file.sample_rows, file.text_bytes, file.words) = (sample, rows, format.words().to_owned());
+        name_columns(&mut file, &schema, load);
+        file.content = Content::Columnar(ColumnarFile { kind, options: load.arrow, schema });
+        Ok(file)
+    }
+
+    /// Opens a file for its rows.
+    pub(super) fn source(
+        &self,
+        input: &InputFile,
+        map: Vec<ColumnFrom>,
+        as_text: &[bool],
+        rows: Range<u64>,
+    ) -> Result<Box<dyn Counted>> {
+        match &self.kind {
+            Kind::Parquet(parquet) => Ok(Box::new(parquet.source(map, as_text, self.options, rows))),
+            Kind::Arrow(is_file) => {
+                let (schema, batches) = ipc::read(regular(input)?, *is_file, input.name())?;
+                if schema != self.schema {
+                    return Err(super::changed());
+                }
+                let fields = schema.fields().len();
+                let of = Rows::new(input.name().to_owned(), fields, map, as_text, self.options);
+                Ok(Box::new(ArrowSource::new(batches, of, rows)))
+            }
+        }
+    }
+}
+
+/// The names of the columns, and their types.
+fn name_columns(file: &mut LoadFile, schema: &SchemaRef, load: &Request) {
+    let fields = schema.fields();
+    let (names, renamed) = unique_names(fields.iter().map(|field| field.name().clone()).collect());
+    let name = file.name();
+    let notes = renamed.iter().map(|renamed| {
+        format!("{name}: column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
+    });
+    file.notes = notes.collect();
+    file.places = Some(vec![Place::file(file.input.name()); names.len()]);
+    let types = fields.iter().map(|field| {
+        // A STRICT table has no NUMERIC columns.
+        let declared = declared_type(field.data_type(), load.arrow);
+        declared.map(|name| if load.strict && name == "NUMERIC" { "REAL" } else { name })
+    });
+    file.types = types.collect();
+    let evidence = |declared: &Option<&str>| declared.map_or(Evidence::new(), Evidence::of_declared);
+    file.evidence = file.types.iter().map(evidence).collect();
+    file.names = names;
+}
+
+/// The file that an input is.
+fn regular(input: &InputFile) -> Result<FilePart> {
+    let (file, start, bytes) = input.file()?;
+    Ok(FilePart::new(file, start, bytes))
+}
+
+/// Whether a file begins as one of these.
+pub(super) fn of_magic(head: &[u8], path: &Path) -> Option<FileFormat> {
+    let is_stream = head.starts_with(ipc::STREAM_MAGIC);
+    match super::format::extension(path).as_deref() {
+        _ if head.starts_with(crate::source::parquet::MAGIC) => Some(FileFormat::Parquet),
+        _ if head.starts_with(ipc::FILE_MAGIC) || is_stream => Some(FileFormat::Arrow),
+        Some("parquet" | "pq") => Some(FileFormat::Parquet),
+        Some("arrow" | "arrows" | "feather" | "ipc") => Some(FileFormat::Arrow),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! Dates, times and durations in words: ISO 8601.
+//!
+//! ```text
+//!  2024-02-29    23:59:59.123    2024-02-29T23:59:59.123    2024-02-29T23:59:59.123+00:00    P1M2DT3.5S
+//! ```
+//!
+//! A fraction has 3, 6 or 9 digits, as few as it needs, and none where it is zero. So texts of one column are in the order of what they
+//! mean. Years are 0 to 9999: others have no such text, and SQLite knows none.
+
+use std::fmt::Write;
+
+use arrow_schema::TimeUnit;
+
+const DAY_SECONDS: i64 = 86_400;
+const BILLION: i64 = 1_000_000_000;
+
+/// How many of a unit a second has.
+pub(super) fn per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => BILLION,
+    }
+}
+
+/// Writes the date so many days after 1970-01-01; `None`: it has no year of four digits.
+pub(super) fn date(days: i64, out: &mut String) -> Option<()> {
+    // Days since 0000-03-01, in eras of 400 years, as in "chrono-Compatible Low-Level Date Algorithms".
+    let days = days.checked_add(719_468)?;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (0..=9999).contains(&year).then(|| {
+        digits(year, 4, out);
+        out.push('-');
+        digits(month, 2, out);
+        out.push('-');
+        digits(day, 2, out);
+    })
+}
+
+/// Writes a time of day; `None`: it is none.
+pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
+    let (seconds, fraction) = (value.div_euclid(per_second(unit)), value.rem_euclid(per_second(unit)));
+    (0..DAY_SECONDS).contains(&seconds).then(|| {
+        digits(seconds / 3600, 2, out);
+        out.push(':');
+        digits(seconds / 60 % 60, 2, out);
+        out.push(':');
+        digits(seconds % 60, 2, out);
+        nanoseconds(fraction * (BILLION / per_second(unit)), out);
+    })
+}
+
+/// Writes the moment so long after 1970 began; `utc`: with its zone, which is that.
+pub(super) fn timestamp(value: i64, unit: TimeUnit, utc: bool, out: &mut String) -> Option<()> {
+    let day = DAY_SECONDS * per_second(unit);
+    date(value.div_euclid(day), out)?;
+    out.push('T');
+    time(value.rem_euclid(day), unit, out)?;
+    out.push_str(if utc { "+00:00" } else { "" });
+    Some(())
+}
+
+/// Writes an interval of months, days and nanoseconds.
+pub(super) fn interval(months: i64, days: i64, nanoseconds_in_all: i64, out: &mut String) {
+    out.push('P');
+    if months != 0 {
+        let _ = write!(out, "{months}M");
+    }
+    if days != 0 {
+        let _ = write!(out, "{days}D");
+    }
+    if nanoseconds_in_all != 0 || (months, days) == (0, 0) {
+        out.push_str(if nanoseconds_in_all < 0 { "T-" } else { "T" });
+        let nanos = nanoseconds_in_all.unsigned_abs();
+        let _ = write!(out, "{}", nanos / BILLION as u64);
+        nanoseconds((nanos % BILLION as u64) as i64, out);
+        out.push('S');
+    }
+}
+
+/// Writes a fraction of a second.
+fn nanoseconds(fraction: i64, out: &mut String) {
+    let (value, width) = match fraction {
+        0 => return,
+        _ if fraction % 1_000_000 == 0 => (fraction / 1_000_000, 3),
+        _ if fraction % 1000 == 0 => (fraction / 1000, 6),
+        _ => (fraction, 9),
+    };
+    out.push('.');
+    digits(value, width, out);
+}
+
+/// Writes a number that is not negative with zeros before it.
+fn digits(value: i64, width: u32, out: &mut String) {
+    for place in (0..width).rev() {
+        out.push(char::from(b'0' + (value / 10i64.pow(place) % 10) as u8));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rusqlite::Connection;
+
+    /// What SQLite calls the moment so many seconds after 1970 began.
+    fn in_sqlite(seconds: i64) -> Option<String> {
+        let connection = Connection::open_in_memory().unwrap();
+        let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1, 'unixepoch')";
+        let text: Option<String> = connection.query_row(sql, [seconds], |row| row.get(0)).unwrap();
+        text.filter(|text| !text.starts_with('-'))
+    }
+
+    proptest! {
+        #[test]
+        fn a_moment_is_what_sqlite_calls_it(seconds in -63_000_000_000..260_000_000_000i64) {
+            let mut text = String::new();
+            let told = timestamp(seconds, TimeUnit::Second, false, &mut text).map(|()| text);
+            prop_assert_eq!(told, in_sqlite(seconds));
+        }
+
+        #[test]
+        fn any_number_is_a_moment_or_none(value: i64) {
+            for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
+                let _ = timestamp(value, unit, true, &mut String::new());
+                let _ = date(value, &mut String::new());
+            }
+        }
+    }
+
+    #[test]
+    fn fractions_are_as_short_as_three_digits_at_a_time_can_be() {
+        let of = |nanos| {
+            let mut text = String::new();
+            time(nanos, TimeUnit::Nanosecond, &mut text).unwrap();
+            text
+        };
+        assert_eq!(
+            [of(0), of(500_000_000), of(1_000), of(1)],
+            ["00:00:00", "00:00:00.500", "00:00:00.000001", "00:00:00.000000001"]
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! Cuts the input into parts of whole records, and counts as it goes.
+//!
+//! ```text
+//!  lines    {"a":1}⏎{"a":2}⏎⏎{"a":3}⏎        a record is a line, unless there is nothing but white space on it
+//!           ─────────────────┴ part_bytes     cut: at the first line end at or after part_bytes
+//!
+//!  array    [{"a":1},{"a":[2,3]},{"a":3}]     a record is what is between commas that are in no string and no brackets
+//!            ─────────────────────┴           cut: behind such a comma
+//! ```
+//!
+//! This runs under a lock, so it looks only at what ends a record. It judges nothing: whatever is wrong within a record, where it
+//! ends follows from quotes and brackets alone. One that is longer than allowed is cut off behind the limit, and is the last.
+//!
+//! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::super::csv::Position;
+use super::Layout;
+use super::nested::space_end;
+use crate::error::{Error, Result};
+
+/// How much is read at once beyond a part, in bytes.
+const READ_BYTES: usize = 64 << 10;
+
+/// A part of the input: whole records.
+pub(super) struct Cut {
+    pub(super) data: Vec<u8>,
+    /// Where it begins.
+    pub(super) at: Position,
+    /// How many records come before it.
+    pub(super) first_record: u64,
+    /// How many records it has, whatever is wrong with them.
+    pub(super) records: u64,
+}
+
+/// See the module's description.
+pub(super) struct Cutter {
+    input: Box<dyn Read + Send>,
+    file: PathBuf,
+    layout: Layout,
+    record_bytes_max: usize,
+    /// Read, but in no part yet.
+    rest: Vec<u8>,
+    /// Where `rest` begins.
+    at: Position,
+    first_record: u64,
+    records: u64,
+    /// Records beyond this are not looked at.
+    records_max: u64,
+    /// All is read that will be.
+    ended: bool,
+    /// Why, if the input did not end. Told after what was read before.
+    failed: Option<Error>,
+    /// The bracket that ends the array is behind us.
+    closed: bool,
+    /// The array has records in the parts so far.
+    begun: bool,
+}
+
+impl Cutter {
+    /// `file` is named in messages. Records are numbered from `records.start` on; at `records.end` reading stops. A byte order
+    /// mark is skipped here, and the bracket of an array.
+    pub(super) fn new(
+        input: Box<dyn Read + Send>,
+        file: PathBuf,
+        layout: Layout,
+        record_bytes_max: usize,
+        records: Range<u64>,
+    ) -> Result<Cutter> {
+        let mut cutter = Cutter {
+            input,
+            file,
+            layout,
+            record_bytes_max,
+            rest: Vec::new(),
+            at: Position { byte: 0, line: 1, column: 1 },
+            first_record: records.start,
+            records: records.start,
+            records_max: records.end,
+            ended: false,
+            failed: None,
+            closed: false,
+            begun: false,
+        };
+        let mark = b"\xef\xbb\xbf";
+        let mut start = Vec::new();
+        cutter.read(&mut start, mark.len());
+        if start == mark {
+            start.clear();
+            cutter.at.byte = mark.len() as u64;
+        }
+        cutter.rest = start;
+        if layout == Layout::Array {
+            cutter.open()?;
+        }
+        Ok(cutter)
+    }
+
+    /// Goes past the bracket that begins the array.
+    fn open(&mut self) -> Result<()> {
+        let mut data = std::mem::take(&mut self.rest);
+        loop {
+            let at = space_end(&data, 0);
+            let found = data.get(at) == Some(&b'[');
+            if at == data.len() && !self.ended {
+                self.at.advance(&data);
+                data.clear();
+                self.read(&mut data, READ_BYTES);
+                continue;
+            }
+            self.at.advance(&data[..at]);
+            if let (Some(error), true) = (self.failed.take(), at == data.len()) {
+                return Err(error);
+            }
+            if !found {
+                return Err(Error::input("this is no array of JSON: it does not begin with [")
+                    .at(self.at.place(&self.file))
+                    .hint("for objects that are one a line: --format ndjson"));
+            }
+            self.at.advance(b"[");
+            self.rest = data.split_off(at + 1);
+            return Ok(());
+        }
+    }
+
+    /// Reads `bytes` more, fewer only at the end.
+    fn read(&mut self, data: &mut Vec<u8>, bytes: usize) {
+        data.reserve(bytes);
+        match self.input.by_ref().take(bytes as u64).read_to_end(data) {
+            Ok(read) => self.ended = read < bytes,
+            Err(error) => {
+                self.failed = Some(Error::from_read(&self.file, error));
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Where the next part begins.
+    pub(super) fn at(&self) -> Position {
+        self.at
+    }
+
+    /// How many records are in the parts so far.
+    pub(super) fn records_done(&self) -> u64 {
+        self.records - self.first_record
+    }
+
+    /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records.
+    pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
+        if self.records >= self.records_max {
+            return Ok(None);
+        }
+        if self.closed {
+            return self.after_array();
+        }
+        let mut data = buffer;
+        data.clear();
+        data.append(&mut self.rest);
+        let records_max = self.records_max - self.records;
+        let mut scan = Scan { part_bytes, records_max, begun: self.begun, ..Scan::default() };
+        loop {
+            let end = match self.layout {
+                Layout::Lines => scan.lines(&data, self.ended),
+                Layout::Array => scan.array(&data, self.ended),
+            };
+            if let Some(end) = end {
+                (self.closed, self.begun) = (scan.closed, true);
+                self.rest.extend_from_slice(&data[end + usize::from(scan.closed)..]);
+                data.truncate(end);
+                break;
+            }
+            // Read no further.
+            let begin = space_end(&data, scan.record);
+            if data.len() - begin > self.record_bytes_max {
+                data.truncate(begin + self.record_bytes_max + 1);
+                (self.ended, self.failed) = (true, None);
+                scan.records += 1;
+                break;
+            }
+            if self.ended {
+                self.end(&mut data, &mut scan);
+                break;
+            }
+            let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES), READ_BYTES);
+            let bytes = part_bytes.saturating_sub(data.len()) + beyond;
+            self.read(&mut data, bytes);
+        }
+        self.cut(data, &scan)
+    }
+
+    /// The input ends within a record, or between two.
+    fn end(&mut self, data: &mut Vec<u8>, scan: &mut Scan) {
+        let begun = space_end(data, scan.record) < data.len();
+        if begun && self.failed.is_some() {
+            // What is there of this record says nothing about it.
+            data.truncate(scan.record);
+        } else {
+            scan.records += u64::from(begun);
+        }
+        if self.layout == Layout::Array && self.failed.is_none() {
+            let mut end = self.at;
+            end.advance(data);
+            let error = Error::input("the array never ends: a ] is missing").at(end.place(&self.file));
+            self.failed = Some(error.hint("the file is cut short, or somebody still writes to it"));
+        }
+    }
+
+    fn cut(&mut self, data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
+        if data.is_empty() && !scan.closed {
+            return self.failed.take().map_or(Ok(None), Err);
+        }
+        let (at, first_record) = (self.at, self.records);
+        self.records += scan.records;
+        self.at.advance(&data);
+        if scan.closed {
+            self.at.advance(b"]");
+        }
+        Ok(Some(Cut { data, at, first_record, records: scan.records }))
+    }
+
+    /// Behind the array there must be nothing.
+    fn after_array(&mut self) -> Result<Option<Cut>> {
+        let mut data = std::mem::take(&mut self.rest);
+        loop {
+            let at = space_end(&data, 0);
+            self.at.advance(&data[..at]);
+            if at < data.len() {
+                return Err(Error::input("something follows the end of the array")
+                    .at(self.at.place(&self.file))
+                    .hint(
+                        "a file is one array of objects; for objects that are one a line: --format ndjson",
+                    ));
+            }
+            if self.ended {
+                return self.failed.take().map_or(Ok(None), Err);
+            }
+            data.clear();
+            self.read(&mut data, READ_BYTES);
+        }
+    }
+}
+
+impl Position {
+    /// Goes past `text`.
+    pub(super) fn advance(&mut self, text: &[u8]) {
+        self.byte += text.len() as u64;
+        let mut line = text;
+        if let Some(last) = memchr::memrchr(b'\n', text) {
+            self.line += memchr::memchr_iter(b'\n', text).count() as u64;
+            self.column = 1;
+            line = &text[last + 1..];
+        }
+        // The bytes that are not the first of a character of UTF-8 don't count.
+        self.column += line.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+    }
+}
+
+/// Looks for the end of a part, in data that grows.
+#[derive(Default)]
+struct Scan {
+    part_bytes: usize,
+    records_max: u64,
+    /// Whole records so far.
+    records: u64,
+    /// Where the present one begins.
+    record: usize,
+    /// How far it has looked.
+    at: usize,
+    /// Open brackets within the present record.
+    depth: usize,
+    in_string: bool,
+    /// This is not the first part.
+    begun: bool,
+    /// The bracket that ends the array has been found; it is no part of the data.
+    closed: bool,
+}
+
+impl Scan {
+    /// Where the part ends, if the data has it.
+    fn lines(&mut self, data: &[u8], ended: bool) -> Option<usize> {
+        while let Some(newline) = memchr::memchr(b'\n', &data[self.at..]) {
+            let end = self.at + newline;
+            self.records += u64::from(space_end(data, self.record) < end);
+            (self.at, self.record) = (end + 1, end + 1);
+            if self.record >= self.part_bytes || self.records == self.records_max {
+                return Some(self.record);
+            }
+        }
+        self.at = data.len();
+        (ended && self.record == data.len() && self.record > 0).then_some(self.record)
+    }
+
+    /// The same for an array.
+    fn array(&mut self, data: &[u8], ended: bool) -> Option<usize> {
+        while self.at < data.len() {
+            if self.in_string {
+                let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
+                    self.at = data.len();
+                    break;
+                };
+                let found = self.at + found;
+                if data[found] == b'"' {
+                    self.in_string = false;
+                    self.at = found + 1;
+                } else if found + 1 < data.len() || ended {
+                    self.at = (found + 2).min(data.len());
+                } else {
+                    // What it escapes comes next.
+                    self.at = found;
+                    break;
+                }
+                continue;
+            }
+            let at = self.at;
+            self.at += 1;
+            match data[at] {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b']' if self.depth == 0 => {
+                    // Only an array without any may end where a record should be.
+                    let none = !self.begun && self.record == 0 && space_end(data, 0) == at;
+                    self.records += u64::from(!none);
+                    (self.record, self.closed) = (at, true);
+                    return Some(at);
+                }
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                b',' if self.depth == 0 => {
+                    self.records += 1;
+                    self.record = at + 1;
+                    if self.record >= self.part_bytes || self.records == self.records_max {
+                        return Some(self.record);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// Where the element of an array ends that begins at `start`, whatever is wrong with it: at the comma behind it, or with the data.
+pub(super) fn element_end(data: &[u8], start: usize) -> usize {
+    let rest = &data[start..];
+    let mut scan = Scan { records_max: 1, part_bytes: usize::MAX, begun: true, ..Scan::default() };
+    scan.array(rest, true).map_or(data.len(), |end| start + end - 1)
+}

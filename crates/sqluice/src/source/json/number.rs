@@ -1,0 +1,215 @@
+//! Numbers: which of SQLite's an integer or a decimal is, if it is one.
+//!
+//! ```text
+//!  42              Int       digits alone, that fit 64 bits; -0 is 0
+//!  0.1  1e3        Real      a decimal that the nearest float prints back, with as many digits
+//!  18446744073709551616      Neither: an integer beyond 64 bits
+//!  0.12345678901234567890    Neither: a float does not hold these digits
+//!  1e999                     Neither: beyond the range of floats
+//! ```
+//!
+//! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
+//! (Clinger's fast path). All else is parsed and printed, to see.
+
+use super::fault::Fault;
+
+/// What a number is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    Int(i64),
+    Real(f64),
+    /// No number that SQLite has says the same.
+    Neither,
+}
+
+/// Digits that every float keeps.
+const DIGITS_HELD: usize = 15;
+
+/// Digits that are compared at most: no float has more, exactly.
+const DIGITS_MAX: usize = 800;
+
+/// Powers of ten that floats hold exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The number that begins at `start`, with a minus sign or a digit, and where it ends.
+#[inline]
+pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault> {
+    let negative = data[start] == b'-';
+    let whole = start + usize::from(negative);
+    let mut mantissa = 0;
+    let mut at = digits(data, whole, &mut mantissa);
+    if at == whole {
+        return Err(Fault::expected(start, "a value"));
+    }
+    if data[whole] == b'0' && at > whole + 1 {
+        return Err(Fault::expected(whole + 1, "no digit after a leading 0"));
+    }
+    if !matches!(data.get(at), Some(b'.' | b'e' | b'E')) {
+        // 18 digits fit.
+        if at - whole <= 18 {
+            let int = mantissa as i64;
+            return Ok((Number::Int(if negative { -int } else { int }), at));
+        }
+        let int = str::from_utf8(&data[start..at]).ok().and_then(|text| text.parse().ok());
+        return Ok((int.map_or(Number::Neither, Number::Int), at));
+    }
+    let mut seen = at - whole;
+    let mut decimals = 0;
+    if data.get(at) == Some(&b'.') {
+        let fraction = at + 1;
+        at = digits(data, fraction, &mut mantissa);
+        decimals = at - fraction;
+        seen += decimals;
+        if decimals == 0 {
+            return Err(Fault::expected(at, "a digit after the point"));
+        }
+    }
+    let mut power = -(decimals as i64);
+    if let Some(b'e' | b'E') = data.get(at) {
+        let (exponent, end) = exponent(data, at)?;
+        (power, at) = (power.saturating_add(exponent), end);
+    }
+    // The mantissa is what so few digits say.
+    let factor = POWERS.get(power.unsigned_abs() as usize);
+    if let (Some(factor), true) = (factor, seen <= DIGITS_HELD) {
+        let real = mantissa as f64;
+        let real = if power < 0 { real / factor } else { real * factor };
+        return Ok((Number::Real(if negative { -real } else { real }), at));
+    }
+    Ok((long(&data[start..at]), at))
+}
+
+/// Goes past digits, and adds them to a number.
+#[inline]
+fn digits(data: &[u8], from: usize, number: &mut u64) -> usize {
+    let mut at = from;
+    while let Some(digit @ b'0'..=b'9') = data.get(at) {
+        *number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
+    at
+}
+
+/// The exponent whose `e` is at `at`, and where it ends. One that is out of reach is somewhere out of reach.
+fn exponent(data: &[u8], at: usize) -> Result<(i64, usize), Fault> {
+    let sign = data.get(at + 1);
+    let from = at + 1 + usize::from(matches!(sign, Some(b'+' | b'-')));
+    let mut exponent = 0;
+    let end = digits(data, from, &mut exponent);
+    if end == from {
+        return Err(Fault::expected(end, "a digit of the exponent"));
+    }
+    let exponent = if end - from <= 4 { exponent as i64 } else { i64::from(i32::MAX) };
+    Ok((if sign == Some(&b'-') { -exponent } else { exponent }, end))
+}
+
+/// A decimal whose nearest float must be looked for.
+#[cold]
+fn long(text: &[u8]) -> Number {
+    let Some(text) = str::from_utf8(text).ok() else { return Number::Neither };
+    let Ok(real) = text.parse::<f64>() else { return Number::Neither };
+    let Some((digits, exponent)) = significant(text) else { return Number::Neither };
+    if digits.is_empty() {
+        return Number::Real(real);
+    }
+    let printed = format!("{real:.*e}", digits.len() - 1);
+    let held = real.is_finite() && significant(&printed) == Some((digits, exponent));
+    if held { Number::Real(real) } else { Number::Neither }
+}
+
+/// The digits of a decimal without zeros around them, and the power of ten of the first; `None`: there are too many, or
+/// the power is out of reach.
+fn significant(text: &str) -> Option<(String, i64)> {
+    let text = text.trim_start_matches('-');
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    let zeros = all.len() - digits.len();
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        return Some((String::new(), 0));
+    }
+    let exponent = exponent.parse::<i32>().ok()?;
+    let first = whole.len() as i64 - 1 - zeros as i64 + i64::from(exponent);
+    (digits.len() <= DIGITS_MAX).then(|| (digits.to_owned(), first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Number {
+        let (number, end) = number(text.as_bytes(), 0).unwrap();
+        assert_eq!(end, text.len(), "{text}");
+        number
+    }
+
+    #[test]
+    fn integers_are_those_of_64_bits() {
+        assert_eq!(read("0"), Number::Int(0));
+        assert_eq!(read("-0"), Number::Int(0));
+        assert_eq!(read("9223372036854775807"), Number::Int(i64::MAX));
+        assert_eq!(read("-9223372036854775808"), Number::Int(i64::MIN));
+        assert_eq!(read("9223372036854775808"), Number::Neither);
+        assert_eq!(read("-9223372036854775809"), Number::Neither);
+    }
+
+    #[test]
+    fn floats_are_decimals_that_they_hold() {
+        for (text, real) in [
+            ("0.1", 0.1),
+            ("1e3", 1000.0),
+            ("-1.50E-2", -0.015),
+            ("0.30000000000000004", 0.300_000_000_000_000_04),
+            ("0.10000000000000001", 0.1),
+            ("0.1000000000000000055511151231257827", 0.1),
+            ("1.7976931348623157e308", f64::MAX),
+            ("5e-324", 5e-324),
+            ("0e999999999999", 0.0),
+            ("0.000", 0.0),
+        ] {
+            if text == "0e999999999999" {
+                assert!(matches!(read(text), Number::Real(zero) if zero == 0.0), "{text}");
+            } else {
+                assert_eq!(read(text), Number::Real(real), "{text}");
+            }
+        }
+        for text in
+            ["0.12345678901234567890", "1e999", "-1e309", "1e-400", "2e-324", "1.0000000000000000000001"]
+        {
+            assert_eq!(read(text), Number::Neither, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_where() {
+        for (text, at) in
+            [("-", 0), ("-x", 0), ("01", 1), ("-01", 2), ("1.", 2), ("1.e5", 2), ("1e", 2), ("1e+", 3)]
+        {
+            assert_eq!(number(text.as_bytes(), 0).unwrap_err().at, at, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_float_is_the_nearest_one(text in "-?(0|[1-9][0-9]{0,18})\\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?") {
+            match read(&text) {
+                Number::Real(real) => prop_assert_eq!(real, text.parse::<f64>().unwrap()),
+                other => prop_assert_eq!(other, Number::Neither),
+            }
+        }
+
+        #[test]
+        fn every_float_that_is_printed_is_held(bits: u64) {
+            let real = f64::from_bits(bits);
+            prop_assume!(real.is_finite());
+            prop_assert_eq!(read(&format!("{real:e}")), Number::Real(real));
+            prop_assert_eq!(read(&format!("{real:.16e}")), Number::Real(real));
+        }
+    }
+}

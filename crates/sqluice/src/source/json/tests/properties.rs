@@ -1,0 +1,199 @@
+//! What is read equals what serde_json reads, record by record, however the input is cut.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::value::RawValue;
+
+use super::*;
+
+/// White space that a line may have.
+fn space() -> impl Strategy<Value = String> {
+    select(vec!["", "", "", " ", "\t", " \r"]).prop_map(str::to_owned)
+}
+
+fn string() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[a-z ,:{}\\[\\]]{0,9}",
+        1 => select(vec!["\\\"", "\\\\", "\\n", "\\/", "\\u00e9", "\\ud83d\\ude00", "\\u0000", "é", "😀", "\\u2028"])
+            .prop_map(str::to_owned),
+        1 => select(vec!["\\ud800", "\\udc00x", "\\x", "\t", "\\u12", "\u{7f}"]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..4).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+}
+
+fn scalar() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => string(),
+        2 => any::<i64>().prop_map(|int| int.to_string()),
+        1 => (-99..99i64).prop_map(|int| int.to_string()),
+        2 => any::<f64>().prop_map(|real| if real.is_finite() { real.to_string() } else { "0.5".to_owned() }),
+        1 => "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?",
+        2 => select(vec!["true", "false", "null", "nul", "01", "1.", "NaN", "-", "1e999", "+1", ""]).prop_map(str::to_owned),
+    ]
+}
+
+fn value() -> impl Strategy<Value = String> {
+    scalar().prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec((inner.clone(), space()), 0..4).prop_map(|values| format!(
+                "[{}]",
+                joined(values.iter().map(|(value, space)| format!("{space}{value}{space}")))
+            )),
+            prop::collection::vec((string(), inner, space()), 0..4).prop_map(|members| object(&members)),
+        ]
+    })
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(",")
+}
+
+fn object(members: &[(String, String, String)]) -> String {
+    let members =
+        members.iter().map(|(key, value, space)| format!("{space}{key}{space}:{space}{value}{space}"));
+    format!("{{{}}}", joined(members))
+}
+
+/// Records that mostly have the same keys, some of them broken.
+fn record() -> impl Strategy<Value = String> {
+    let key = prop_oneof![
+        6 => select(vec!["\"id\"", "\"name\"", "\"a b\"", "\"\\u0061\"", "\"A\"", "\"\""]).prop_map(str::to_owned),
+        1 => string(),
+    ];
+    let members = prop::collection::vec((key, value(), space()), 0..5);
+    (members, space(), any::<prop::sample::Index>(), 0..8u8).prop_map(|(members, space, at, fault)| {
+        let mut text = format!("{space}{}{space}", object(&members));
+        let mut at = at.index(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        match fault {
+            0 => text.truncate(at),
+            1 => text.insert(at, ','),
+            2 => text.insert(at, '"'),
+            _ => {}
+        }
+        text
+    })
+}
+
+/// What serde_json says of a record: its values by their keys, or that it is none.
+fn expected(record: &str) -> Option<HashMap<String, Cell>> {
+    // Beyond the range of floats is no error here.
+    let in_range = record.replace("1e999", "1e99");
+    serde_json::from_str::<HashMap<String, serde_json::Value>>(&in_range).ok()?;
+    let raw: HashMap<String, Box<RawValue>> = serde_json::from_str(record).ok()?;
+    if raw.keys().any(|key| key.contains('\0')) {
+        return None;
+    }
+    Some(raw.into_iter().map(|(key, raw)| (key, cell_of(raw.get()))).collect())
+}
+
+fn cell_of(raw: &str) -> Cell {
+    match raw.as_bytes()[0] {
+        b'"' => Cell::Text(serde_json::from_str(raw).unwrap()),
+        b'{' | b'[' => text(raw),
+        b'n' => Cell::Null,
+        b't' | b'f' => Cell::Int(i64::from(raw == "true")),
+        _ if !raw.contains(['.', 'e', 'E']) => raw.parse().map_or(text(raw), Cell::Int),
+        _ => match raw.parse::<f64>() {
+            Ok(real) if held(raw, real) => Cell::Real(real),
+            _ => text(raw),
+        },
+    }
+}
+
+/// Whether a float, written with as many digits as the text, is the same number.
+fn held(text: &str, real: f64) -> bool {
+    let digits: String =
+        text.split(['e', 'E']).next().unwrap().chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_start_matches('0');
+    let printed = format!("{real:.*e}", digits.len().max(1) - 1);
+    real.is_finite() && same_number(text, &printed)
+}
+
+/// Whether two decimals are the same number, by long hand.
+fn same_number(one: &str, other: &str) -> bool {
+    let parts = |text: &str| {
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let exponent: i64 = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
+        let digits = format!("{whole}{fraction}").replace('-', "").trim_start_matches('0').to_owned();
+        let kept = digits.trim_end_matches('0').len();
+        let dropped = (digits.len() - kept) as i64;
+        (digits[..kept].to_owned(), if kept == 0 { 0 } else { exponent + dropped })
+    };
+    parts(one) == parts(other)
+}
+
+/// Rows by their keys, and which records are bad.
+fn told(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
+    let row = |taken: &Taken| match taken {
+        Taken::Bad { .. } => None,
+        Taken::Row(cells) => {
+            let cells = outcome.keys.iter().cloned().zip(cells.iter().cloned());
+            Some(cells.filter(|(_, cell)| *cell != Cell::Null).collect())
+        }
+    };
+    outcome.taken.iter().map(row).collect()
+}
+
+fn cases() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn lines_are_what_serde_json_reads(
+        records in prop::collection::vec(record(), 0..12),
+        part_bytes in prop_oneof![1..100usize, Just(1 << 20)],
+    ) {
+        let text = records.join("\n");
+        let outcome = read(text.as_bytes(), &options(Layout::Lines, part_bytes));
+        prop_assert_eq!(&outcome.error, &None);
+        let lines = text.split('\n').filter(|line| !line.trim().is_empty());
+        let mut expected: Vec<_> = lines.map(expected).collect();
+        for row in expected.iter_mut().flatten() {
+            row.retain(|_, cell| *cell != Cell::Null);
+        }
+        prop_assert_eq!(told(&outcome), expected, "{}", text);
+    }
+
+    #[test]
+    fn how_the_input_is_cut_changes_nothing(
+        records in prop::collection::vec(record(), 0..12),
+        part_bytes in 1..100usize,
+        layout in select(vec![Layout::Lines, Layout::Array]),
+        closed: bool,
+    ) {
+        let text = match layout {
+            Layout::Lines => records.join("\n"),
+            Layout::Array => format!("\n[{}{}", records.join(",\n"), if closed { "]\n" } else { "" }),
+        };
+        let whole = read(text.as_bytes(), &options(layout, 1 << 20));
+        prop_assert_eq!(read(text.as_bytes(), &options(layout, part_bytes)), whole, "{}", text);
+    }
+
+    #[test]
+    fn an_array_has_the_rows_that_its_records_have_as_lines(
+        records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
+    ) {
+        let lines = read(records.join("\n").as_bytes(), &options(Layout::Lines, 1 << 20));
+        let array = read(format!("[{}]", records.join("\n,")).as_bytes(), &options(Layout::Array, 1 << 20));
+        prop_assert_eq!((&array.keys, &array.taken, &array.error), (&lines.keys, &lines.taken, &lines.error));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(
+        bytes in prop::collection::vec(prop_oneof![4 => select(b"{}[],:\"\\ \n\tnulltrue0123-.eE".to_vec()), 1 => any::<u8>()], 0..200),
+        part_bytes in 1..50usize,
+        layout in select(vec![Layout::Lines, Layout::Array]),
+    ) {
+        let whole = read(&bytes, &options(layout, 1 << 20));
+        prop_assert_eq!(read(&bytes, &options(layout, part_bytes)), whole);
+    }
+}

@@ -1,0 +1,116 @@
+//! Strings: where they end, and what they stand for.
+//!
+//! ```text
+//!  "Oslo, N"        no escape: the bytes between the quotes are the value, and are never copied
+//!  "say \"hi\""     unescaped when the batch is made
+//! ```
+
+use super::fault::{Fault, What};
+
+const fn repeat(byte: u8) -> u64 {
+    0x0101_0101_0101_0101 * byte as u64
+}
+
+/// The closing quote of the string whose opening quote is at `open`, and whether there are escapes before it, all of them
+/// good.
+#[inline]
+pub(super) fn string_end(data: &[u8], open: usize) -> Result<(usize, bool), Fault> {
+    let mut at = open + 1;
+    let mut escapes = false;
+    loop {
+        at = special(data, at);
+        match data.get(at) {
+            Some(b'"') => return Ok((at, escapes)),
+            Some(b'\\') => {
+                escapes = true;
+                at = escape_end(data, at)?;
+            }
+            Some(&byte) => return Err(Fault { at, what: What::Control(byte) }),
+            None => return Err(Fault { at: open, what: What::Unterminated }),
+        }
+    }
+}
+
+/// The first quote, backslash or control character from `at` on, eight bytes at a time.
+#[inline]
+fn special(data: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = data[at..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        // The top bit of each byte that is zero, or below another; wrong only above the first that is right.
+        let zero = |word: u64| word.wrapping_sub(repeat(1)) & !word;
+        let below_space = word.wrapping_sub(repeat(b' ')) & !word;
+        let found = (zero(word ^ repeat(b'"')) | zero(word ^ repeat(b'\\')) | below_space) & repeat(0x80);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
+    data[at..].iter().position(is_special).map_or(data.len(), |offset| at + offset)
+}
+
+/// One past the escape whose backslash is at `at`.
+#[cold]
+fn escape_end(data: &[u8], at: usize) -> Result<usize, Fault> {
+    match data.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => {
+            let bad = |what| Fault { at, what };
+            let unit = hex(data, at + 2).ok_or(bad(What::Escape))?;
+            match unit {
+                0xdc00..=0xdfff => Err(bad(What::Surrogate)),
+                0xd800..=0xdbff => {
+                    let low = (data.get(at + 6..at + 8) == Some(b"\\u")).then(|| hex(data, at + 8)).flatten();
+                    match low {
+                        Some(0xdc00..=0xdfff) => Ok(at + 12),
+                        _ => Err(bad(What::Surrogate)),
+                    }
+                }
+                _ => Ok(at + 6),
+            }
+        }
+        _ => Err(Fault { at, what: What::Escape }),
+    }
+}
+
+/// Four hexadecimal digits.
+fn hex(data: &[u8], at: usize) -> Option<u32> {
+    let digits = data.get(at..at + 4)?;
+    digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
+}
+
+/// Appends what a string stands for whose escapes are good; `text` is what is between its quotes.
+pub(super) fn unescape(text: &[u8], into: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        into.extend_from_slice(&rest[..at]);
+        let plain = match rest.get(at + 1) {
+            Some(b'b') => 0x08,
+            Some(b'f') => 0x0c,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'u') => {
+                let (character, bytes) = unicode(rest, at);
+                into.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = &rest[at + bytes..];
+                continue;
+            }
+            Some(&itself) => itself,
+            None => break,
+        };
+        into.push(plain);
+        rest = &rest[at + 2..];
+    }
+    into.extend_from_slice(rest);
+}
+
+/// The character of the escape `\uXXXX`, or of a pair of them, and how many bytes that is.
+fn unicode(text: &[u8], at: usize) -> (char, usize) {
+    let unit = hex(text, at + 2).unwrap_or_default();
+    let (code, bytes) = match (unit, hex(text, at + 8)) {
+        (0xd800..=0xdbff, Some(low)) => (0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff)), 12),
+        _ => (unit, 6),
+    };
+    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), bytes)
+}

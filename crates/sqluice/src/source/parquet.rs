@@ -1,0 +1,284 @@
+//! Parquet files.
+//!
+//! ```text
+//!  row group 0            row group 1            ...      footer
+//!  ├ rows 0..131072 ┤├ ..262144 ┤                         schema, row groups
+//!  part 0            part 1                               read first
+//! ```
+//!
+//! A part is some rows of a row group: whole groups are too long for the queue between workers and writer. A worker goes past the
+//! pages before its rows, unread where the file says where pages are.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::arrow::{ArrowOptions, Rows};
+use crate::error::{Error, Place, Result};
+use crate::progress::Amount;
+use crate::source::chain::Counted;
+use crate::source::columns::ColumnFrom;
+use crate::source::{Part, Sink, Source};
+
+/// What a file begins and ends with.
+pub const MAGIC: &[u8] = b"PAR1";
+
+/// Rows of a part at most.
+const PART_ROWS: u64 = 128 << 10;
+
+/// Bytes of a part at most, roughly, as they are before compression.
+const PART_BYTES: u64 = 32 << 20;
+
+/// Rows that are decoded at once.
+const BATCH_ROWS: usize = 4096;
+
+/// A part of a file that is a file: each reader has a place of its own.
+#[derive(Clone, Debug)]
+pub struct FilePart {
+    /// The file.
+    pub file: Arc<File>,
+    /// Where the part begins, in bytes.
+    pub start: u64,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    at: u64,
+}
+
+impl FilePart {
+    /// `bytes` bytes of `file` from `start` on.
+    pub fn new(file: Arc<File>, start: u64, bytes: u64) -> FilePart {
+        FilePart { file, start, bytes, at: 0 }
+    }
+}
+
+impl Read for FilePart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let read = self.file.read_at(&mut buffer[..wanted], self.start + self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for FilePart {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.bytes.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl Length for FilePart {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl ChunkReader for FilePart {
+    type T = BufReader<FilePart>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(FilePart { at: start, ..self.clone() }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut buffer = vec![0; length];
+        FilePart { at: start, ..self.clone() }.read_exact(&mut buffer)?;
+        Ok(buffer.into())
+    }
+}
+
+/// A file whose footer is read.
+#[derive(Clone)]
+pub struct ParquetFile {
+    name: PathBuf,
+    input: FilePart,
+    metadata: ArrowReaderMetadata,
+}
+
+impl ParquetFile {
+    /// Reads the footer of `input`, which messages call `name`.
+    ///
+    /// # Errors
+    /// When it is no Parquet file, is damaged, or can't be read.
+    pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
+        let metadata = ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()).map_err(|error| {
+            Error::input("this is no Parquet file, or it is damaged")
+                .at(Place::file(name))
+                .because(error)
+                .hint("is it cut short, or still being written? its end says what is in it")
+        })?;
+        Ok(ParquetFile { name: name.to_owned(), input, metadata })
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or_default()
+    }
+
+    /// Its rows, which have a column for each of `columns`; `as_text` says which of them have TEXT affinity. They are numbered from
+    /// `rows.start` on; at its end reading stops. Only the columns that are named are read.
+    ///
+    /// # Panics
+    /// When a field is named that there is not.
+    pub fn source(
+        &self,
+        columns: Vec<ColumnFrom>,
+        as_text: &[bool],
+        options: ArrowOptions,
+        rows: Range<u64>,
+    ) -> ParquetSource {
+        let field = |column: &ColumnFrom| match column {
+            ColumnFrom::Field(field) => Some(*field),
+            ColumnFrom::Constant(_) => None,
+        };
+        let mut read: Vec<usize> = columns.iter().filter_map(field).collect();
+        read.sort_unstable();
+        read.dedup();
+        // What is read comes in the order of the file.
+        let columns = columns.into_iter().map(|column| match column {
+            ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
+            constant @ ColumnFrom::Constant(_) => constant,
+        });
+        let rows_of = Rows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
+        let shared = Shared { file: self.clone(), read, rows: rows_of };
+        ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
+    }
+}
+
+/// What all parts know.
+struct Shared {
+    file: ParquetFile,
+    /// The columns that are read, ascending.
+    read: Vec<usize>,
+    rows: Rows,
+}
+
+/// A file whose rows can be read.
+pub struct ParquetSource {
+    shared: Arc<Shared>,
+    /// The present row group, and how many of its rows are in parts.
+    group: usize,
+    row: u64,
+    rows_done: u64,
+    numbers: Range<u64>,
+}
+
+impl Source for ParquetSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let metadata = self.shared.file.metadata.metadata();
+        loop {
+            let left = (self.numbers.end - self.numbers.start).saturating_sub(self.rows_done);
+            if self.group == metadata.num_row_groups() || left == 0 {
+                return Ok(None);
+            }
+            let group = metadata.row_group(self.group);
+            let [rows, bytes, packed] = [group.num_rows(), group.total_byte_size(), group.compressed_size()]
+                .map(|number| u64::try_from(number).unwrap_or_default());
+            if self.row == rows {
+                (self.group, self.row) = (self.group + 1, 0);
+                continue;
+            }
+            // Of about the same size.
+            let parts = rows.div_ceil(PART_ROWS).max(bytes / PART_BYTES).max(1);
+            let count = rows.div_ceil(parts).min(rows - self.row).min(left);
+            let part = ParquetPart {
+                shared: Arc::clone(&self.shared),
+                group: self.group,
+                rows: self.row..self.row + count,
+                first_row: self.numbers.start + self.rows_done,
+                input_bytes: (u128::from(packed) * u128::from(count) / u128::from(rows)) as u64,
+            };
+            self.row += count;
+            self.rows_done += count;
+            return Ok(Some(Box::new(part)));
+        }
+    }
+
+    fn total(&self) -> Option<Amount> {
+        None
+    }
+}
+
+impl Counted for ParquetSource {
+    fn rows_done(&self) -> u64 {
+        self.rows_done
+    }
+}
+
+/// Some rows of a row group.
+struct ParquetPart {
+    shared: Arc<Shared>,
+    group: usize,
+    rows: Range<u64>,
+    first_row: u64,
+    input_bytes: u64,
+}
+
+impl Part for ParquetPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.input_bytes
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.shared.rows.place())
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let Shared { file, read, rows } = &*self.shared;
+        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+            let message = format!("row group {} can't be read", self.group + 1);
+            Error::input(message).at(rows.place()).because(error).hint("the file is damaged")
+        };
+        let builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.input.clone(), file.metadata.clone());
+        let columns = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
+        let reader = builder
+            .with_row_groups(vec![self.group])
+            .with_projection(columns)
+            .with_batch_size(BATCH_ROWS)
+            .with_offset(self.rows.start as usize)
+            .with_limit((self.rows.end - self.rows.start) as usize)
+            .build();
+        let mut next = self.first_row;
+        for batch in reader.map_err(|error| damaged(error.into()))? {
+            let batch = batch.map_err(|error| damaged(error.into()))?;
+            rows.give(&batch, next, sink)?;
+            next += batch.num_rows() as u64;
+        }
+        if next - self.first_row < self.rows.end - self.rows.start {
+            return Err(damaged("it has fewer rows than the end of the file says".into()));
+        }
+        Ok(())
+    }
+}

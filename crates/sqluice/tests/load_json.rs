@@ -1,0 +1,278 @@
+//! Loads of JSON: what the database holds, whatever the sample showed.
+#![cfg(feature = "csv")]
+
+mod support;
+
+use std::fs;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use sqluice::load::{FileKind, Format, Load};
+use support::cases;
+use support::files::Home;
+use support::load::{Way, run, schema, shown};
+
+/// The declared columns of a table, as `name type` each.
+fn columns(db: &Connection, table: &str) -> Vec<String> {
+    let mut pragma =
+        db.prepare(&format!("SELECT name || ' ' || type FROM pragma_table_info('{table}')")).unwrap();
+    let names = pragma.query_map([], |row| row.get(0)).unwrap();
+    names.map(Result::unwrap).collect()
+}
+
+fn rows(db: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    let mut statement = db.prepare(sql).unwrap();
+    let width = statement.column_count();
+    let rows = statement.query_map([], |row| (0..width).map(|column| row.get(column)).collect()).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Rows as text, with the classes of their values.
+fn told(db: &Connection, table: &str) -> Vec<String> {
+    let value = |value: Value| match value {
+        Value::Null => "-".to_owned(),
+        Value::Integer(int) => int.to_string(),
+        Value::Real(real) => format!("{real:?}"),
+        Value::Text(text) => format!("'{text}'"),
+        Value::Blob(blob) => format!("{blob:?}"),
+    };
+    let rows = rows(db, &format!("SELECT * FROM {table} ORDER BY rowid"));
+    rows.into_iter().map(|row| row.into_iter().map(value).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// A load of a file with that text into table x.
+fn loaded(name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> (Home, Result<Connection, String>) {
+    let home = Home::new();
+    fs::write(home.path(name), text).unwrap();
+    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), [home.path(name)]) };
+    let done = run(with(load)).map(|_| Connection::open(home.path("x.db")).unwrap());
+    let done = done.map_err(|error| shown(&error, &home));
+    (home, done)
+}
+
+/// With samples and parts of a few bytes.
+fn tiny(load: Load) -> Load {
+    Load { sample_bytes: 8, part_bytes: 8, ..load }
+}
+
+#[test]
+fn keys_that_come_late_are_columns_too() {
+    let text = "{\"a\":1}\n{\"b\":\"x\"}\n{\"c\":{\"d\":[1, 2]},\"a\":2.5}\n{\"A\":true}\n";
+    for with in [tiny, |load| load] {
+        let (_home, db) = loaded("x.ndjson", text, with);
+        let db = db.unwrap();
+        assert_eq!(columns(&db, "x"), ["a REAL", "b TEXT", "c TEXT", "A_2 INTEGER"]);
+        assert_eq!(told(&db, "x"), ["1.0 - - -", "- 'x' - -", "2.5 - '{\"d\":[1, 2]}' -", "- - - 1"]);
+    }
+}
+
+#[test]
+fn a_column_has_the_type_that_holds_all_its_numbers() {
+    for (values, expected, stored) in [
+        ("1 2 -3", "INTEGER", "1 2 -3"),
+        ("1 2.5 1e3", "REAL", "1.0 2.5 1000.0"),
+        ("1 9007199254740993", "INTEGER", "1 9007199254740993"),
+        ("0.5 9007199254740993", "TEXT", "'0.5' '9007199254740993'"),
+        ("1 18446744073709551615", "TEXT", "'1' '18446744073709551615'"),
+        ("1.50 0.12345678901234567890", "TEXT", "'1.50' '0.12345678901234567890'"),
+        ("1e999 1", "TEXT", "'1e999' '1'"),
+        ("\"1\" \"2\"", "TEXT", "'1' '2'"),
+        ("1 \"007\"", "TEXT", "'1' '007'"),
+        ("true false null", "INTEGER", "1 0 -"),
+        ("true \"yes\"", "TEXT", "'true' 'yes'"),
+        ("null null", "TEXT", "- -"),
+        ("[] 1", "TEXT", "'[]' '1'"),
+    ] {
+        let text: String = values.split(' ').map(|value| format!("{{\"a\":{value}}}\n")).collect();
+        for with in [tiny, |load| load] {
+            let (_home, db) = loaded("x.jsonl", &text, with);
+            let db = db.unwrap();
+            assert_eq!(columns(&db, "x"), [format!("a {expected}")], "{values}");
+            assert_eq!(told(&db, "x").join(" "), stored, "{values}");
+        }
+    }
+}
+
+#[test]
+fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
+    let text = "{\"i\":\"7\",\"t\":1.50,\"n\":18446744073709551615,\"b\":true}\n{\"t\":false,\"n\":1}\n";
+    let declared = "CREATE TABLE x (i INTEGER, t TEXT, n, b BLOB, d DEFAULT 'none')";
+    for with in [tiny, |load| load] {
+        let (_home, db) =
+            loaded("x.json", text, |load| Load { schema: Some(schema(declared)), ..with(load) });
+        assert_eq!(
+            told(&db.unwrap(), "x"),
+            ["7 '1.50' '18446744073709551615' 1 'none'", "- 'false' 1 - 'none'"]
+        );
+    }
+}
+
+#[test]
+fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
+    let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":4}\n";
+    for with in [tiny, |load| load] {
+        let declared = |load| Load { schema: Some(schema("CREATE TABLE x (a)")), ..with(load) };
+        let (_home, db) = loaded("x.json", text, declared);
+        assert_eq!(
+            db.unwrap_err(),
+            "x.json:3:8: table x has no column \"b\" [its columns are a; --add-columns adds what is missing, --columns names those to load]"
+        );
+        let (_home, db) = loaded("x.json", text, |load| Load { add_columns: true, ..declared(load) });
+        assert_eq!(told(&db.unwrap(), "x"), ["1 -", "2 -", "3 4"]);
+        let columns = Some(vec!["a".to_owned()]);
+        let (_home, db) = loaded("x.json", text, |load| Load { columns, ..declared(load) });
+        assert_eq!(told(&db.unwrap(), "x"), ["1", "2", "3"]);
+    }
+}
+
+#[test]
+fn columns_and_keys_may_be_named_that_come_late() {
+    let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4,\"z\":5}\n";
+    let named = |load| Load {
+        columns: Some(vec!["LATE".to_owned(), "a".to_owned()]),
+        indexes: vec!["late".to_owned()],
+        ..tiny(load)
+    };
+    let (_home, db) = loaded("x.json", text, named);
+    let db = db.unwrap();
+    assert_eq!(columns(&db, "x"), ["late INTEGER", "a INTEGER"]);
+    assert_eq!(told(&db, "x"), ["- 1", "- 2", "4 3"]);
+}
+
+#[test]
+fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
+    let text = "{\"a\":1}\n{\"b\":}\n[]\n{\"a\":\n{\"a\":2}\n";
+    for with in [tiny, |load| load] {
+        let home = Home::new();
+        fs::write(home.path("x.json"), text).unwrap();
+        let load =
+            Load { reject: Some(home.path("r.csv")), ..Load::new(home.path("x.db"), [home.path("x.json")]) };
+        let report = run(with(load)).unwrap();
+        assert_eq!(report.rejected, 3);
+        let db = Connection::open(home.path("x.db")).unwrap();
+        assert_eq!(
+            (columns(&db, "x"), told(&db, "x")),
+            (vec!["a INTEGER".to_owned()], vec!["1".to_owned(), "2".to_owned()])
+        );
+        let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
+        assert!(rejects.contains("expected a value, found '}'"), "{rejects}");
+    }
+    let (_home, db) = loaded("x.json", text, tiny);
+    assert_eq!(
+        db.unwrap_err(),
+        "x.json:2:6: expected a value, found '}' [--reject FILE puts such rows aside and goes on]"
+    );
+}
+
+#[test]
+fn a_file_without_a_record_needs_a_schema() {
+    for (name, text) in [("x.json", ""), ("x.json", "[]"), ("x.ndjson", "\n\n")] {
+        let (_home, db) = loaded(name, text, |load| load);
+        assert_eq!(
+            db.unwrap_err(),
+            format!("{name}: the file has no record, so nothing tells its columns [--schema declares them]")
+        );
+        let (_home, db) =
+            loaded(name, text, |load| Load { schema: Some(schema("CREATE TABLE x (a)")), ..load });
+        assert!(told(&db.unwrap(), "x").is_empty());
+    }
+}
+
+#[test]
+fn what_is_about_csv_is_refused() {
+    let (_home, db) = loaded("x.json", "{}", |load| Load {
+        format: Format { delimiter: Some(b';'), ..Format::default() },
+        ..load
+    });
+    assert!(db.unwrap_err().starts_with("--delimiter is about CSV, and x.json is NDJSON"));
+}
+
+#[test]
+fn an_object_over_several_lines_is_told_so() {
+    let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| load);
+    assert_eq!(
+        db.unwrap_err(),
+        "x.json:1:2: expected a key in quotes, and the record ends [a record is one line; jq -c . makes it so]"
+    );
+}
+
+#[test]
+fn a_limit_ends_the_reading_of_several_files() {
+    let home = Home::new();
+    fs::write(home.path("1.json"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
+    fs::write(home.path("2.json"), "[{\"b\":3},{\"c\":4}]").unwrap();
+    fs::write(home.path("3.csv"), "a\n5\n").unwrap();
+    let files = ["1.json", "2.json", "3.csv"].map(|name| home.path(name));
+    for (limit, expected) in
+        [(3, vec!["1 -", "2 -", "- 3"]), (9, vec!["1 - -", "2 - -", "- 3 -", "- - 4", "5 - -"])]
+    {
+        let load = Load {
+            table: Some("x".to_owned()),
+            add_columns: true,
+            limit: Some(limit),
+            ..Load::new(home.path("x.db"), &files)
+        };
+        let load =
+            Load { write: sqluice::plan::WriteOptions { overwrite: true, ..load.write.clone() }, ..load };
+        run(load).unwrap();
+        let stored = told(&Connection::open(home.path("x.db")).unwrap(), "x");
+        let width = expected[0].len();
+        assert_eq!(stored.iter().map(|row| &row[..width.min(row.len())]).collect::<Vec<_>>(), expected);
+    }
+}
+
+/// A value as JSON, and as SQLite has it in a column without a type.
+fn value() -> impl Strategy<Value = (String, Value)> {
+    prop_oneof![
+        Just(("null".to_owned(), Value::Null)),
+        any::<i64>().prop_map(|int| (int.to_string(), Value::Integer(int))),
+        (-1e9..1e9f64).prop_map(|real| (format!("{real:?}"), Value::Real(real))),
+        "[a-zé\"\\\\\n0-9]{0,12}".prop_map(|text| (serde_json::to_string(&text).unwrap(), Value::Text(text))),
+        any::<bool>().prop_map(|is| (is.to_string(), Value::Integer(is.into()))),
+        select(vec!["[1,{\"a\":null}]", "{}"])
+            .prop_map(|json| (json.to_owned(), Value::Text(json.to_owned()))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// The columns have no types, so that nothing is converted: what comes back is what was written.
+    #[test]
+    fn every_value_comes_back(
+        rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
+        sample_bytes in select(vec![1, 50, 1 << 20]),
+        part_bytes in select(vec![1, 50, 1 << 20]),
+        array: bool,
+        way in select(Way::ALL.to_vec()),
+    ) {
+        let home = Home::new();
+        let object = |row: &Vec<Option<(String, Value)>>| {
+            let members = row.iter().enumerate().filter_map(|(at, value)| {
+                value.as_ref().map(|(json, _)| format!("\"k{at}\":{json}"))
+            });
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        };
+        let objects: Vec<String> = rows_in.iter().map(object).collect();
+        let text = if array { format!("[{}]", objects.join(",")) } else { objects.join("\n") };
+        let file = way.put(&home, "x.dat", text.as_bytes());
+        let declared = "CREATE TABLE x (k0, k1, k2, k3)";
+        let kind = Some(if array { FileKind::Json } else { FileKind::Ndjson });
+        let load = Load {
+            schema: Some(schema(declared)),
+            format: Format { kind, ..Format::default() },
+            sample_bytes,
+            part_bytes,
+            ..Load::new(home.path("x.db"), [file])
+        };
+        run(load).unwrap();
+        let db = Connection::open(home.path("x.db")).unwrap();
+        let expected: Vec<Vec<Value>> = rows_in
+            .into_iter()
+            .map(|row| row.into_iter().map(|value| value.map_or(Value::Null, |(_, value)| value)).collect())
+            .collect();
+        prop_assert_eq!(rows(&db, "SELECT * FROM x ORDER BY rowid"), expected);
+    }
+}
