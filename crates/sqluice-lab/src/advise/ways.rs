@@ -321,8 +321,8 @@ fn insert_lent(
         let rows = rows::Rows::new(columns)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         let inserted = rows.lend(&mut statement, 1, |statement| statement.execute())??;
-        if inserted as usize != to - from {
-            return Err(rusqlite::Error::StatementChangedRows(inserted as usize));
+        if inserted != to - from {
+            return Err(rusqlite::Error::StatementChangedRows(inserted));
         }
     }
     Ok(())
