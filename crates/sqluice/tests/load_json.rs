@@ -167,6 +167,41 @@ fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
 }
 
 #[test]
+fn keys_that_need_escapes_are_themselves_wherever_others_look_like_them() {
+    let text =
+        concat!(r#"{"a\":1,\"b":0,"a":5,"b":6}"#, "\n", r#"{"a":1,"b":2}"#, "\n", r#"{"a\\":3,"b":4}"#, "\n");
+    let (_home, db) = loaded("x.ndjson", text, |load| load);
+    let db = db.unwrap();
+    assert_eq!(columns(&db, "x"), [r#"a":1,"b INTEGER"#, "a INTEGER", "b INTEGER", r"a\ INTEGER"]);
+    assert_eq!(told(&db, "x"), ["0 5 6 -", "- 1 2 -", "- - 4 3"]);
+}
+
+#[test]
+fn a_bad_row_before_a_new_key_is_told_and_not_the_key() {
+    let text = "{\"id\":1}\n".to_owned() + &"{\"id\":\"x\"}\n{\"id\":2,\"new\":1}\n".repeat(3);
+    let strict =
+        |load: Load| Load { schema: Some(schema("CREATE TABLE x(id INTEGER) STRICT")), ..tiny(load) };
+    let (_home, db) = loaded("x.ndjson", &text, |load| Load { part_bytes: 1 << 20, ..strict(load) });
+    let error = db.unwrap_err();
+    assert!(error.starts_with("x.ndjson:2:"), "{error}");
+}
+
+#[test]
+fn a_record_with_more_white_space_than_there_is_memory_ends_the_load() {
+    let text = "{\"a\":1}".to_owned() + &" ".repeat(33 << 20) + "\n{\"a\":2}\n";
+    let (_home, db) = loaded("x.ndjson", &text, |load| load);
+    let error = db.unwrap_err();
+    assert!(error.starts_with("x.ndjson:1:1: the record that begins here is longer"), "{error}");
+}
+
+#[test]
+fn blank_lines_take_no_time() {
+    let text = "{\"a\":1}\n".to_owned() + &"\n".repeat(1 << 20) + "{\"a\":2}\n";
+    let (_home, db) = loaded("x.ndjson", &text, |load| load);
+    assert_eq!(told(&db.unwrap(), "x"), ["1", "2"]);
+}
+
+#[test]
 fn a_file_without_a_record_needs_a_schema() {
     for (name, text) in [("x.json", ""), ("x.json", "[]"), ("x.ndjson", "\n\n")] {
         let (_home, db) = loaded(name, text, |load| load);

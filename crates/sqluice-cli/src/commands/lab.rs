@@ -47,7 +47,9 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         runs: args.runs,
         warmup: args.warmup,
         dir: args.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        command: std::env::args().skip(1).fold("sqluice".to_owned(), |all, one| format!("{all} {one}")),
+        command: std::env::args_os()
+            .skip(1)
+            .fold("sqluice".to_owned(), |all, one| format!("{all} {}", one.to_string_lossy())),
         watch: &|step| watch.step(step),
         stop: &flag,
         drop_row: None,

@@ -309,7 +309,8 @@ impl LoadFile {
         let mut observer = Observer { evidence, rows: 0, typed: false, first_fault: None };
         while let Ok(Some(mut part)) = source.next_part() {
             observer.typed = part.is_typed();
-            if part.decode(&mut observer).is_err() {
+            if let Err(error) = part.decode(&mut observer) {
+                observer.first_fault.get_or_insert(error);
                 break;
             }
         }

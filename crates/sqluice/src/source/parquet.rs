@@ -99,6 +99,10 @@ impl ChunkReader for FilePart {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        // A damaged file asks for any number of bytes.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
+            return Err(ParquetError::EOF("it names bytes beyond its end".to_owned()));
+        }
         let mut buffer = vec![0; length];
         FilePart { at: start, ..self.clone() }.read_exact(&mut buffer)?;
         Ok(buffer.into())

@@ -206,7 +206,7 @@ fn values<'a>(
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
-        | DataType::Decimal256(_, scale) => decimals(array, places, *scale, options)?,
+        | DataType::Decimal256(_, scale) => decimals(array, places, *scale, as_text, options)?,
         DataType::Duration(_) => whole(array, places),
         DataType::Timestamp(_, _) if options.timestamp == TimestampAs::Unix => whole(array, places),
         DataType::Date32
@@ -316,14 +316,16 @@ fn written<'a>(
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
 
-/// Decimals: integers where they have no fraction and fit, floats where 15 digits are all, or where they are asked for; else text.
+/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they are asked for; else text.
 fn decimals<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
     scale: i8,
+    as_text: bool,
     options: ArrowOptions,
 ) -> Result<Owned<'a>, Fault> {
-    if options.decimal == DecimalAs::Text
+    if as_text
+        || options.decimal == DecimalAs::Text
         || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
     {
         return written(places, |at, out| scalar_of(array, at, out));

@@ -34,6 +34,8 @@ pub(super) struct Cut {
     pub(super) first_record: u64,
     /// How many records it has, whatever is wrong with them.
     pub(super) records: u64,
+    /// The last of them is cut off, for there is no memory for all of it.
+    pub(super) too_long: bool,
 }
 
 /// See the module's description.
@@ -112,7 +114,9 @@ impl Cutter {
                 continue;
             }
             self.at.advance(&data[..at]);
-            if let (Some(error), true) = (self.failed.take(), at == data.len()) {
+            if at == data.len()
+                && let Some(error) = self.failed.take()
+            {
                 return Err(error);
             }
             if !found {
@@ -172,12 +176,12 @@ impl Cutter {
                 data.truncate(end);
                 break;
             }
-            // Read no further.
-            let begin = space_end(&data, scan.record);
-            if data.len() - begin > self.record_bytes_max {
-                data.truncate(begin + self.record_bytes_max + 1);
+            // Read no further. White space counts, for it takes memory, too.
+            if data.len() - scan.record > self.record_bytes_max {
+                data.truncate(scan.record + self.record_bytes_max + 1);
                 (self.ended, self.failed) = (true, None);
                 scan.records += 1;
+                scan.too_long = true;
                 break;
             }
             if self.ended {
@@ -218,7 +222,7 @@ impl Cutter {
         if scan.closed {
             self.at.advance(b"]");
         }
-        Ok(Some(Cut { data, at, first_record, records: scan.records }))
+        Ok(Some(Cut { data, at, first_record, records: scan.records, too_long: scan.too_long }))
     }
 
     /// Behind the array there must be nothing.
@@ -276,6 +280,8 @@ struct Scan {
     begun: bool,
     /// The bracket that ends the array has been found; it is no part of the data.
     closed: bool,
+    /// The last record is cut off.
+    too_long: bool,
 }
 
 impl Scan {
@@ -283,7 +289,7 @@ impl Scan {
     fn lines(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while let Some(newline) = memchr::memchr(b'\n', &data[self.at..]) {
             let end = self.at + newline;
-            self.records += u64::from(space_end(data, self.record) < end);
+            self.records += u64::from(space_end(&data[..end], self.record) < end);
             (self.at, self.record) = (end + 1, end + 1);
             if self.record >= self.part_bytes || self.records == self.records_max {
                 return Some(self.record);

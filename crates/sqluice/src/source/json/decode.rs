@@ -39,6 +39,12 @@ pub(super) struct Shared {
     pub(super) pool: Pool,
 }
 
+impl Shared {
+    fn too_long(&self, at: usize) -> Fault {
+        Fault { what: What::RecordTooLong { bytes_max: self.record_bytes_max }, at }
+    }
+}
+
 /// Buffers to be used again.
 #[derive(Default)]
 pub(super) struct Pool {
@@ -122,16 +128,17 @@ impl JsonPart {
                 let known = reader.new.keys.len();
                 let (record, read) = reader.next(self.input(), &shared, rows, scratch);
                 scratch.records[rows] = record;
-                match read {
+                let is_cut_off = self.cut.too_long && records == self.cut.records;
+                match if is_cut_off { Err(shared.too_long(record.start as usize)) } else { read } {
                     Ok(()) if reader.new.keys.is_empty() || shared.keys_only => rows += 1,
                     Ok(()) => {
-                        bad = Some(Err(self.new_key(&reader.new, &mut cursor)));
+                        bad = Some(None);
                         break;
                     }
                     Err(fault) => {
                         reader.new.truncate(known);
                         scratch.clear_row(rows);
-                        bad = Some(Ok((record, fault)));
+                        bad = Some(Some((record, fault)));
                         break;
                     }
                 }
@@ -142,8 +149,9 @@ impl JsonPart {
                 self.cut.data.truncate(self.raw_bytes);
             }
             match bad {
-                Some(Ok((record, fault))) => self.malformed(record, fault, &mut cursor, sink)?,
-                Some(Err(error)) => return Err(error),
+                Some(Some((record, fault))) => self.malformed(record, fault, &mut cursor, sink)?,
+                // Told after the rows before it, of which one may be refused.
+                Some(None) => return Err(self.new_key(&reader.new, &mut cursor)),
                 None => {}
             }
         }
@@ -311,11 +319,10 @@ impl Reader {
             }
             Layout::Array => self.element(data, start, shared, row, scratch),
         };
-        let end = start + data[start..end].trim_ascii_end().len();
         let too_long = end - start > shared.record_bytes_max;
+        let end = start + data[start..end].trim_ascii_end().len();
         let read = match read {
-            _ if too_long => Err(What::RecordTooLong { bytes_max: shared.record_bytes_max })
-                .map_err(|what| Fault { at: start, what }),
+            _ if too_long => Err(shared.too_long(start)),
             read if end > self.valid => not_utf8(data, start..end).map_or(read, |fault| match read {
                 Err(other) if other.at < fault.at => Err(other),
                 _ => Err(fault),

@@ -67,15 +67,22 @@ pub(super) enum Found {
     New(String),
 }
 
+/// A key with its quotes and colon as it stands in a record. One that needs an escape can be written in several ways, and without one
+/// would mean something else: it is found by its name alone.
+fn written(name: &str) -> Vec<u8> {
+    let needs_escape = name.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'));
+    if needs_escape { vec![0xff] } else { format!("\"{name}\":").into_bytes() }
+}
+
 /// How many keys after the expected one are tried before the name is looked up: records leave some out.
 const TRIED: usize = 4;
 
 impl Fields {
     pub(super) fn new(keys: &[String], target: impl Fn(usize) -> Target, wanted: Wanted) -> Fields {
-        let known = keys.iter().enumerate().map(|(field, name)| Known {
-            written: format!("\"{name}\":").into_bytes(),
-            target: target(field),
-        });
+        let known = keys
+            .iter()
+            .enumerate()
+            .map(|(field, name)| Known { written: written(name), target: target(field) });
         let by_name = keys.iter().enumerate().map(|(field, name)| (name.clone().into_bytes(), field));
         Fields { known: known.collect(), by_name: by_name.collect(), wanted }
     }
@@ -90,7 +97,6 @@ impl Fields {
         let rest = &data[at..];
         let candidates = self.known.iter().enumerate().skip(next).take(TRIED);
         for (field, known) in candidates {
-            // What needs an escape is written in other ways; as it stands here, it is no key.
             if rest.starts_with(&known.written) {
                 return Some((field, at + known.written.len()));
             }

@@ -10,7 +10,7 @@
 //! * A record is an object. Its keys are columns, in the order in which they come first; a key that a record does not have is NULL,
 //!   one that it has twice has the later value. A key that is not known ends the load, which begins again when all keys are known.
 //! * `null` is NULL; `true` and `false` are 1 and 0, or in a TEXT column these words. Integers and decimals are numbers if SQLite's say
-//!   the same ([`number`]), otherwise text, as they are in a TEXT column. So no digit is lost.
+//!   the same (`number.rs`), otherwise text, as they are in a TEXT column. So no digit is lost.
 //! * Strings are text. Arrays and objects within a record are text, too: JSON as it stands in the file.
 //! * Lines end with LF or CRLF; what has only white space on it is no record. A byte order mark is skipped.
 //!
