@@ -36,9 +36,15 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     }
     let runs = args.runs.unwrap_or(args.scale.runs());
     let bytes = bytes_to_write(&args.experiments, args.scale, runs + args.warmup)?;
-    if matches!(args.scale, Scale::Medium | Scale::Full) {
-        printer
-            .warn(&format!("warning: up to {} will be written, which wears out flash memory", Bytes(bytes)));
+    let is_large = match args.scale {
+        Scale::Medium | Scale::Full => true,
+        Scale::Factor(factor) => factor >= 10.0,
+        Scale::Tiny | Scale::Small => false,
+    };
+    if is_large {
+        let words =
+            format!("warning: at least {} will be written, which wears out flash memory", Bytes(bytes));
+        printer.warn(&words);
     }
     let (flag, watch) = (cancel.flag(), Watch::new(printer));
     let record = run_lab(&Settings {

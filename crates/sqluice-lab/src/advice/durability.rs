@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!                          a crash of the program        a power failure, a crash of the system
-//!  DELETE, FULL            nothing                       nothing                        (the defaults)
+//!  DELETE, FULL            nothing                       nothing, or the very last transaction is taken back (the defaults)
+//!  DELETE, EXTRA           nothing                       nothing
 //!  WAL, FULL               nothing                       nothing
 //!  WAL, NORMAL             nothing                       the last transactions are taken back
 //!  DELETE, NORMAL          nothing                       on old file systems, seldom, damage
@@ -18,7 +19,8 @@ use crate::report;
 /// What may become of a database, from nothing to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Risk {
-    /// What was committed stays.
+    /// What was committed stays; with the defaults a power failure within the moment after may still take the very last transaction
+    /// back, for the folder that the journal is gone from is not synced (`synchronous=EXTRA` does that).
     Nothing,
     /// A power failure may take back what was committed last; the database stays sound.
     LosesLast,

@@ -16,15 +16,19 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let is_way = |way: &Way<'_>| !way.variant.name.starts_with("ATTACH") && way.risk == Risk::Nothing;
     let sql = ways.best(|way| is_way(way) && way.variant.road != Road::Sqluice);
     let ours = ways.best_of_sqluice();
-    let say = match (&ours, &sql) {
-        (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => format!(
-            "Use {}: {} as fast as {}, the best way of SQLite's own that keeps all its promises.",
-            ours.variant.name,
-            report::ratio(ways.times(ours, sql)),
-            sql.variant.name
-        ),
-        (_, Some(sql)) => format!("Use {}: {}.", sql.variant.name, ways.figure(sql)),
-        (Some(ours), None) => format!("Use {}: {}.", ours.variant.name, ways.figure(ours)),
+    let (say, chosen) = match (&ours, &sql) {
+        (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => {
+            let say = format!(
+                "Use {}: {} as fast as {}, the best way of SQLite's own that keeps all its promises.",
+                ours.variant.name,
+                report::ratio(ways.times(ours, sql)),
+                sql.variant.name
+            );
+            (say, ours)
+        }
+        (_, Some(way)) | (Some(way), None) => {
+            (format!("Use {}: {}.", way.variant.name, ways.figure(way)), way)
+        }
         (None, None) => return None,
     };
     let mut because = Vec::new();
@@ -46,7 +50,13 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
             experiments.push(other.experiment.id.clone());
         }
     }
-    let gives_up = ours.or(sql).map_or_else(Vec::new, |way| gives_up(&way.variant.settings));
+    let mut gives_up = gives_up(&chosen.variant.settings);
+    if chosen.variant.name.contains("pages") {
+        gives_up.push(
+            "pages are for whole tables and many rows: they are no statements of a transaction of your own"
+                .to_owned(),
+        );
+    }
     Some(Advice { about: "method", question: "Which way to insert?", say, because, gives_up, experiments })
 }
 
@@ -87,8 +97,9 @@ pub(super) fn pragmas(run: &Run) -> Option<Advice> {
     };
     let because = pairs.into_iter().map(|(.., line)| line).collect();
     let settings = ["journal_mode=OFF".to_owned(), "synchronous=OFF".to_owned()];
+    let gives_up = if best.is_some_and(|times| times > NEARLY) { gives_up(&settings) } else { Vec::new() };
     let question = "Are unsafe PRAGMAs worth it?";
-    Some(Advice { about: "pragmas", question, say, because, gives_up: gives_up(&settings), experiments })
+    Some(Advice { about: "pragmas", question, say, because, gives_up, experiments })
 }
 
 /// Whether small transactions should go through a log, and what else helps them.
@@ -142,7 +153,7 @@ fn is_default(way: &Way<'_>) -> bool {
     way.variant.name == "defaults" || way.variant.name.starts_with("defaults,")
 }
 
-/// A log, with a transaction for each operation as the defaults have it, and checkpoints.
+/// A log, with a transaction for each operation and checkpoints as the defaults have them.
 fn is_wal(way: &Way<'_>) -> bool {
     let setting = |text: &str| {
         way.variant
@@ -151,7 +162,7 @@ fn is_wal(way: &Way<'_>) -> bool {
             .any(|setting| setting.to_ascii_lowercase().replace(' ', "").contains(text))
     };
     let grouped = way.variant.name.contains("per transaction") || setting("pertransaction");
-    setting("journal_mode=wal") && !setting("wal_autocheckpoint=0") && !setting("exclusive") && !grouped
+    setting("journal_mode=wal") && !setting("wal_autocheckpoint") && !setting("exclusive") && !grouped
 }
 
 /// How many rows a transaction should have.
