@@ -27,7 +27,7 @@ fn an_experiment_is_a_table_with_the_published_figure_beside_the_measured_one() 
     let line = |name: &str| ran.stdout.lines().find(|line| line.contains(name)).unwrap_or_default();
     assert!(line("separate transaction per row").ends_with(" 429"), "{}", ran.stdout);
     assert!(line("one transaction, reused statement").ends_with(" 2.46 M"), "{}", ran.stdout);
-    assert!(line("sqluice pages").starts_with("  * "), "{}", ran.stdout);
+    assert!(line("sqluice pages").starts_with("  sqluice pages [sqluice]"), "{}", ran.stdout);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -46,7 +46,7 @@ fn the_record_is_json_and_can_be_compared_with_the_next() {
     let outcome = &record["experiments"][0]["variants"][0]["outcome"];
     assert_eq!((&outcome["outcome"], outcome["samples"].as_array().unwrap().len()), (&"measured".into(), 2));
     let ran = run(folder.path(), ["lab", "booleans", "--scale", "tiny", "--compare", "a.json"]).ok();
-    assert!(ran.stdout.lines().any(|line| line.ends_with("published  before")), "{}", ran.stdout);
+    assert!(ran.stdout.lines().any(|line| line.ends_with("published  change")), "{}", ran.stdout);
     let json = run(folder.path(), ["lab", "booleans", "--scale", "tiny", "--json"]).ok();
     assert!(serde_json::from_str::<Value>(&json.stdout).unwrap()["experiments"][0]["id"] == "booleans");
 }
@@ -91,7 +91,7 @@ fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     send(&child, "INT");
     let ran = end(child);
     assert_eq!(ran.status.code(), Some(130), "{ran:?}");
-    assert!(ran.stdout.contains("interrupted") && ran.stderr.contains("interrupted:"), "{ran:?}");
+    assert!(ran.stdout.contains("the run was ended before") && ran.stderr.contains("interrupted:"), "{ran:?}");
     let record: Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(record["interrupted"], true);
     assert_eq!(record["experiments"][0]["variants"][0]["outcome"]["outcome"], "measured");

@@ -12,6 +12,7 @@
 use std::fmt::Write as _;
 
 use crate::advice;
+use crate::published::published;
 use crate::record::{Experiment, Outcome, Road, Run, Variant};
 
 use super::chart::published_in_words;
@@ -44,7 +45,9 @@ pub(super) fn tables(run: &Run, old: Option<&Run>) -> String {
 
 fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
     let Experiment { id, what, .. } = experiment;
-    let _ = writeln!(text, "{}: {}\n  {}", plain(id), plain(what), measured(experiment));
+    let title =
+        published().sources.get(&experiment.source).map_or(experiment.source.as_str(), |one| &one.title);
+    let _ = writeln!(text, "{}: {}\n  {}\n  {}", plain(id), plain(what), plain(title), measured(experiment));
     let before = if old.is_some() { "  change" } else { "" };
     let _ = writeln!(
         text,
