@@ -91,7 +91,10 @@ fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     send(&child, "INT");
     let ran = end(child);
     assert_eq!(ran.status.code(), Some(130), "{ran:?}");
-    assert!(ran.stdout.contains("the run was ended before") && ran.stderr.contains("interrupted:"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("the run was ended before") && ran.stderr.contains("interrupted:"),
+        "{ran:?}"
+    );
     let record: Value = serde_json::from_slice(&fs::read(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(record["interrupted"], true);
     assert_eq!(record["experiments"][0]["variants"][0]["outcome"]["outcome"], "measured");
