@@ -19,10 +19,10 @@ use std::path::PathBuf;
 
 use super::dialect::Marks;
 use super::find::Finder;
-use super::malformed::Position;
 use super::naive::Limits;
 use super::scan::{Scan, ends_line};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::source::text::{Position, Text};
 
 /// How much is read at once beyond a part, in bytes: what is read too much is copied to the next part.
 const READ_BYTES_MAX: usize = 64 << 10;
@@ -40,90 +40,55 @@ pub(super) struct Cut {
 
 /// See the module's description.
 pub(super) struct Cutter {
-    input: Box<dyn Read + Send>,
-    file: PathBuf,
+    text: Text,
     marks: Marks,
     record_bytes_max: usize,
-    /// Read, but in no part yet.
-    rest: Vec<u8>,
-    /// Where `rest` begins.
-    at: Position,
     records: u64,
     /// Records beyond this are not looked at.
     records_max: u64,
-    /// All is read that will be.
-    ended: bool,
-    /// Why, if the input did not end. Told after what was read before.
-    failed: Option<Error>,
 }
 
 impl Cutter {
     /// `file` is named in messages. A byte order mark is skipped here.
     pub(super) fn new(input: Box<dyn Read + Send>, file: PathBuf, marks: Marks, limits: Limits) -> Cutter {
-        let mut cutter = Cutter {
-            input,
-            file,
+        Cutter {
+            text: Text::new(input, file),
             marks,
             record_bytes_max: limits.record_bytes_max,
-            rest: Vec::new(),
-            at: Position { byte: 0, line: 1, column: 1 },
             records: 0,
             records_max: u64::MAX,
-            ended: false,
-            failed: None,
-        };
-        let mark = b"\xef\xbb\xbf";
-        let mut start = Vec::new();
-        cutter.read(&mut start, mark.len());
-        if start == mark {
-            start.clear();
-            cutter.at.byte = mark.len() as u64;
-        }
-        cutter.rest = start;
-        cutter
-    }
-
-    /// Reads `bytes` more, fewer only at the end.
-    fn read(&mut self, data: &mut Vec<u8>, bytes: usize) {
-        data.reserve(bytes);
-        match self.input.by_ref().take(bytes as u64).read_to_end(data) {
-            Ok(read) => self.ended = read < bytes,
-            Err(error) => {
-                self.failed = Some(Error::from_read(&self.file, error));
-                self.ended = true;
-            }
         }
     }
 
     /// Goes past so many lines, whatever they hold.
     pub(super) fn skip_lines(&mut self, lines: u64) {
-        let mut data = std::mem::take(&mut self.rest);
-        while self.at.line <= lines {
+        let mut data = std::mem::take(&mut self.text.rest);
+        while self.text.at.line <= lines {
             // What a CR means depends on the next byte.
-            let end = if self.ended { data.len() } else { data.len().saturating_sub(1) };
+            let end = if self.text.ended { data.len() } else { data.len().saturating_sub(1) };
             let mut seen = end;
             for at in Finder::new(&data[..end], 0, [b'\n', b'\r']) {
-                self.at.line += u64::from(ends_line(&data, at));
-                if self.at.line > lines {
+                self.text.at.line += u64::from(ends_line(&data, at));
+                if self.text.at.line > lines {
                     seen = at + 1;
                     break;
                 }
             }
-            self.at.byte += seen as u64;
+            self.text.at.byte += seen as u64;
             data.drain(..seen);
-            if self.ended && data.is_empty() {
+            if self.text.ended && data.is_empty() {
                 break;
             }
-            if self.at.line <= lines {
-                self.read(&mut data, READ_BYTES_MAX);
+            if self.text.at.line <= lines {
+                self.text.read(&mut data, READ_BYTES_MAX);
             }
         }
-        self.rest = data;
+        self.text.rest = data;
     }
 
     /// Where the next part begins.
     pub(super) fn at(&self) -> Position {
-        self.at
+        self.text.at
     }
 
     /// How many records are in the parts so far.
@@ -139,8 +104,8 @@ impl Cutter {
     /// Takes back the part that was handed out last.
     pub(super) fn put_back(&mut self, cut: Cut) {
         let Cut { mut data, at, first_record, .. } = cut;
-        data.append(&mut self.rest);
-        (self.rest, self.at, self.records) = (data, at, first_record);
+        data.append(&mut self.text.rest);
+        (self.text.rest, self.text.at, self.records) = (data, at, first_record);
     }
 
     /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records, only empty lines
@@ -148,33 +113,33 @@ impl Cutter {
     pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
         let mut data = buffer;
         data.clear();
-        data.append(&mut self.rest);
+        data.append(&mut self.text.rest);
         let mut scan =
             Scan::new(part_bytes, self.record_bytes_max, self.records_max.saturating_sub(self.records));
         if scan.records_max == 0 {
             return Ok(None);
         }
         loop {
-            match scan.run(self.marks, &data, self.ended) {
+            match scan.run(self.marks, &data, self.text.ended) {
                 Some(end) => {
                     if scan.records < scan.records_max {
-                        self.rest.extend_from_slice(&data[end..]);
+                        self.text.rest.extend_from_slice(&data[end..]);
                     }
                     data.truncate(end);
                     break;
                 }
                 // Read no further.
-                None if scan.record_too_long(data.len(), self.ended) => {
+                None if scan.record_too_long(data.len(), self.text.ended) => {
                     data.truncate(scan.record + self.record_bytes_max + 1);
-                    (self.ended, self.failed) = (true, None);
+                    (self.text.ended, self.text.failed) = (true, None);
                     break;
                 }
-                None if self.ended => break,
+                None if self.text.ended => break,
                 None => {
                     // The first record is a part of its own: usually short, sometimes not.
                     let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES_MAX), READ_BYTES_MAX);
                     let bytes = part_bytes.saturating_sub(data.len()) + beyond;
-                    self.read(&mut data, bytes);
+                    self.text.read(&mut data, bytes);
                 }
             }
         }
@@ -183,19 +148,19 @@ impl Cutter {
 
     fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
         let in_record = scan.record < data.len();
-        if in_record && self.failed.is_some() {
+        if in_record && self.text.failed.is_some() {
             // What is there of this record says nothing about it.
             data.truncate(scan.record);
         }
         if data.is_empty() {
-            return self.failed.take().map_or(Ok(None), Err);
+            return self.text.failed.take().map_or(Ok(None), Err);
         }
         let last = scan.record < data.len() && !self.marks.comment_at(&data, scan.record);
         let records = scan.records + u64::from(last);
-        let (at, first_record) = (self.at, self.records);
+        let (at, first_record) = (self.text.at, self.records);
         self.records += records;
-        self.at.line += scan.lines;
-        self.at.byte += data.len() as u64;
+        self.text.at.line += scan.lines;
+        self.text.at.byte += data.len() as u64;
         Ok(Some(Cut { data, at, first_record, records }))
     }
 }

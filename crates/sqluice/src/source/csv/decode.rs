@@ -12,13 +12,12 @@
 //! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::CsvOptions;
 use super::cut::Cut;
 use super::dialect::Marks;
 use super::find::Finder;
-use super::malformed::Position;
 use super::naive::{Limits, Parser, Record, Width};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
@@ -26,6 +25,7 @@ use crate::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
 use crate::error::{Error, Place, Result};
 use crate::source::columns::Filled;
 use crate::source::give::{Rows, give};
+use crate::source::text::{Pool, Position};
 use crate::source::{BadRow, Part, Refused, Sink};
 
 /// What all parts of a file know.
@@ -38,20 +38,7 @@ pub(super) struct Shared {
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
-    pub(super) pool: Pool,
-}
-
-/// Buffers to be used again.
-#[derive(Default)]
-pub(super) struct Pool {
-    data: Mutex<Vec<Vec<u8>>>,
-    scratch: Mutex<Vec<Scratch>>,
-}
-
-impl Pool {
-    pub(super) fn data(&self) -> Vec<u8> {
-        self.data.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
+    pub(super) pool: Pool<Scratch>,
 }
 
 /// A part of a CSV file.
@@ -78,22 +65,15 @@ impl Part for CsvPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        let pooled = shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = pooled.unwrap_or_else(|| Scratch::new(shared.fields, shared.columns.len()));
-        let decoded = self.batches(&mut scratch, sink);
-        shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        decoded
+        shared
+            .pool
+            .with(|| Scratch::new(shared.fields, shared.columns.len()), |scratch| self.batches(scratch, sink))
     }
 }
 
 impl Drop for CsvPart {
     fn drop(&mut self) {
-        let mut data = std::mem::take(&mut self.cut.data);
-        data.clear();
-        // One giant field must not make all buffers giant.
-        if data.capacity() <= super::PART_BYTES * 4 {
-            self.shared.pool.data.lock().unwrap_or_else(PoisonError::into_inner).push(data);
-        }
+        self.shared.pool.give_back(std::mem::take(&mut self.cut.data), super::PART_BYTES * 4);
     }
 }
 

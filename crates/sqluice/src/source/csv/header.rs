@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::malformed::Position;
 use super::naive::Field;
+use crate::source::text::Position;
 
 /// A field whose name in the header could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

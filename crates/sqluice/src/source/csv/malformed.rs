@@ -4,30 +4,8 @@ use std::path::Path;
 
 use super::CsvOptions;
 use super::naive::COLUMNS_MAX;
-use crate::error::{Error, Place};
-
-/// A place in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::source) struct Position {
-    /// Counted from 0.
-    pub(in crate::source) byte: u64,
-    /// The physical line, counted from 1. Lines end with LF, CRLF or CR, also within quotes.
-    pub(in crate::source) line: u64,
-    /// The character in the line, counted from 1; a byte order mark is none.
-    pub(in crate::source) column: u64,
-}
-
-impl Position {
-    /// As messages name it.
-    pub(in crate::source) fn place(self, file: &Path) -> Place {
-        Place {
-            file: file.to_owned(),
-            line: Some(self.line),
-            column: Some(self.column),
-            byte: Some(self.byte),
-        }
-    }
-}
+use crate::error::Error;
+use crate::source::text::Position;
 
 /// The first thing that is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

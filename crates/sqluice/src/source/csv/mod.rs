@@ -47,15 +47,14 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use self::cut::Cutter;
-use self::decode::{CsvPart, Pool, Shared};
+use self::decode::{CsvPart, Shared};
 pub use self::dialect::Dialect;
 use self::header::Header;
 pub use self::header::Renamed;
 pub(in crate::source) use self::header::unique;
-pub(in crate::source) use self::malformed::Position;
 pub(crate) use self::naive::COLUMNS_MAX;
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
@@ -65,6 +64,7 @@ use crate::progress::Amount;
 use crate::source::chain::Counted;
 use crate::source::columns::Filled;
 pub use crate::source::columns::{ColumnFrom, Constant};
+use crate::source::text::{HandedOut, Pool};
 use crate::source::{Part, Source};
 
 /// How much of a file one part is, in bytes: it stays in the second-level cache from reading to encoding.
@@ -137,10 +137,7 @@ pub struct CsvSource {
     cutter: Cutter,
     part_bytes: usize,
     first_row: u64,
-    /// How much of the file is in parts that were handed out.
-    bytes_done: u64,
-    bytes_read: Option<Arc<AtomicU64>>,
-    bytes: Option<u64>,
+    handed_out: HandedOut,
 }
 
 impl CsvReader {
@@ -211,9 +208,7 @@ impl CsvReader {
             shared: Arc::new(shared),
             cutter: self.cutter,
             first_row,
-            bytes_done: 0,
-            bytes_read: None,
-            bytes: None,
+            handed_out: HandedOut::default(),
         }
     }
 }
@@ -235,7 +230,7 @@ impl CsvSource {
     /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
-        (self.bytes_read, self.bytes) = (read, total);
+        self.handed_out = HandedOut::new(read, total);
         self
     }
 }
@@ -243,18 +238,13 @@ impl CsvSource {
 impl Source for CsvSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
-        let done = match &self.bytes_read {
-            Some(read) => read.load(Ordering::Relaxed),
-            None => self.cutter.at().byte,
-        };
-        let input_bytes = done.saturating_sub(self.bytes_done);
-        self.bytes_done = done;
+        let input_bytes = self.handed_out.next(self.cutter.at().byte);
         let raw_bytes = cut.data.len();
         Ok(Some(Box::new(CsvPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))
     }
 
     fn total(&self) -> Option<Amount> {
-        self.bytes.map(|bytes| Amount { rows: 0, bytes })
+        self.handed_out.total()
     }
 }
 

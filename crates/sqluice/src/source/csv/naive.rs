@@ -23,7 +23,8 @@
 use std::ops::Range;
 
 use super::dialect::Dialect;
-use super::malformed::{Malformed, Position, What};
+use super::malformed::{Malformed, What};
+use crate::source::text::Position;
 
 /// The columns of a table, at most: `SQLITE_MAX_COLUMN` as it is compiled by default.
 pub(crate) const COLUMNS_MAX: usize = 2000;

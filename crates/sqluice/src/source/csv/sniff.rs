@@ -23,10 +23,11 @@
 //! says what is wrong.
 
 use super::dialect::Dialect;
-use super::malformed::{Position, What};
+use super::malformed::What;
 use super::naive::{Field, Limits, Parser, Width};
 use crate::affinity::{Affinity, text_to_number};
 use crate::batch::Value;
+use crate::source::text::Position;
 
 /// What may be between fields, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b'\t', b';', b'|'];

@@ -17,10 +17,10 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::super::csv::Position;
 use super::Layout;
 use super::nested::space_end;
 use crate::error::{Error, Result};
+use crate::source::text::{Position, Text};
 
 /// How much is read at once beyond a part, in bytes.
 const READ_BYTES: usize = 64 << 10;
@@ -40,22 +40,13 @@ pub(super) struct Cut {
 
 /// See the module's description.
 pub(super) struct Cutter {
-    input: Box<dyn Read + Send>,
-    file: PathBuf,
+    text: Text,
     layout: Layout,
     record_bytes_max: usize,
-    /// Read, but in no part yet.
-    rest: Vec<u8>,
-    /// Where `rest` begins.
-    at: Position,
     first_record: u64,
     records: u64,
     /// Records beyond this are not looked at.
     records_max: u64,
-    /// All is read that will be.
-    ended: bool,
-    /// Why, if the input did not end. Told after what was read before.
-    failed: Option<Error>,
     /// The bracket that ends the array is behind us.
     closed: bool,
     /// The array has records in the parts so far.
@@ -73,28 +64,15 @@ impl Cutter {
         records: Range<u64>,
     ) -> Result<Cutter> {
         let mut cutter = Cutter {
-            input,
-            file,
+            text: Text::new(input, file),
             layout,
             record_bytes_max,
-            rest: Vec::new(),
-            at: Position { byte: 0, line: 1, column: 1 },
             first_record: records.start,
             records: records.start,
             records_max: records.end,
-            ended: false,
-            failed: None,
             closed: false,
             begun: false,
         };
-        let mark = b"\xef\xbb\xbf";
-        let mut start = Vec::new();
-        cutter.read(&mut start, mark.len());
-        if start == mark {
-            start.clear();
-            cutter.at.byte = mark.len() as u64;
-        }
-        cutter.rest = start;
         if layout == Layout::Array {
             cutter.open()?;
         }
@@ -103,48 +81,36 @@ impl Cutter {
 
     /// Goes past the bracket that begins the array.
     fn open(&mut self) -> Result<()> {
-        let mut data = std::mem::take(&mut self.rest);
+        let mut data = std::mem::take(&mut self.text.rest);
         loop {
             let at = space_end(&data, 0);
             let found = data.get(at) == Some(&b'[');
-            if at == data.len() && !self.ended {
-                self.at.advance(&data);
+            if at == data.len() && !self.text.ended {
+                self.text.at.advance(&data);
                 data.clear();
-                self.read(&mut data, READ_BYTES);
+                self.text.read(&mut data, READ_BYTES);
                 continue;
             }
-            self.at.advance(&data[..at]);
+            self.text.at.advance(&data[..at]);
             if at == data.len()
-                && let Some(error) = self.failed.take()
+                && let Some(error) = self.text.failed.take()
             {
                 return Err(error);
             }
             if !found {
                 return Err(Error::input("this is no array of JSON: it does not begin with [")
-                    .at(self.at.place(&self.file))
+                    .at(self.text.at.place(&self.text.file))
                     .hint("for objects that are one a line: --format ndjson"));
             }
-            self.at.advance(b"[");
-            self.rest = data.split_off(at + 1);
+            self.text.at.advance(b"[");
+            self.text.rest = data.split_off(at + 1);
             return Ok(());
-        }
-    }
-
-    /// Reads `bytes` more, fewer only at the end.
-    fn read(&mut self, data: &mut Vec<u8>, bytes: usize) {
-        data.reserve(bytes);
-        match self.input.by_ref().take(bytes as u64).read_to_end(data) {
-            Ok(read) => self.ended = read < bytes,
-            Err(error) => {
-                self.failed = Some(Error::from_read(&self.file, error));
-                self.ended = true;
-            }
         }
     }
 
     /// Where the next part begins.
     pub(super) fn at(&self) -> Position {
-        self.at
+        self.text.at
     }
 
     /// How many records are in the parts so far.
@@ -162,35 +128,35 @@ impl Cutter {
         }
         let mut data = buffer;
         data.clear();
-        data.append(&mut self.rest);
+        data.append(&mut self.text.rest);
         let records_max = self.records_max - self.records;
         let mut scan = Scan { part_bytes, records_max, begun: self.begun, ..Scan::default() };
         loop {
             let end = match self.layout {
-                Layout::Lines => scan.lines(&data, self.ended),
-                Layout::Array => scan.array(&data, self.ended),
+                Layout::Lines => scan.lines(&data, self.text.ended),
+                Layout::Array => scan.array(&data, self.text.ended),
             };
             if let Some(end) = end {
                 (self.closed, self.begun) = (scan.closed, true);
-                self.rest.extend_from_slice(&data[end + usize::from(scan.closed)..]);
+                self.text.rest.extend_from_slice(&data[end + usize::from(scan.closed)..]);
                 data.truncate(end);
                 break;
             }
             // Read no further. White space counts, for it takes memory, too.
             if data.len() - scan.record > self.record_bytes_max {
                 data.truncate(scan.record + self.record_bytes_max + 1);
-                (self.ended, self.failed) = (true, None);
+                (self.text.ended, self.text.failed) = (true, None);
                 scan.records += 1;
                 scan.too_long = true;
                 break;
             }
-            if self.ended {
+            if self.text.ended {
                 self.end(&mut data, &mut scan);
                 break;
             }
             let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES), READ_BYTES);
             let bytes = part_bytes.saturating_sub(data.len()) + beyond;
-            self.read(&mut data, bytes);
+            self.text.read(&mut data, bytes);
         }
         self.cut(data, &scan)
     }
@@ -198,67 +164,52 @@ impl Cutter {
     /// The input ends within a record, or between two.
     fn end(&mut self, data: &mut Vec<u8>, scan: &mut Scan) {
         let begun = space_end(data, scan.record) < data.len();
-        if begun && self.failed.is_some() {
+        if begun && self.text.failed.is_some() {
             // What is there of this record says nothing about it.
             data.truncate(scan.record);
         } else {
             scan.records += u64::from(begun);
         }
-        if self.layout == Layout::Array && self.failed.is_none() {
-            let mut end = self.at;
+        if self.layout == Layout::Array && self.text.failed.is_none() {
+            let mut end = self.text.at;
             end.advance(data);
-            let error = Error::input("the array never ends: a ] is missing").at(end.place(&self.file));
-            self.failed = Some(error.hint("the file is cut short, or somebody still writes to it"));
+            let error = Error::input("the array never ends: a ] is missing").at(end.place(&self.text.file));
+            self.text.failed = Some(error.hint("the file is cut short, or somebody still writes to it"));
         }
     }
 
     fn cut(&mut self, data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
         if data.is_empty() && !scan.closed {
-            return self.failed.take().map_or(Ok(None), Err);
+            return self.text.failed.take().map_or(Ok(None), Err);
         }
-        let (at, first_record) = (self.at, self.records);
+        let (at, first_record) = (self.text.at, self.records);
         self.records += scan.records;
-        self.at.advance(&data);
+        self.text.at.advance(&data);
         if scan.closed {
-            self.at.advance(b"]");
+            self.text.at.advance(b"]");
         }
         Ok(Some(Cut { data, at, first_record, records: scan.records, too_long: scan.too_long }))
     }
 
     /// Behind the array there must be nothing.
     fn after_array(&mut self) -> Result<Option<Cut>> {
-        let mut data = std::mem::take(&mut self.rest);
+        let mut data = std::mem::take(&mut self.text.rest);
         loop {
             let at = space_end(&data, 0);
-            self.at.advance(&data[..at]);
+            self.text.at.advance(&data[..at]);
             if at < data.len() {
                 return Err(Error::input("something follows the end of the array")
-                    .at(self.at.place(&self.file))
+                    .at(self.text.at.place(&self.text.file))
                     .hint(
                         "a file is one array of objects; for objects that are one a line: --format ndjson",
                     ));
             }
-            if self.ended {
-                return self.failed.take().map_or(Ok(None), Err);
+            if self.text.ended {
+                return self.text.failed.take().map_or(Ok(None), Err);
             }
             data.clear();
-            self.read(&mut data, READ_BYTES);
+            self.text.read(&mut data, READ_BYTES);
         }
-    }
-}
-
-impl Position {
-    /// Goes past `text`.
-    pub(super) fn advance(&mut self, text: &[u8]) {
-        self.byte += text.len() as u64;
-        let mut line = text;
-        if let Some(last) = memchr::memrchr(b'\n', text) {
-            self.line += memchr::memchr_iter(b'\n', text).count() as u64;
-            self.column = 1;
-            line = &text[last + 1..];
-        }
-        // The bytes that are not the first of a character of UTF-8 don't count.
-        self.column += line.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::csv::Position;
 use super::cut::Cut;
 use super::fault::{Fault, What};
 use super::fields::{Fields, NewKey, NewKeys};
@@ -19,6 +18,7 @@ use crate::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Value, Values};
 use crate::error::{Error, Place, Result};
 use crate::source::columns::Filled;
 use crate::source::give::{Rows, give};
+use crate::source::text::{Pool, Position};
 use crate::source::{BadRow, Part, Refused, Sink};
 
 /// What all parts of a file know.
@@ -36,25 +36,12 @@ pub(super) struct Shared {
     /// Keys that were not known, of each part that has such, and the part's first record.
     pub(super) found: Mutex<Vec<(u64, Vec<NewKey>)>>,
     pub(super) met_new: AtomicBool,
-    pub(super) pool: Pool,
+    pub(super) pool: Pool<Scratch>,
 }
 
 impl Shared {
     fn too_long(&self, at: usize) -> Fault {
         Fault { what: What::RecordTooLong { bytes_max: self.record_bytes_max }, at }
-    }
-}
-
-/// Buffers to be used again.
-#[derive(Default)]
-pub(super) struct Pool {
-    data: Mutex<Vec<Vec<u8>>>,
-    scratch: Mutex<Vec<Scratch>>,
-}
-
-impl Pool {
-    pub(super) fn data(&self) -> Vec<u8> {
-        self.data.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 }
 
@@ -86,22 +73,13 @@ impl Part for JsonPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        let pooled = shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = pooled.unwrap_or_else(|| Scratch::new(shared.slots.len()));
-        let decoded = self.read(&mut scratch, sink);
-        shared.pool.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        decoded
+        shared.pool.with(|| Scratch::new(shared.slots.len()), |scratch| self.read(scratch, sink))
     }
 }
 
 impl Drop for JsonPart {
     fn drop(&mut self) {
-        let mut data = std::mem::take(&mut self.cut.data);
-        data.clear();
-        // One giant value must not make all buffers giant.
-        if data.capacity() <= PART_BYTES * 4 {
-            self.shared.pool.data.lock().unwrap_or_else(PoisonError::into_inner).push(data);
-        }
+        self.shared.pool.give_back(std::mem::take(&mut self.cut.data), PART_BYTES * 4);
     }
 }
 
@@ -259,14 +237,6 @@ impl JsonPart {
 
 fn range(span: Span) -> Range<usize> {
     span.start as usize..(span.start + span.len) as usize
-}
-
-impl Position {
-    /// The place behind some text.
-    fn later(mut self, text: &[u8]) -> Position {
-        self.advance(text);
-        self
-    }
 }
 
 /// The rows of a batch.

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::csv::{COLUMNS_MAX, Position};
+use super::super::csv::COLUMNS_MAX;
 use super::text::unescape;
+use crate::source::text::Position;
 
 /// A key and where it comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::cut::Cutter;
-use self::decode::{JsonPart, Pool, Shared};
+use self::decode::{JsonPart, Shared};
 pub use self::fields::Wanted;
 use self::fields::{Fields, NewKey, Target};
 pub use super::csv::{PART_BYTES, RECORD_BYTES_MAX};
@@ -47,6 +47,7 @@ use crate::error::{Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
 use crate::source::columns::{ColumnFrom, Filled};
+use crate::source::text::{HandedOut, Pool};
 use crate::source::{Part, Source};
 
 /// Where records are.
@@ -112,10 +113,7 @@ pub struct JsonSource {
     shared: Arc<Shared>,
     cutter: Cutter,
     part_bytes: usize,
-    /// How much of the file is in parts that were handed out.
-    bytes_done: u64,
-    bytes_read: Option<Arc<AtomicU64>>,
-    bytes: Option<u64>,
+    handed_out: HandedOut,
 }
 
 impl JsonSource {
@@ -200,9 +198,7 @@ impl JsonSource {
             shared: Arc::new(shared),
             cutter,
             part_bytes: options.part_bytes.clamp(1, 16 << 20),
-            bytes_done: 0,
-            bytes_read: None,
-            bytes: None,
+            handed_out: HandedOut::default(),
         })
     }
 
@@ -210,7 +206,7 @@ impl JsonSource {
     /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> JsonSource {
-        (self.bytes_read, self.bytes) = (read, total);
+        self.handed_out = HandedOut::new(read, total);
         self
     }
 
@@ -247,18 +243,13 @@ impl NewKeysMet {
 impl Source for JsonSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
         let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
-        let done = match &self.bytes_read {
-            Some(read) => read.load(Ordering::Relaxed),
-            None => self.cutter.at().byte,
-        };
-        let input_bytes = done.saturating_sub(self.bytes_done);
-        self.bytes_done = done;
+        let input_bytes = self.handed_out.next(self.cutter.at().byte);
         let raw_bytes = cut.data.len();
         Ok(Some(Box::new(JsonPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))
     }
 
     fn total(&self) -> Option<Amount> {
-        self.bytes.map(|bytes| Amount { rows: 0, bytes })
+        self.handed_out.total()
     }
 }
 

@@ -11,12 +11,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::header::Header;
-use super::malformed::Position;
 use super::naive::{Field, Parser, Record, Width};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Dialect, Renamed};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Place, Result};
 use crate::source::chain::Counted;
+use crate::source::text::Position;
 use crate::source::{BadRow, Refused, RefusedRow, Sink, Source};
 
 /// Values; `None` is NULL.
