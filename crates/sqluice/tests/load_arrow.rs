@@ -410,6 +410,68 @@ fn files_of_different_kinds_make_one_table() {
     );
 }
 
+#[test]
+fn small_files_of_other_types_are_read_for_theirs() {
+    for containers in [[Container::Parquet, Container::Parquet], [Container::Parquet, Container::Stream]] {
+        let home = Home::new();
+        // The float can't be an integer, and the integer is no float.
+        let columns: [ArrayRef; 2] = [
+            Arc::new(Int64Array::from(vec![9_007_199_254_740_993])),
+            Arc::new(Float64Array::from(vec![0.5])),
+        ];
+        for (at, (container, column)) in containers.iter().zip(columns).enumerate() {
+            container.write(&home.path(&format!("{at}.dat")), &[batch(vec![("a", column)])], 9);
+        }
+        let load = Load {
+            table: Some("x".to_owned()),
+            ..Load::new(home.path("x.db"), [home.path("0.dat"), home.path("1.dat")])
+        };
+        run(load).unwrap();
+        let db = Connection::open(home.path("x.db")).unwrap();
+        assert_eq!(told(&db, "SELECT a FROM x"), ["'9007199254740993'", "'0.5'"]);
+    }
+}
+
+/// Writes a Parquet file whose column `t` has timestamps of 96 bits: days since the Julian calendar began, and nanoseconds.
+fn write_int96(path: &Path, timestamps: &[(u32, u64)]) {
+    use parquet::data_type::{Int96, Int96Type};
+    let schema = parquet::schema::parser::parse_message_type("message m { required int96 t; }").unwrap();
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(
+        File::create(path).unwrap(),
+        Arc::new(schema),
+        Arc::new(WriterProperties::builder().build()),
+    )
+    .unwrap();
+    let values =
+        timestamps.iter().map(|(day, nanos)| Int96::from(vec![*nanos as u32, (nanos >> 32) as u32, *day]));
+    let values: Vec<Int96> = values.collect();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int96Type>().write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn timestamps_of_96_bits_do_not_end_in_2262() {
+    let home = Home::new();
+    write_int96(&home.path("x.dat"), &[(2_440_588, 1_000), (5_373_484, 86_399_000_000_000), (2_305_448, 0)]);
+    let db = load(&home, |load| load).unwrap();
+    // What SQLite calls these days of the Julian calendar, which begin at noon.
+    let days =
+        told(&db, "SELECT date(2440587.5), date(5373483.5), date(2305447.5)").join("").replace('\'', "");
+    let days: Vec<&str> = days.split(' ').collect();
+    assert_eq!(
+        told(&db, "SELECT t FROM x"),
+        [
+            format!("'{}T00:00:00.000001'", days[0]),
+            format!("'{}T23:59:59'", days[1]),
+            format!("'{}T00:00:00'", days[2])
+        ]
+    );
+}
+
 /// A row: an integer, a float, a text, a blob, a word.
 type Row = (Option<i64>, Option<f64>, Option<String>, Option<Vec<u8>>, Option<u8>);
 
@@ -466,5 +528,26 @@ proptest! {
         let mut expected: Vec<Row> = batches.concat();
         expected.truncate(limit.unwrap_or(u64::MAX) as usize);
         prop_assert_eq!(stored, expected);
+    }
+
+    #[test]
+    fn what_is_damaged_is_read_or_told(
+        batches in rows(),
+        container in prop::sample::select(ALL.to_vec()),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let home = Home::new();
+        let written: Vec<RecordBatch> = batches.iter().map(|rows| of_rows(rows)).collect();
+        container.write(&home.path("x.dat"), &written, 50);
+        let mut bytes = fs::read(home.path("x.dat")).unwrap();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        fs::write(home.path("x.dat"), bytes).unwrap();
+        if let Err(error) = load(&home, |load| load) {
+            prop_assert!(!error.is_empty());
+            prop_assert!(!home.path("x.db").exists());
+        }
     }
 }

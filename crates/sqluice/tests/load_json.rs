@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 use sqluice::load::{FileKind, Format, Load};
 use support::cases;
 use support::files::Home;
-use support::load::{Way, run, schema, shown};
+use support::load::{Way, feed, run, schema, shown};
 
 /// The declared columns of a table, as `name type` each.
 fn columns(db: &Connection, table: &str) -> Vec<String> {
@@ -256,6 +256,31 @@ fn a_limit_ends_the_reading_of_several_files() {
         let width = expected[0].len();
         assert_eq!(stored.iter().map(|row| &row[..width.min(row.len())]).collect::<Vec<_>>(), expected);
     }
+}
+
+#[test]
+fn behind_a_file_that_was_not_counted_a_limit_hides_no_keys() {
+    let home = Home::new();
+    fs::write(home.path("1.csv"), "a,late\n1,2\n3,4\n5,6\n7,8\n").unwrap();
+    fs::write(home.path("2.json"), "{\"a\":9}\n{\"a\":10,\"late\":\"x\"}\n").unwrap();
+    let load = Load {
+        table: Some("x".to_owned()),
+        limit: Some(6),
+        ..tiny(Load::new(home.path("x.db"), ["1.csv", "2.json"].map(|name| home.path(name))))
+    };
+    run(load).unwrap();
+    let stored = told(&Connection::open(home.path("x.db")).unwrap(), "x");
+    assert_eq!(stored, ["1 '2'", "3 '4'", "5 '6'", "7 '8'", "9 -", "10 'x'"]);
+}
+
+#[test]
+fn a_pipe_may_have_late_keys_that_are_named() {
+    let home = Home::new();
+    let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4}\n";
+    feed(&home.path("x.json"), move |pipe| drop(std::io::Write::write_all(pipe, text.as_bytes())));
+    let load = tiny(Load::new(home.path("x.db"), [home.path("x.json")]));
+    run(Load { columns: Some(vec!["late".to_owned()]), ..load }).unwrap();
+    assert_eq!(told(&Connection::open(home.path("x.db")).unwrap(), "x"), ["-", "-", "4"]);
 }
 
 /// A value as JSON, and as SQLite has it in a column without a type.

@@ -77,14 +77,17 @@ pub(super) struct Opened {
 
 /// Opens all files of a load, in order.
 pub(super) fn open_all(load: &Request, paths: &[PathBuf], cancel: &Cancel) -> Result<Vec<LoadFile>> {
-    let mut rows_left = load.limit.unwrap_or(u64::MAX);
+    // How many rows are loaded of the next file; `None`: one before it was not counted, so that none says anything yet.
+    let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
     let mut files = Vec::new();
     for path in paths {
         cancel.check()?;
-        let file = LoadFile::open(path, load, cancel, rows_left)?;
+        let mut file = LoadFile::open(path, load, cancel, rows_left.unwrap_or(0))?;
+        if rows_left.is_none() {
+            file.unsee();
+        }
         if load.table.is_some() && load.limit.is_some() {
-            // Behind a file that was not counted, it is not known which rows are loaded: none says anything yet.
-            rows_left = if file.seen { rows_left - file.sample_rows } else { 0 };
+            rows_left = rows_left.filter(|_| file.seen).map(|rows| rows - file.sample_rows);
         }
         files.push(file);
     }
@@ -139,6 +142,19 @@ impl LoadFile {
         let plain_bytes = self.input.bytes().filter(|_| plain);
         (self.sample_bytes, self.sample_text_bytes, self.seen) = (sample_bytes, text_bytes, whole);
         self.text_bytes = if whole { Some(text_bytes) } else { plain_bytes };
+    }
+
+    /// Notes that nothing is known of its rows.
+    fn unsee(&mut self) {
+        self.seen = false;
+        if let Content::Json(json) = &mut self.content {
+            json.unsee();
+        }
+    }
+
+    /// Whether what its sample says about types comes from values.
+    pub(super) fn is_observed(&self) -> bool {
+        matches!(self.content, Content::Csv(_) | Content::Json(_))
     }
 
     /// As messages call it.

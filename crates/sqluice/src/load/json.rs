@@ -73,7 +73,10 @@ impl JsonFile {
             sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
         }
         json.complete = file.seen;
-        if json.lacks_asked(&file, load) && file.can_reopen() {
+        if json.lacks_asked(&file, load) {
+            if !file.can_reopen() {
+                file.keep(&load.temp_folder()?, &Silent)?;
+            }
             let mut source = json.keys_source(&mut file.input, 0..rows_max)?;
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             json.read_keys(&mut source, load.write.threads.unwrap_or(threads))?;
@@ -139,6 +142,11 @@ impl JsonFile {
 
     fn names(&self) -> Vec<String> {
         self.keys.iter().map(|key| key.name.clone()).collect()
+    }
+
+    /// Notes that there may be more keys.
+    pub(super) fn unsee(&mut self) {
+        self.complete = false;
     }
 
     /// Whether all keys that matter are known.

@@ -380,7 +380,7 @@ impl LoadTable {
         let types = || self.made.iter().all(|made| made.given.is_some() || made.evidence.is_final());
         self.settled
             || (types() && self.files.iter().all(LoadFile::has_all_names))
-            || self.files.iter().all(|file| file.seen)
+            || self.files.iter().all(|file| file.seen && file.is_observed())
     }
 
     pub(super) fn index_in(&self, schema: &Schema) -> usize {

@@ -16,16 +16,18 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Fields, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::Type as Node;
 
-use super::arrow::{ArrowOptions, Rows};
+use super::arrow::{ArrowOptions, Rows, unless_it_panics};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
@@ -123,12 +125,14 @@ impl ParquetFile {
     /// # Errors
     /// When it is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
-        let metadata = ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()).map_err(|error| {
+        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
             Error::input("this is no Parquet file, or it is damaged")
                 .at(Place::file(name))
                 .because(error)
                 .hint("is it cut short, or still being written? its end says what is in it")
-        })?;
+        };
+        let metadata = unless_it_panics(|| metadata(&input)).map_err(|error| damaged(error.into()))?;
+        let metadata = metadata.map_err(|error| damaged(error.into()))?;
         Ok(ParquetFile { name: name.to_owned(), input, metadata })
     }
 
@@ -170,6 +174,28 @@ impl ParquetFile {
         let shared = Shared { file: self.clone(), read, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
+}
+
+/// The footer of a file. Timestamps of 96 bits, which nobody should write any more, are read to the microsecond: nanoseconds of 64
+/// bits end in 2262.
+fn metadata(input: &FilePart) -> Result<ArrowReaderMetadata, ParquetError> {
+    let metadata = ArrowReaderMetadata::load(input, ArrowReaderOptions::new())?;
+    let columns = metadata.parquet_schema().columns();
+    if columns.iter().all(|column| column.physical_type() != Type::INT96) {
+        return Ok(metadata);
+    }
+    let roots = metadata.parquet_schema().root_schema().get_fields();
+    let is_int96 = |root: &Node| root.is_primitive() && root.get_physical_type() == Type::INT96;
+    let fields = roots.iter().zip(metadata.schema().fields()).map(|(root, field)| match field.data_type() {
+        DataType::Timestamp(_, zone) if is_int96(root) => {
+            let data_type = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        }
+        _ => Arc::clone(field),
+    });
+    let schema = Schema::new_with_metadata(fields.collect::<Fields>(), metadata.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
 }
 
 /// What all parts know.
@@ -275,7 +301,9 @@ impl Part for ParquetPart {
             .with_limit((self.rows.end - self.rows.start) as usize)
             .build();
         let mut next = self.first_row;
-        for batch in reader.map_err(|error| damaged(error.into()))? {
+        let mut reader = reader.map_err(|error| damaged(error.into()))?;
+        let mut read = || unless_it_panics(|| reader.next()).map_err(|error| damaged(error.into()));
+        while let Some(batch) = read()? {
             let batch = batch.map_err(|error| damaged(error.into()))?;
             rows.give(&batch, next, sink)?;
             next += batch.num_rows() as u64;

@@ -8,6 +8,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -173,34 +174,34 @@ fn values<'a>(
         DataType::Float32 => reals::<Float32Type>(array, places),
         DataType::Float64 => reals::<Float64Type>(array, places),
         DataType::Utf8 => {
-            let (data, spans) = spans(array.as_string::<i32>(), places);
+            let (data, spans) = spans(array.as_string::<i32>(), places)?;
             Owned::Text(data, spans)
         }
         DataType::LargeUtf8 => {
-            let (data, spans) = spans(array.as_string::<i64>(), places);
+            let (data, spans) = spans(array.as_string::<i64>(), places)?;
             Owned::Text(data, spans)
         }
         DataType::Binary => {
-            let (data, spans) = spans(array.as_binary::<i32>(), places);
+            let (data, spans) = spans(array.as_binary::<i32>(), places)?;
             Owned::Blobs(data, spans)
         }
         DataType::LargeBinary => {
-            let (data, spans) = spans(array.as_binary::<i64>(), places);
+            let (data, spans) = spans(array.as_binary::<i64>(), places)?;
             Owned::Blobs(data, spans)
         }
         DataType::Utf8View => {
             let views = array.as_string_view();
-            let (data, spans) = copied(places, |at| views.value(at).as_bytes());
+            let (data, spans) = copied(places, |at| views.value(at).as_bytes())?;
             Owned::Text(data, spans)
         }
         DataType::BinaryView => {
             let views = array.as_binary_view();
-            let (data, spans) = copied(places, |at| views.value(at));
+            let (data, spans) = copied(places, |at| views.value(at))?;
             Owned::Blobs(data, spans)
         }
         DataType::FixedSizeBinary(_) => {
             let binaries = array.as_fixed_size_binary();
-            let (data, spans) = copied(places, |at| binaries.value(at));
+            let (data, spans) = copied(places, |at| binaries.value(at))?;
             Owned::Blobs(data, spans)
         }
         DataType::Decimal32(_, scale)
@@ -269,7 +270,7 @@ fn unsigned<'a>(array: &dyn Array, places: &[Option<usize>]) -> Result<Owned<'a>
 fn spans<'a, T: ByteArrayType>(
     array: &'a GenericByteArray<T>,
     places: &[Option<usize>],
-) -> (Cow<'a, [u8]>, Vec<Span>)
+) -> Result<Spanned<'a>, Fault>
 where
     T::Native: AsRef<[u8]>,
 {
@@ -283,20 +284,32 @@ where
         Some(at) => Span { start: offset(*at), len: offset(*at + 1) - offset(*at) },
         None => Span::default(),
     };
-    (Cow::Borrowed(data), places.iter().map(span).collect())
+    Ok((Cow::Borrowed(data), places.iter().map(span).collect()))
 }
 
-fn copied<'a, 'v>(places: &[Option<usize>], value: impl Fn(usize) -> &'v [u8]) -> (Cow<'a, [u8]>, Vec<Span>) {
+/// Bytes, and where each value is in them.
+type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
+
+fn copied<'a, 'v>(places: &[Option<usize>], value: impl Fn(usize) -> &'v [u8]) -> Result<Spanned<'a>, Fault> {
     let mut data = Vec::new();
-    let spans = places.iter().map(|at| {
-        let start = data.len() as u32;
+    let mut spans = Vec::with_capacity(places.len());
+    for (row, at) in places.iter().enumerate() {
+        let start = data.len();
         if let Some(at) = at {
             data.extend_from_slice(value(*at));
         }
-        Span { start, len: data.len() as u32 - start }
-    });
-    let spans = spans.collect();
-    (Cow::Owned(data), spans)
+        spans.push(span(row, start..data.len())?);
+    }
+    Ok((Cow::Owned(data), spans))
+}
+
+/// Where the value of a row is among those of a batch.
+fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
+    if u32::try_from(bytes.end).is_err() {
+        let message = "up to this value there are more than 4 GiB in a thousand rows".to_owned();
+        return Err(Fault { row, message });
+    }
+    Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
 }
 
 /// A column of texts, each written by `write`, or refused.
@@ -307,11 +320,11 @@ fn written<'a>(
     let mut data = String::new();
     let mut spans = Vec::with_capacity(places.len());
     for (row, at) in places.iter().enumerate() {
-        let start = data.len() as u32;
+        let start = data.len();
         if let Some(at) = at {
             write(*at, &mut data).map_err(|message| Fault { row, message })?;
         }
-        spans.push(Span { start, len: data.len() as u32 - start });
+        spans.push(span(row, start..data.len())?);
     }
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
@@ -336,8 +349,14 @@ fn decimals<'a>(
         text
     };
     if options.decimal == DecimalAs::Auto && scale <= 0 {
-        let int = |at: usize| text(at).parse::<i64>().unwrap_or_default();
-        return Ok(Owned::Ints(places.iter().map(|at| at.map_or(0, int)).collect()));
+        let int = |(row, at): (usize, &Option<usize>)| {
+            let Some(at) = *at else { return Ok(0) };
+            text(at).parse::<i64>().map_err(|_| {
+                let message = format!("{} is beyond its type, {}", text(at), array.data_type());
+                Fault { row, message }
+            })
+        };
+        return Ok(Owned::Ints(places.iter().enumerate().map(int).collect::<Result<_, _>>()?));
     }
     // A product or quotient of two floats that are exact is the nearest one.
     if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {

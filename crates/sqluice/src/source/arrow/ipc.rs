@@ -1,12 +1,14 @@
 //! Arrow IPC: a file, which ends with a footer that says where its batches are, or a stream of them.
 
 use std::io::{Read, Seek};
+use std::iter;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::unless_it_panics;
 use crate::error::{Error, Place, Result};
 
 /// What a file begins with.
@@ -28,21 +30,34 @@ pub fn read(
     name: &Path,
 ) -> Result<(SchemaRef, Batches)> {
     let place = Place::file(name);
-    let unreadable = |error| damaged(error, place.clone());
-    let of = |place: Place| {
-        move |batch: Result<RecordBatch, ArrowError>| batch.map_err(|error| damaged(error, place.clone()))
-    };
     if file {
-        let reader = FileReader::try_new_buffered(input, None).map_err(unreadable)?;
-        return Ok((reader.schema(), Box::new(reader.map(of(place)))));
+        let reader = sound(&place, || FileReader::try_new_buffered(input, None))?;
+        return Ok((reader.schema(), batches(reader, place)));
     }
-    let reader = StreamReader::try_new_buffered(input, None).map_err(unreadable)?;
-    Ok((reader.schema(), Box::new(reader.map(of(place)))))
+    let reader = sound(&place, || StreamReader::try_new_buffered(input, None))?;
+    Ok((reader.schema(), batches(reader, place)))
 }
 
-fn damaged(error: ArrowError, place: Place) -> Error {
-    Error::input("this is no Arrow IPC, or it is damaged")
-        .at(place)
-        .because(error)
-        .hint("is it cut short, or still being written?")
+/// The batches of a reader, up to the first that is damaged.
+fn batches(
+    mut reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+    place: Place,
+) -> Batches {
+    let mut is_sound = true;
+    Box::new(iter::from_fn(move || {
+        let batch = is_sound.then(|| sound(&place, || reader.next().transpose()).transpose()).flatten();
+        is_sound = matches!(batch, Some(Ok(_)));
+        batch
+    }))
+}
+
+/// What `read` reads, unless that is damaged.
+fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T> {
+    let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Error::input("this is no Arrow IPC, or it is damaged")
+            .at(place.clone())
+            .because(error)
+            .hint("is it cut short, or still being written?")
+    };
+    unless_it_panics(read).map_err(|error| damaged(error.into()))?.map_err(|error| damaged(error.into()))
 }

@@ -21,6 +21,8 @@ mod moment;
 mod nested;
 mod part;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use arrow_schema::DataType;
 
 pub use self::part::{ArrowSource, Rows};
@@ -77,6 +79,23 @@ pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'st
         RunEndEncoded(_, values) => return declared_type(values.data_type(), options),
         _ => "TEXT",
     })
+}
+
+/// What a reader says of a file that it has panicked over.
+#[derive(Debug)]
+pub(crate) struct ReaderPanicked;
+
+impl std::fmt::Display for ReaderPanicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("its reader can't make sense of it")
+    }
+}
+
+impl std::error::Error for ReaderPanicked {}
+
+/// Reads what may be damaged: the readers of Arrow and Parquet panic over some of that. Nobody uses a reader after it has.
+pub(crate) fn unless_it_panics<T>(read: impl FnOnce() -> T) -> Result<T, ReaderPanicked> {
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| ReaderPanicked)
 }
 
 /// Whether a number of SQLite's keeps all digits of a decimal type.
