@@ -15,7 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::published::{self, published};
+use crate::published::{Figure, published};
 use crate::random::mixed;
 use crate::record::{Road, Skip};
 
@@ -179,6 +179,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) road: Road,
     pub(crate) published: Option<f64>,
+    pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
     pub(crate) command: String,
     /// Bytes that it needs at most, on the disk and in memory.
@@ -206,6 +207,7 @@ impl Case {
             name: String::new(),
             road: Road::Added,
             published: None,
+            published_note: None,
             settings: Vec::new(),
             command: command.into(),
             disk_bytes: 0,
@@ -243,7 +245,7 @@ pub(crate) struct Experiment {
     pub(crate) notes: Vec<String>,
     /// Samples are divided by that of the first case in the same round.
     pub(crate) relative: bool,
-    figures: &'static [published::Figure],
+    figures: &'static [Figure],
 }
 
 impl Experiment {
@@ -291,7 +293,9 @@ impl Experiment {
     pub(crate) fn published_as(self, name: &str, case: Case, convert: impl Fn(f64) -> f64) -> Experiment {
         let figure = self.figures.iter().find(|figure| figure.variant == name);
         let value = figure.and_then(|figure| figure.value).filter(|value| value.is_finite()).map(convert);
-        self.with(name, Road::Published, Case { published: value.or(case.published), ..case })
+        let published_note = figure.and_then(Figure::in_words).or(case.published_note);
+        let published = value.or(case.published);
+        self.with(name, Road::Published, Case { published, published_note, ..case })
     }
 
     /// One of SQLite's or the system's that belongs beside the others.
@@ -309,7 +313,7 @@ impl Experiment {
     }
 
     /// The figures of the publication.
-    pub(crate) fn figures(&self) -> &'static [published::Figure] {
+    pub(crate) fn figures(&self) -> &'static [Figure] {
         self.figures
     }
 }

@@ -309,8 +309,8 @@ fn divide(states: &mut [State]) {
 fn variant(state: State) -> Variant {
     let State { case, took, over, .. } = state;
     let outcome = over.unwrap_or_else(|| measured(took));
-    let Case { name, road, published, settings, command, .. } = case;
-    Variant { name, road, published, published_unit: None, settings, command, outcome }
+    let Case { name, road, published, published_note, settings, command, .. } = case;
+    Variant { name, road, published, published_note, settings, command, outcome }
 }
 
 /// The samples of all runs, and the middle of what else was measured.
@@ -386,7 +386,7 @@ mod tests {
             name: name.to_owned(),
             road: Road::Published,
             published: Some(published),
-            published_unit: None,
+            published_note: None,
             settings: Vec::new(),
             command: String::new(),
             outcome,

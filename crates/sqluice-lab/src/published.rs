@@ -75,7 +75,16 @@ pub struct Figure {
     pub note: Option<String>,
     /// Sizes and rates beside it.
     #[serde(flatten)]
-    pub also: BTreeMap<String, toml::Value>,
+    pub also: BTreeMap<String, f64>,
+}
+
+impl Figure {
+    /// What the publication says beside its figure: `size_gb 1.32`, `CPU limited`.
+    pub fn in_words(&self) -> Option<String> {
+        let also = self.also.iter().map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
+        let words: Vec<String> = self.note.iter().cloned().chain(also).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
 }
 
 /// A question that a publication leaves open.

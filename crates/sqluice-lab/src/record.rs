@@ -92,10 +92,11 @@ pub struct Variant {
     pub name: String,
     /// Whose it is.
     pub road: Road,
-    /// What the publication says, in the experiment's unit where it can be converted, else in its own (`published_unit`).
+    /// What the publication says, in the experiment's unit; NaN: it names the variant, and no figure.
     pub published: Option<f64>,
-    /// The unit of `published` when it is not that of the experiment.
-    pub published_unit: Option<String>,
+    /// What the publication adds: sizes, rates, remarks.
+    #[serde(default)]
+    pub published_note: Option<String>,
     /// PRAGMAs and settings, as they were given.
     pub settings: Vec<String>,
     /// The statement, the call or the command that was measured.

@@ -61,14 +61,14 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 fn variant() -> impl Strategy<Value = Variant> {
     let roads = [Road::Published, Road::Added, Road::Sqluice];
     let published = prop::option::of(sample());
-    let unit = prop::option::of(text());
+    let note = prop::option::of(text());
     let settings = prop::collection::vec(text(), 0..3);
-    (text(), prop::sample::select(roads.to_vec()), published, unit, settings, text(), outcome()).prop_map(
-        |(name, road, published, published_unit, settings, command, outcome)| Variant {
+    (text(), prop::sample::select(roads.to_vec()), published, note, settings, text(), outcome()).prop_map(
+        |(name, road, published, published_note, settings, command, outcome)| Variant {
             name,
             road,
             published,
-            published_unit,
+            published_note,
             settings,
             command,
             outcome,

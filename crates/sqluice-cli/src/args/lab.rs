@@ -41,6 +41,9 @@ pub(crate) struct Lab {
     /// Write all figures as JSON
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     pub(crate) export_json: Option<PathBuf>,
+    /// Write the tables in Markdown
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub(crate) export_markdown: Option<PathBuf>,
     /// Show beside each figure what another run has measured, whose JSON this is
     #[arg(long, value_name = "OLD.json", help_heading = "Reports")]
     pub(crate) compare: Option<PathBuf>,

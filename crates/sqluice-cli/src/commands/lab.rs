@@ -30,7 +30,8 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     }
     let old = args.compare.as_deref().map(read).transpose()?;
     // Whatever is wrong with it shall be known before the hour is over.
-    for file in [&args.export_json, &args.export_html].into_iter().flatten() {
+    let exports = [&args.export_json, &args.export_html, &args.export_markdown];
+    for file in exports.into_iter().flatten() {
         let opened = OpenOptions::new().create(true).append(true).open(file);
         opened.map_err(|error| cannot("write", file, error))?;
     }
@@ -67,6 +68,9 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     }
     if let Some(file) = &args.export_html {
         fs::write(file, report::html(&record, old.as_ref())).map_err(|error| cannot("write", file, error))?;
+    }
+    if let Some(file) = &args.export_markdown {
+        fs::write(file, report::markdown(&record)).map_err(|error| cannot("write", file, error))?;
     }
     if printer.is_json() {
         printer.json(&record)?;

@@ -171,7 +171,7 @@ impl Way {
             name: name.to_owned(),
             road,
             published: None,
-            published_unit: None,
+            published_note: None,
             settings,
             command: rows.tables.iter().map(|table| self.statement(table)).collect::<Vec<_>>().join("; "),
             outcome: outcome(tried, self.rows(rows)),

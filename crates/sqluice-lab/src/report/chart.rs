@@ -27,7 +27,7 @@ const PUBLISHED_HEIGHT: u32 = 5;
 pub(super) fn chart(experiment: &Experiment, old: Option<&Run>) -> Markup {
     let unit = &experiment.unit;
     let spreads: Vec<Spread> = experiment.variants.iter().filter_map(Spread::of).collect();
-    let published = experiment.variants.iter().filter_map(|variant| compare::published(experiment, variant));
+    let published = experiment.variants.iter().filter_map(|variant| compare::published(variant));
     let bars: Vec<f64> = spreads.iter().map(|spread| spread.median).chain(published).collect();
     let ends: Vec<f64> = spreads.iter().map(|spread| spread.max).collect();
     let scale = Scale::new(&bars, &ends);
@@ -80,7 +80,7 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
 /// The bar of a variant that was measured.
 fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scale) -> Markup {
     let place = |value: f64| percent(scale.place(value));
-    let published = compare::published(experiment, variant);
+    let published = compare::published(variant);
     // Alone it lies in the middle of its row.
     let bar_y = if published.is_some() { BAR_Y } else { BAR_Y + 4 };
     let middle = bar_y + BAR_HEIGHT / 2;
@@ -134,16 +134,13 @@ fn told(experiment: &Experiment, variant: &Variant) -> Markup {
     }
 }
 
-/// The published figure, with its unit where that is another than the experiment's.
+/// The published figure.
 pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> Option<String> {
     let published = variant.published?;
     if published.is_nan() {
         return Some("without a figure".to_owned());
     }
-    Some(match &variant.published_unit {
-        Some(unit) if *unit != experiment.unit => quantity::figure(published, unit),
-        _ => quantity::without_unit(published, &experiment.unit),
-    })
+    Some(quantity::without_unit(published, &experiment.unit))
 }
 
 /// A change that is beyond the spreads of both runs.

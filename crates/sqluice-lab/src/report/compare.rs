@@ -36,15 +36,14 @@ pub struct Change {
     pub is_beyond_spreads: bool,
 }
 
-/// The published figure, where it can stand beside what was measured: a number, in the experiment's unit.
-pub(super) fn published(experiment: &Experiment, variant: &Variant) -> Option<f64> {
-    let same_unit = variant.published_unit.as_ref().is_none_or(|unit| *unit == experiment.unit);
-    variant.published.filter(|value| same_unit && value.is_finite())
+/// The published figure, where it can stand beside what was measured: a number.
+pub(super) fn published(variant: &Variant) -> Option<f64> {
+    variant.published.filter(|value| value.is_finite())
 }
 
 /// What was measured, divided by what was published, whether more is better or not.
-pub fn times_published(experiment: &Experiment, variant: &Variant) -> Option<f64> {
-    let times = Spread::of(variant)?.median / published(experiment, variant)?;
+pub fn times_published(variant: &Variant) -> Option<f64> {
+    let times = Spread::of(variant)?.median / published(variant)?;
     (times.is_finite() && times > 0.0).then_some(times)
 }
 
@@ -55,7 +54,7 @@ pub fn contradictions(experiment: &Experiment) -> Vec<Contradiction<'_>> {
         .variants
         .iter()
         .filter_map(|variant| {
-            let published = published(experiment, variant).filter(|value| *value > 0.0)?;
+            let published = published(variant).filter(|value| *value > 0.0)?;
             Some((variant, Spread::of(variant)?, published))
         })
         .collect();

@@ -323,7 +323,7 @@ fn line(experiment: &Experiment, variant: &Variant, old: Option<&Run>) -> Markup
                 }
             }
             td.n data-label="Published" { (published_in_words(experiment, variant).unwrap_or_else(|| "–".to_owned())) }
-            td.n data-label="Times the published" { (times_published(experiment, variant).map_or_else(|| "–".to_owned(), quantity::ratio)) }
+            td.n data-label="Times the published" { (times_published(variant).map_or_else(|| "–".to_owned(), quantity::ratio)) }
             @if let Some(change) = change {
                 td.n data-label="Before" { (change.map_or_else(|| "–".to_owned(), |change| figure(change.before.median))) }
                 td.n data-label="Change" {
@@ -350,6 +350,10 @@ fn how(experiment: &Experiment, variant: &Variant) -> Markup {
                 }
                 dt { "Command" }
                 dd { pre { code { (variant.command) } } }
+                @if let Some(note) = &variant.published_note {
+                    dt { "Published" }
+                    dd { (note) }
+                }
                 @if let Outcome::Measured { samples, seconds, also } = &variant.outcome {
                     dt { "Runs" }
                     dd { (list(samples, &experiment.unit)) }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Run, and perhaps an old one ──> compare: beside the publication, beside the old run ──┐
-//!                                  spread: median, smallest, largest ────────────────────┼─> html (bars: chart, scale) │ text
+//!                                  spread: median, smallest, largest ────────────────────┼─> html (bars: chart, scale) │ text │ markdown
 //!                                  quantity: 8.76 M rows/s ──────────────────────────────┘
 //! ```
 //!
@@ -11,6 +11,7 @@
 mod chart;
 mod compare;
 mod html;
+mod markdown;
 mod quantity;
 mod scale;
 mod spread;
@@ -26,6 +27,11 @@ pub use spread::Spread;
 /// The run as one page that needs no network; with `old`, what has changed since is marked.
 pub fn html(run: &Run, old: Option<&Run>) -> String {
     html::page(run, old)
+}
+
+/// The run as tables in Markdown.
+pub fn markdown(run: &Run) -> String {
+    markdown::tables(run)
 }
 
 /// The run as tables for a terminal, 100 columns wide at most where names permit; with `old`, what has changed since.
