@@ -21,15 +21,9 @@ use crate::case::{self, Case, Experiment, Found, Ground, Took};
 use crate::experiments;
 use crate::machine::{self, Machine};
 use crate::published::published;
-use crate::record::{self, Outcome, Road, Run, Skip, Variant};
+use crate::record::{self, Outcome, Run, Skip, Variant};
 use crate::scale::Scale;
 use crate::scratch::{Scratch, free_bytes};
-
-/// How many times as fast one variant is as another before that counts as a contradiction.
-const CONTRADICTION: f64 = 1.15;
-
-/// Contradictions that are told of an experiment.
-const CONTRADICTIONS_MAX: usize = 3;
 
 /// Chooses variants by experiment and name.
 pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
@@ -167,7 +161,7 @@ impl Driver<'_> {
             count,
             published_count,
             cases,
-            mut notes,
+            notes,
             relative,
             ..
         } = experiment;
@@ -193,7 +187,6 @@ impl Driver<'_> {
             divide(&mut states);
         }
         let variants: Vec<Variant> = states.into_iter().map(variant).collect();
-        notes.extend(contradictions(&variants, more_is_better));
         Ok(record::Experiment {
             id: id.to_owned(),
             source: source.to_owned(),
@@ -333,86 +326,10 @@ fn measured(took: Vec<(u32, Took)>) -> Outcome {
     }
 }
 
-/// A published variant, and what it did here: the least, the middle and the most.
-struct Beside<'a> {
-    name: &'a str,
-    published: f64,
-    here: [f64; 3],
-}
-
-/// Of a variant that was measured more than once: a single sample contradicts nobody.
-fn beside(variant: &Variant) -> Option<Beside<'_>> {
-    let Outcome::Measured { samples, .. } = &variant.outcome else { return None };
-    if variant.road != Road::Published || samples.len() < 2 {
-        return None;
-    }
-    let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let here = [least, variant.outcome.median()?, most];
-    Some(Beside { name: &variant.name, published: variant.published?, here })
-}
-
-/// Pairs of variants of which the publication has one ahead and each run here the other, those that differ most first.
-fn contradictions(variants: &[Variant], more_is_better: bool) -> Vec<String> {
-    let all: Vec<Beside<'_>> = variants.iter().filter_map(beside).collect();
-    let ahead = |one: f64, other: f64| if more_is_better { one / other } else { other / one };
-    let mut found = Vec::new();
-    for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
-        let ([one_least, one_middle, one_most], [other_least, other_middle, other_most]) =
-            (one.here, other.here);
-        let apart = if more_is_better { other_least > one_most } else { other_most < one_least };
-        let (published, here) = (ahead(one.published, other.published), ahead(other_middle, one_middle));
-        if apart && published > CONTRADICTION && here > CONTRADICTION {
-            let text = format!(
-                "Contradicts the publication: there {:?} is {published:.2} times as good as {:?}, here {here:.2} times as bad.",
-                one.name, other.name
-            );
-            found.push((published * here, text));
-        }
-    }
-    found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    found.into_iter().take(CONTRADICTIONS_MAX).map(|(_, text)| text).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::Digest;
-
-    fn variant(name: &str, published: f64, samples: &[f64]) -> Variant {
-        let seconds = vec![1.0; samples.len()];
-        let outcome = Outcome::Measured { samples: samples.to_vec(), seconds, also: BTreeMap::new() };
-        Variant {
-            name: name.to_owned(),
-            road: Road::Published,
-            published: Some(published),
-            published_note: None,
-            settings: Vec::new(),
-            command: String::new(),
-            outcome,
-        }
-    }
-
-    #[test]
-    fn a_contradiction_is_one_whichever_way_is_better() {
-        let (a, b) = (variant("a", 10.0, &[1.0, 1.1, 0.9]), variant("b", 5.0, &[4.0, 3.0, 5.0]));
-        let told = contradictions(&[a, b], true);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].contains("\"a\" is 2.00 times as good as \"b\", here 4.00 times as bad"), "{told:?}");
-        let (a, b) = (variant("a", 10.0, &[4.0, 4.0]), variant("b", 5.0, &[1.0, 1.0]));
-        assert!(contradictions(&[a.clone(), b.clone()], true).is_empty());
-        assert!(contradictions(&[b.clone(), a.clone()], false).is_empty());
-        let (a, b) = (variant("a", 5.0, &[4.0, 4.0]), variant("b", 10.0, &[1.0, 1.0]));
-        assert_eq!(contradictions(&[a, b], false).len(), 1);
-    }
-
-    #[test]
-    fn what_varies_or_was_measured_once_contradicts_nobody() {
-        let b = variant("b", 5.0, &[4.0, 3.0, 5.0]);
-        for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
-            assert!(contradictions(&[variant("a", 10.0, samples), b.clone()], true).is_empty());
-        }
-    }
 
     #[test]
     fn a_case_has_a_figure_only_if_all_is_right() {

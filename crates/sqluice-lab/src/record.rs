@@ -81,7 +81,7 @@ pub struct Experiment {
     pub published_count: Option<u64>,
     /// What was measured, in the order of the publication, sqluice's own ways last.
     pub variants: Vec<Variant>,
-    /// What is to be known of it: where the publication errs, or what this run contradicts.
+    /// What is to be known of it: where the publication errs, how this run differs from it.
     pub notes: Vec<String>,
 }
 

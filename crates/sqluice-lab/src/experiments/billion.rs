@@ -32,7 +32,7 @@ const SCRIPT: &str = include_str!("billion.py");
 const IN_MEMORY: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF"), ("temp_store", "MEMORY")];
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
-    let rows = Counts::new(10_000, 500_000, 100_000_000).at(scale);
+    let rows = Counts::new(10_000, 1_000_000, 100_000_000).at(scale);
     let table = Table::user(rows, false);
     let rust = |way| Insert::new(&table, way).pragmas(BILLION).case();
     let rate = |seconds: f64| PUBLISHED_ROWS / seconds;

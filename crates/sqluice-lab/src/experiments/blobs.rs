@@ -25,7 +25,7 @@ pub(super) const BYTES: (u64, u64) = (8_000, 12_000);
 const OVERWRITTEN: u64 = 10;
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
-    let count = Counts::new(200, 1_000, PUBLISHED_COUNT as u64).at(scale);
+    let count = Counts::new(200, 5_000, PUBLISHED_COUNT as u64).at(scale);
     let blobs = Blobs { count, bytes: BYTES };
     vec![reading(blobs), space(blobs), writing(blobs)]
 }

@@ -124,7 +124,7 @@ pub(super) fn recommended(scale: Scale) -> Experiment {
 }
 
 fn operations(scale: Scale) -> u64 {
-    Counts::new(20, 250, 100_000).at(scale)
+    Counts::new(20, 500, 100_000).at(scale)
 }
 
 fn case(setting: &Setting, operations: u64) -> Case {

@@ -9,7 +9,7 @@ use crate::table::Table;
 use super::inserts::{ROWS, UNROLLED};
 
 pub(super) fn all(scale: Scale) -> Vec<Experiment> {
-    let rows = Counts::new(10_000, 800_000, 100_000_000).at(scale);
+    let rows = Counts::new(10_000, 2_000_000, 100_000_000).at(scale);
     let (constant, random) = (Table::user(rows, true), Table::user(rows, false));
     let insert = Insert::new;
     let (text, bound) = (Way::Constant(UNROLLED), Way::Bound(UNROLLED));

@@ -19,7 +19,8 @@ use crate::record::{Experiment, Machine, Outcome, Run, Variant};
 
 use super::chart::{changed, chart, chip, published_in_words, road};
 use super::{
-    Spread, change, compare, contradictions, is_shown, measured, quantity, skipped, times_published,
+    CONTRADICTIONS_MAX, Spread, change, compare, contradictions, is_shown, measured, quantity, skipped,
+    times_published,
 };
 
 /// All of the page's looks.
@@ -27,9 +28,6 @@ const STYLE: &str = include_str!("style.css");
 
 /// Nothing is fetched, nothing runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-
-/// Pairs of variants that contradict the publication which are told in full.
-const CONTRADICTIONS_MAX: usize = 3;
 
 /// The page of a run.
 pub(super) fn page(run: &Run, old: Option<&Run>) -> String {

@@ -24,6 +24,9 @@ pub use quantity::figure;
 pub(crate) use quantity::{grouped, ratio};
 pub use spread::Spread;
 
+/// Pairs of variants that contradict the publication which are told in full.
+const CONTRADICTIONS_MAX: usize = 3;
+
 /// The run as one page that needs no network; with `old`, what has changed since is marked.
 pub fn html(run: &Run, old: Option<&Run>) -> String {
     html::page(run, old)

@@ -16,7 +16,7 @@ use crate::published::published;
 use crate::record::{Experiment, Outcome, Road, Run, Variant};
 
 use super::chart::published_in_words;
-use super::{Spread, change, contradictions, is_shown, measured, quantity, skipped};
+use super::{CONTRADICTIONS_MAX, Spread, change, contradictions, is_shown, measured, quantity, skipped};
 
 /// Characters of a name; a longer one has a line of its own.
 const NAME: usize = 44;
@@ -57,11 +57,17 @@ fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
     for variant in &experiment.variants {
         line(text, experiment, variant, old);
     }
-    for one in contradictions(experiment) {
+    let found = contradictions(experiment);
+    for one in found.iter().take(CONTRADICTIONS_MAX) {
         let (better, worse) = (plain(&one.better.0.name), plain(&one.worse.0.name));
-        let times = quantity::ratio(one.times);
-        let _ =
-            writeln!(text, "  contradicts the publication: {better} is better than {worse} here, {times}");
+        let (times, published) = (quantity::ratio(one.times), quantity::ratio(one.published_times));
+        let _ = writeln!(
+            text,
+            "  contradicts the publication: {better} is better than {worse} here, {times}; published is the reverse, {published}"
+        );
+    }
+    if let Some(more) = found.len().checked_sub(CONTRADICTIONS_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} more pairs are in another order than published");
     }
     for note in &experiment.notes {
         let _ = writeln!(text, "  note: {}", plain(note));
