@@ -19,6 +19,8 @@ pub mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub(crate) mod project;
+#[cfg(feature = "tpch")]
+pub mod tpch;
 
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
