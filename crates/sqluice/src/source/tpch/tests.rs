@@ -58,9 +58,12 @@ fn rows_and_parts_are_as_many_as_is_said() {
 
 #[test]
 fn large_tables_are_cut_into_parts_of_a_write() {
-    for (scale, parts) in [(0.01, 1), (1.0, 122), (1000.0, 122_910)] {
-        let lineitem = TpchTable::all(scale).unwrap().pop().unwrap();
-        assert_eq!(lineitem.parts, parts);
+    for scale in [0.01, 1.0, 30.0, 1000.0] {
+        for table in TpchTable::all(scale).unwrap() {
+            let part_bytes = table.bytes_about() / u64::from(table.parts.unsigned_abs());
+            let whole = table.parts == 1 && part_bytes < 2 * PART_BYTES;
+            assert!(whole || (PART_BYTES..2 * PART_BYTES).contains(&part_bytes), "{table:?}: {part_bytes}");
+        }
     }
     // Parts at the end of a large scale, without those before.
     let rows = LineItemGenerator::new(100_000.0, 9_000_000, 9_000_000).iter().take(10).count();
