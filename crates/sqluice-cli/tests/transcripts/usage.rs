@@ -56,6 +56,8 @@ hint: 0.01, 0.02 and every scale from 0.03 on are sound",
         "\
 error: the argument '--rows <[TABLE=]N>' cannot be used with '--scale <FACTOR>'
 
+Usage: sqluice generate [OPTIONS] [DB] [SCHEMA.sql]
+
 For more information, try '--help'.",
     );
     fails(
