@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
-use sqluice::r#gen::FUNCTIONS;
+use sqluice::r#gen::{FUNCTIONS, PRESETS, Preset};
 use sqluice::plan::{self, WriteOptions};
 use sqluice_format::page::PageSize;
 
@@ -141,12 +141,15 @@ pub(crate) struct Generate {
     /// The database to make, and the schema file (not with --preset); with --discard the schema file alone
     #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
     pub(crate) files: Vec<PathBuf>,
-    /// Rows: of each table, or of one; may be repeated
+    /// Rows: of each table, or of one; may be repeated. Of a preset a number alone counts its main table, and the others follow
     #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
     pub(crate) rows: Vec<(Option<String>, u64)>,
-    /// Use a built-in schema: user
+    /// Use a built-in schema: user, integers, kv, shop, events, or tpch with a --scale
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
+    /// How large TPC-H is: 1 is 8.7 million rows and 1.3 GB
+    #[arg(long, value_name = "FACTOR", requires = "preset", conflicts_with_all = ["rows", "seed", "append"])]
+    pub(crate) scale: Option<f64>,
     /// The same seed makes the same file
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -165,11 +168,22 @@ fn generate_help() -> String {
     let mut help = "Examples:
   sqluice generate big.db --preset user --rows 1e9
   sqluice generate shop.db schema.sql --rows customer=10k --rows orders=1M --seed 7
+  sqluice generate shop.db --preset shop --rows 1M
+  sqluice generate tpch.db --preset tpch --scale 0.1
   sqluice generate --preset user --rows 500M --discard
   sqluice generate shop.db schema.sql --rows customer=0 --rows orders=1M --append
 
-Functions of a `-- gen:` comment:\n"
+Presets:\n"
         .to_owned();
+    for Preset { name, about, .. } in PRESETS {
+        let _ = writeln!(help, "  {name:28} {about}");
+    }
+    let _ = writeln!(
+        help,
+        "  {:28} the benchmark's eight tables with their keys; --scale says how large",
+        "tpch"
+    );
+    help += "\nFunctions of a `-- gen:` comment:\n";
     for function in FUNCTIONS {
         let _ = writeln!(help, "  {:28} {}", function.signature, function.about);
     }

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use crate::encode::Conversions;
 use crate::error::{Error, Place, Result};
 use crate::existing_database;
-pub use crate::r#gen::preset;
-use crate::r#gen::{Spec, TableSpec};
+pub use crate::r#gen::{PRESETS, Preset, preset};
+use crate::r#gen::{Spec, TableSpec, parents};
 use crate::new_database;
 use crate::pipeline::Job;
-use crate::plan::{Action, IfThere, Plan, Road, Rows, There, WriteOptions};
+use crate::plan::{Action, IfThere, OnConflict, Plan, Road, Rows, There, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
 use crate::schema::{Schema, Table};
@@ -84,6 +84,11 @@ impl Generate {
             bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
+        if there.is_none() && self.write.foreign_keys.is_none() && self.write.on_conflict == OnConflict::Abort
+        {
+            let known = parents::are_there(&schema, &spec, &rows);
+            plan.tables.iter_mut().zip(known).for_each(|(plan, known)| plan.parents_known = known);
+        }
         Ok(PreparedGenerate { generate: self.clone(), plan, first_rows, schema, spec, rows, seed: self.seed })
     }
 

@@ -5,7 +5,7 @@
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
 //! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
 //!    `deflate`, [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
-//! 3. the public doors: [`generate`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
+//! 3. the public doors: [`generate`], [`tpch`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
 
 #![deny(unsafe_code)]
 
@@ -55,6 +55,8 @@ pub mod generate;
 pub mod index;
 #[cfg(feature = "csv")]
 pub mod load;
+#[cfg(feature = "tpch")]
+pub mod tpch;
 pub mod write;
 
 /// The version of the SQLite that is built in.

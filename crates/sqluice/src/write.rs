@@ -51,7 +51,11 @@ pub fn write_tables(
 }
 
 /// Nothing is known of the rows: SQLite takes those of tables that are there.
-fn into_existing(schema: &Schema, there: &There, options: &WriteOptions) -> Result<(Schema, Plan)> {
+pub(crate) fn into_existing(
+    schema: &Schema,
+    there: &There,
+    options: &WriteOptions,
+) -> Result<(Schema, Plan)> {
     for table in &schema.tables {
         there.refuse_name(&table.name, &options.if_there, "IfThere says what becomes of its rows")?;
     }

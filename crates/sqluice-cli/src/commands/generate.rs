@@ -8,6 +8,7 @@ use sqluice::generate;
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
+use sqluice::tpch::Tpch;
 
 use super::{print_plan, print_report, refuse_page_size};
 use crate::args::Generate;
@@ -16,14 +17,21 @@ use crate::printer::Printer;
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
     let (target, schema) = files(args)?;
     refuse_page_size(&args.write, target.as_deref())?;
+    if let Some(scale) = scale(args)? {
+        return tpch(args, target, scale, printer, cancel);
+    }
+    let (schema, rows) = match (&args.preset, schema) {
+        (Some(preset), _) => {
+            let preset = generate::Preset::find(preset)?;
+            (preset.schema(&args.rows)?, preset.rows(&args.rows))
+        }
+        (None, Some(file)) => (Schema::read(&file)?, args.rows.clone()),
+        (None, None) => unreachable!("`files` finds one of the two"),
+    };
     let generate = generate::Generate {
         target,
-        schema: match (&args.preset, schema) {
-            (Some(preset), _) => generate::preset(preset)?,
-            (None, Some(file)) => Schema::read(&file)?,
-            (None, None) => unreachable!("`files` finds one of the two"),
-        },
-        rows: args.rows.clone(),
+        schema,
+        rows,
         seed: args.seed,
         write: WriteOptions {
             if_there: if args.append { IfThere::Append } else { IfThere::Refuse },
@@ -31,6 +39,34 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         },
     };
     let prepared = generate.prepare()?;
+    if args.write.dry_run {
+        return print_plan(prepared.plan(), printer);
+    }
+    let report = prepared.run(&*printer.progress(), cancel)?;
+    print_report(&report, None, printer)
+}
+
+/// The scale of TPC-H, if that is asked for.
+fn scale(args: &Generate) -> Result<Option<f64>, Error> {
+    match (args.preset.as_deref(), args.scale) {
+        (Some("tpch"), None) => Err(Error::usage("how large shall TPC-H be?")
+            .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")),
+        (Some("tpch"), scale) => Ok(scale),
+        (_, Some(_)) => {
+            Err(Error::usage("only the preset tpch has a scale").hint("--rows says how many rows"))
+        }
+        (_, None) => Ok(None),
+    }
+}
+
+fn tpch(
+    args: &Generate,
+    target: Option<PathBuf>,
+    scale: f64,
+    printer: &Printer,
+    cancel: &Cancel,
+) -> anyhow::Result<ExitCode> {
+    let prepared = Tpch { target, scale, write: args.write.options() }.prepare()?;
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }

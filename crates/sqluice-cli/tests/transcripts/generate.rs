@@ -37,6 +37,37 @@ fn rows_are_counted_as_people_write_them() {
 }
 
 #[test]
+fn rows_of_a_preset_follow_from_those_of_its_main_table() {
+    let rows = |flags: &[&str]| {
+        let ran =
+            run(Path::new("/"), [&["generate", "--discard", "--json", "--preset", "shop"], flags].concat());
+        let tables = ran.ok().json()["tables"].as_array().unwrap().clone();
+        let named = |name: &str| tables.iter().find(|table| table["name"] == name).unwrap()["rows"].clone();
+        ["customers", "products", "orders", "items"].map(|name| named(name).as_u64().unwrap())
+    };
+    assert_eq!(rows(&["--rows", "2k"]), [200, 20, 2000, 4000]);
+    assert_eq!(rows(&["--rows", "2k", "--rows", "items=5"]), [200, 20, 2000, 5]);
+}
+
+#[test]
+fn tpch_is_planned_and_made() {
+    let folder = folder();
+    let folder = folder.path();
+    let args = ["generate", "x.db", "--preset", "tpch", "--scale", "0.01"];
+    let plan = run(folder, [&args[..], &["--dry-run"]].concat()).ok().stdout;
+    assert!(plan.contains("-- table    orders: 15000 rows from TPC-H, scale 0.01\n"), "{plan}");
+    assert!(plan.contains("PRIMARY KEY (l_orderkey, l_linenumber)"), "{plan}");
+    assert!(!folder.join("x.db").exists());
+    let made = run(folder, [&args[..], &["--json", "--foreign-keys"]].concat()).ok().json();
+    assert_eq!(made["rows"], 86_805);
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+    run(folder, args).failed(1, "x.db already has a table region");
+    let pages =
+        run(folder, ["generate", "--discard", "--json", "--preset", "tpch", "--scale", "0.01"]).ok().json();
+    assert_eq!(pages["checksum"], made["checksum"]);
+}
+
+#[test]
 fn all_eight_page_sizes_and_no_other_are_taken() {
     let folder = folder();
     for page_bytes in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536] {

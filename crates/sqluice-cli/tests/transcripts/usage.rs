@@ -20,7 +20,54 @@ hint: --rows user=1M, or --rows 1M for every table",
         "\
 error: no preset is called `users`
 
-hint: there are: user",
+hint: there are: user, integers, kv, shop, events, and tpch with a --scale",
+    );
+    fails(
+        &[],
+        "generate x.db --preset tpch",
+        2,
+        "\
+error: how large shall TPC-H be?
+
+hint: --scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that",
+    );
+    fails(
+        &[],
+        "generate x.db --preset tpch --scale 0",
+        2,
+        "\
+error: TPC-H has no scale 0
+
+hint: a scale is above 0 and at most 100000; 1 is a database of about 1.3 GB",
+    );
+    fails(
+        &[],
+        "generate x.db --preset tpch --scale 0.005",
+        2,
+        "\
+error: at scale 0.005 TPC-H gives a part the same supplier twice
+
+hint: 0.01, 0.02 and every scale from 0.03 on are sound",
+    );
+    fails(
+        &[],
+        "generate x.db --preset user --rows 3 --scale 1",
+        2,
+        "\
+error: the argument '--rows <[TABLE=]N>' cannot be used with '--scale <FACTOR>'
+
+Usage: sqluice generate [OPTIONS] [DB] [SCHEMA.sql]
+
+For more information, try '--help'.",
+    );
+    fails(
+        &[],
+        "generate x.db --preset user --scale 1",
+        2,
+        "\
+error: only the preset tpch has a scale
+
+hint: --rows says how many rows",
     );
     fails(
         &[],

@@ -20,6 +20,7 @@
 mod comments;
 mod defaults;
 mod functions;
+pub(crate) mod parents;
 mod parse;
 mod preset;
 mod random;
@@ -30,7 +31,7 @@ mod tests;
 mod vector;
 
 pub use functions::{FUNCTIONS, Function};
-pub use preset::{PRESETS, preset};
+pub use preset::{PRESETS, Preset, preset};
 pub use spec::{ColumnSpec, Origin, Spec, TableSpec};
 pub use table::GeneratedTable;
 

@@ -1,25 +1,120 @@
-//! Schemas that come with the program, as the files they could be.
+//! Schemas that come with the program.
+//!
+//! A preset is a schema file, `preset/NAME.sql`, that also says how many rows its tables have beside each other. Where such a file says
+//! `{orders}` there stands the number of rows of `orders`, and for `{orders/10}` a tenth of it, both at least 1: so a column can refer
+//! to the rows of another table.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
-/// Names and texts of all presets.
-pub const PRESETS: &[(&str, &str)] = &[("user", include_str!("preset/user.sql"))];
+/// All presets. TPC-H is none of them: its rows are not the generator's.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "user",
+        about: "one narrow table, as in the write-ups about a billion rows",
+        sql: include_str!("preset/user.sql"),
+        tables: &[("user", 1.0)],
+    },
+    Preset {
+        name: "integers",
+        about: "a key and a number",
+        sql: include_str!("preset/integers.sql"),
+        tables: &[("integers", 1.0)],
+    },
+    Preset {
+        name: "kv",
+        about: "text keys and blobs",
+        sql: include_str!("preset/kv.sql"),
+        tables: &[("kv", 1.0)],
+    },
+    Preset {
+        name: "shop",
+        about: "customers, products, orders and their items, with foreign keys and indexes; --rows counts the orders",
+        sql: include_str!("preset/shop.sql"),
+        tables: &[("orders", 1.0), ("customers", 0.1), ("products", 0.01), ("items", 2.0)],
+    },
+    Preset {
+        name: "events",
+        about: "a time series of devices; --rows counts the events",
+        sql: include_str!("preset/events.sql"),
+        tables: &[("events", 1.0), ("devices", 0.001)],
+    },
+];
 
-/// The schema of the preset `name`; messages call its file `preset:name`.
+/// A schema that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    sql: &'static str,
+    /// The table that a number of rows counts, and the others: each with its rows for one row of the first.
+    tables: &'static [(&'static str, f64)],
+}
+
+impl Preset {
+    /// The preset of that name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(name: &str) -> Result<Preset> {
+        PRESETS.iter().find(|preset| preset.name == name).copied().ok_or_else(|| {
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            let error = Error::usage(format!("no preset is called `{name}`"));
+            match cfg!(feature = "tpch") {
+                true => error.hint(format!("there are: {}, and tpch with a --scale", names.join(", "))),
+                false => error.hint(format!("there are: {}", names.join(", "))),
+            }
+        })
+    }
+
+    /// How many rows each table has, when `rows` asks for so many: a number without a name counts the first table, and the others
+    /// follow; one with a name counts that table alone. What comes later counts more. Of tables that nobody counts nothing is said.
+    pub fn rows(&self, rows: &[(Option<String>, u64)]) -> Vec<(Option<String>, u64)> {
+        let all = rows.iter().rfind(|(name, _)| name.is_none());
+        let shares = self.tables.iter().filter_map(|&(table, share)| {
+            let rows = all?.1;
+            // The first table's own number, however large.
+            let its = if share == 1.0 { rows } else { ((rows as f64 * share) as u64).max(rows.min(1)) };
+            Some((Some(table.to_owned()), its))
+        });
+        let named = rows.iter().filter(|(name, _)| name.is_some()).cloned();
+        shares.chain(named).collect()
+    }
+
+    /// The schema, with columns that refer to as many rows as [`rows`](Self::rows) says; messages call its file `preset:name`.
+    ///
+    /// # Errors
+    /// Never, as far as SQLite takes its own syntax.
+    pub fn schema(&self, rows: &[(Option<String>, u64)]) -> Result<Schema> {
+        let rows = self.rows(rows);
+        let mut sql = String::new();
+        for (index, piece) in self.sql.split(['{', '}']).enumerate() {
+            // Every second piece stands in braces.
+            if index % 2 == 0 {
+                sql.push_str(piece);
+                continue;
+            }
+            let (table, part) = piece.split_once('/').unwrap_or((piece, "1"));
+            let is_it = |(name, _): &&(Option<String>, u64)| {
+                name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(table))
+            };
+            let its = rows.iter().rfind(is_it).map_or(1, |(_, rows)| *rows);
+            sql += &(its / part.parse().unwrap_or(1)).max(1).to_string();
+        }
+        Schema::parse(sql, Path::new(&format!("preset:{}", self.name)))
+    }
+}
+
+/// The schema of the preset `name`, whose tables refer to one row of each other; [`Preset::schema`] knows their rows.
 ///
 /// # Errors
 /// When there is none of that name.
 pub fn preset(name: &str) -> Result<Schema> {
-    match PRESETS.iter().find(|(known, _)| *known == name) {
-        Some((known, sql)) => Schema::parse((*sql).to_owned(), Path::new(&format!("preset:{known}"))),
-        None => {
-            let names = PRESETS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-            Err(Error::usage(format!("no preset is called `{name}`")).hint(format!("there are: {names}")))
-        }
-    }
+    Preset::find(name)?.schema(&[])
 }
 
 #[cfg(test)]
@@ -27,17 +122,57 @@ mod tests {
     use super::*;
     use crate::r#gen::Spec;
 
+    fn rows(preset: &str, given: &[(Option<&str>, u64)]) -> Vec<(String, u64)> {
+        let given: Vec<_> = given.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect();
+        let rows = Preset::find(preset).unwrap().rows(&given);
+        rows.into_iter().map(|(name, rows)| (name.unwrap(), rows)).collect()
+    }
+
     #[test]
     fn every_preset_is_a_schema_with_a_spec() {
-        for (name, _) in PRESETS {
-            Spec::new(&preset(name).unwrap()).unwrap();
+        for it in PRESETS {
+            let schema = it.schema(&[(None, 1000)]).unwrap();
+            let spec = Spec::new(&schema).unwrap();
+            assert!(!schema.sql.contains(['{', '}']), "{}", schema.sql);
+            assert_eq!(spec.tables.len(), it.tables.len());
+            assert!(it.tables.iter().all(|(table, _)| schema.table(table).is_some()));
+            assert_eq!(it.tables[0].1, 1.0, "the first table is the one that is counted");
+            assert_eq!(preset(it.name).unwrap().tables.len(), it.tables.len());
         }
+    }
+
+    #[test]
+    fn a_number_counts_the_first_table_and_a_named_one_its_own() {
+        let named = |name: &str, rows| (name.to_owned(), rows);
+        let all =
+            [named("orders", 1000), named("customers", 100), named("products", 10), named("items", 2000)];
+        assert_eq!(rows("shop", &[(None, 5), (None, 1000)]), all);
+        let more = [&all[..], &[named("Items", 7)]].concat();
+        assert_eq!(rows("shop", &[(Some("Items"), 7), (None, 1000)]), more);
+        assert_eq!(rows("shop", &[(Some("items"), 7)]), [named("items", 7)]);
+        // Few orders are somebody's, none are nobody's.
+        assert_eq!(rows("shop", &[(None, 3)])[1..3], [named("customers", 1), named("products", 1)]);
+        assert_eq!(rows("shop", &[(None, 0)]).iter().map(|(_, rows)| rows).sum::<u64>(), 0);
+        assert_eq!(rows("user", &[(None, u64::MAX)]), [named("user", u64::MAX)]);
+    }
+
+    #[test]
+    fn columns_refer_to_the_rows_that_there_are() {
+        let shop = Preset::find("shop").unwrap();
+        let asked = [(None, 1000), (Some("CUSTOMERS".to_owned()), 77)];
+        let spec = Spec::new(&shop.schema(&asked).unwrap()).unwrap();
+        let expression = |table: &str, column: &str| {
+            let columns = &spec.table(table).unwrap().columns;
+            columns.iter().find(|it| it.name == column).unwrap().expression.clone()
+        };
+        assert_eq!(expression("items", "order_id"), "int(1, 1000)");
+        assert!(expression("orders", "customer_id").contains("int(1, 77)"));
     }
 
     #[test]
     fn an_unknown_preset_is_told_which_there_are() {
         let error = preset("users").unwrap_err();
         assert_eq!(error.to_string(), "no preset is called `users`");
-        assert_eq!(error.hint_text(), Some("there are: user"));
+        assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));
     }
 }

@@ -224,6 +224,9 @@ pub struct TablePlan {
     /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
+    /// The rows that it refers to are there by how its own are made: nobody looks for them.
+    #[serde(skip)]
+    pub(crate) parents_known: bool,
     /// The columns that its rows bring; the others take what the table says. `None`: all that take values.
     #[serde(skip)]
     pub(crate) columns: Option<Vec<usize>>,
@@ -438,6 +441,7 @@ impl TablePlan {
             sql: table.sql.clone(),
             indexes,
             in_sequence: false,
+            parents_known: false,
             columns: None,
         };
         if road == Road::Sqlite {

@@ -21,6 +21,8 @@ pub mod parquet;
 pub(crate) mod project;
 #[cfg(feature = "csv")]
 mod text;
+#[cfg(feature = "tpch")]
+pub mod tpch;
 
 use crate::batch::Batch;
 use crate::error::{Error, Place, Result};

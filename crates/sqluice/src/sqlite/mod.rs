@@ -146,8 +146,7 @@ impl<'a> Work<'a> {
         for (table, _) in self.tables().filter(|(_, plan)| plan.road != Road::Sqlite) {
             checks::check(connection, table)?;
         }
-        let keyed = self.tables().filter(|(table, _)| self.plan.foreign_keys && table.foreign_keys);
-        for (table, _) in keyed {
+        for (table, _) in self.tables().filter(|(table, plan)| self.looks_for_parents(table, plan)) {
             foreign_keys::check(connection, self.schema, table)?;
         }
         if self.plan.analyze {
@@ -206,9 +205,13 @@ impl<'a> Work<'a> {
     }
 
     fn has_constraints(&self) -> bool {
-        let to_check = |table: &Table| self.plan.foreign_keys && table.foreign_keys;
-        self.tables()
-            .any(|(table, plan)| to_check(table) || (plan.road != Road::Sqlite && checks::any(table)))
+        self.tables().any(|(table, plan)| {
+            self.looks_for_parents(table, plan) || (plan.road != Road::Sqlite && checks::any(table))
+        })
+    }
+
+    fn looks_for_parents(&self, table: &Table, plan: &TablePlan) -> bool {
+        self.plan.foreign_keys && table.foreign_keys && !plan.parents_known
     }
 }
 
