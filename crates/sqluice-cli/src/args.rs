@@ -143,7 +143,7 @@ pub(crate) struct Generate {
     pub(crate) files: Vec<PathBuf>,
     /// Rows: of each table, or of one; TABLE=3x: 3 for each row of the table that its first FOREIGN KEY names; may be repeated
     /// [default: 3x]
-    #[arg(short = 'n', long, value_name = "[TABLE=]N[x]", value_parser = rows)]
+    #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
     pub(crate) rows: Vec<Rows>,
     /// Use a built-in schema: user
     #[arg(long, value_name = "NAME")]
