@@ -141,15 +141,22 @@ pub(crate) struct Generate {
     /// The database to make, and the schema file (not with --preset); with --discard the schema file alone
     #[arg(value_name = "DB] [SCHEMA.sql", num_args = 0..=2)]
     pub(crate) files: Vec<PathBuf>,
-    /// Rows: of each table, or of one; may be repeated. Of a preset a number alone counts its main table, and the others follow
+    /// Rows: of each table, or of one; TABLE=3x: 3 for each row of the table that its first FOREIGN KEY names; may be repeated
+    /// [default: 3x]. Of a preset a number alone counts its main table, and the others follow
     #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
-    pub(crate) rows: Vec<(Option<String>, u64)>,
+    pub(crate) rows: Vec<Rows>,
     /// Use a built-in schema: user, integers, kv, shop, events, or tpch with a --scale
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// How large TPC-H is: 1 is 8.7 million rows and 1.3 GB
-    #[arg(long, value_name = "FACTOR", requires = "preset", conflicts_with_all = ["rows", "seed", "append"])]
+    #[arg(long, value_name = "FACTOR", requires = "preset", conflicts_with_all = ["rows", "seed", "append", "preview", "part"])]
     pub(crate) scale: Option<f64>,
+    /// Print the first N rows of each table, and write nothing
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    pub(crate) preview: Option<u64>,
+    /// Make the I-th of N shares: all of them together are the whole
+    #[arg(long, value_name = "I/N", value_parser = share, conflicts_with = "append")]
+    pub(crate) part: Option<(u64, u64)>,
     /// The same seed makes the same file
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -172,6 +179,8 @@ fn generate_help() -> String {
   sqluice generate tpch.db --preset tpch --scale 0.1
   sqluice generate --preset user --rows 500M --discard
   sqluice generate shop.db schema.sql --rows customer=0 --rows orders=1M --append
+  sqluice generate shop.db schema.sql --rows customer=10k --rows orders=2.5x --preview 5
+  sqluice generate part-2.db schema.sql --rows 100M --part 2/4
 
 Presets:\n"
         .to_owned();
@@ -185,16 +194,37 @@ Presets:\n"
     );
     help += "\nFunctions of a `-- gen:` comment:\n";
     for function in FUNCTIONS {
-        let _ = writeln!(help, "  {:28} {}", function.signature, function.about);
+        let _ = writeln!(help, "  {:32} {}", function.signature, function.about);
     }
     help
 }
 
-fn rows(text: &str) -> Result<(Option<String>, u64), String> {
+/// How many rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Rows {
+    /// So many, of the table of that name or of each that is not named.
+    Count(Option<String>, u64),
+    /// So many for each row of the table's parent.
+    PerParent(String, f64),
+}
+
+fn rows(text: &str) -> Result<Rows, String> {
     match text.rsplit_once('=') {
-        Some((table, rows)) => Ok((Some(table.to_owned()), numbers::count(rows)?)),
-        None => Ok((None, numbers::count(text)?)),
+        Some((table, rows)) => match rows.strip_suffix(['x', 'X']) {
+            Some(factor) => match factor.parse() {
+                Ok(factor) if (0.0..=1e9).contains(&factor) => Ok(Rows::PerParent(table.to_owned(), factor)),
+                _ => Err("a factor is a number from 0 to 1e9, such as 3x or 0.5x".to_owned()),
+            },
+            None => Ok(Rows::Count(Some(table.to_owned()), numbers::count(rows)?)),
+        },
+        None => Ok(Rows::Count(None, numbers::count(text)?)),
     }
+}
+
+fn share(text: &str) -> Result<(u64, u64), String> {
+    let share =
+        text.split_once('/').and_then(|(share, shares)| Some((share.parse().ok()?, shares.parse().ok()?)));
+    share.filter(|&(share, shares)| 1 <= share && share <= shares).ok_or("a share is such as 2/4".to_owned())
 }
 
 /// Load CSV, TSV, JSON, Parquet and Arrow files into a database

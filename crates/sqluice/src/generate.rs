@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use crate::encode::Conversions;
 use crate::error::{Error, Place, Result};
 use crate::existing_database;
-pub use crate::r#gen::{PRESETS, Preset, preset};
-use crate::r#gen::{Spec, TableSpec, parents};
+pub use crate::r#gen::{PRESETS, Preset, Preview, PreviewValue, preset};
+use crate::r#gen::{Spec, TableSpec, parents, preview};
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::{Action, IfThere, OnConflict, Plan, Road, Rows, There, WriteOptions};
@@ -33,14 +33,30 @@ pub struct Generate {
     pub write: WriteOptions,
 }
 
+/// How much is made, beyond plain numbers of rows.
+#[derive(Clone, Debug, Default)]
+pub struct Extent {
+    /// Of the table of that name, rows for each row of its parent: the other table that its first FOREIGN KEY names. At least 0.
+    pub per_parent: Vec<(String, f64)>,
+    /// The share of so many, both counted from 1, that is made; `None`: all. The rows of all shares together, in their order, are the
+    /// rows of the whole. A row may refer to one of another share, so FOREIGN KEYs are not checked.
+    pub share: Option<(u64, u64)>,
+}
+
+/// Rows for each row of the parent, of a table of which nobody says how many it gets.
+const PER_PARENT: f64 = 3.0;
+
 /// A generation whose schema is understood.
 #[derive(Debug)]
 pub struct PreparedGenerate {
     /// What is asked for.
     generate: Generate,
+    extent: Extent,
     plan: Plan,
     /// The first row of each table, counted from 0.
     first_rows: Vec<u64>,
+    /// Rows of each table that others can refer to.
+    all: Vec<u64>,
     schema: Schema,
     spec: Spec,
     rows: Vec<u64>,
@@ -53,28 +69,62 @@ impl Generate {
     /// # Errors
     /// When a comment is malformed, a table is unknown, nobody said how many rows it gets, or what is there is in the way.
     pub fn prepare(&self) -> Result<PreparedGenerate> {
+        self.prepare_extent(&Extent::default())
+    }
+
+    /// The same, of so much.
+    ///
+    /// # Errors
+    /// As [`Generate::prepare`]; when there is no such share, or it should go into a database that is there.
+    pub fn prepare_extent(&self, extent: &Extent) -> Result<PreparedGenerate> {
+        match extent.share {
+            Some(_) => self.share()?.prepare_as(extent),
+            None => self.prepare_as(extent),
+        }
+    }
+
+    /// What it takes to make a share.
+    fn share(&self) -> Result<Generate> {
+        if self.write.foreign_keys == Some(true) {
+            return Err(Error::usage("rows of a share may refer to rows of other shares").hint(
+                "leave --foreign-keys out, and check when all shares are together: PRAGMA foreign_key_check",
+            ));
+        }
+        if self.write.if_there != IfThere::Refuse {
+            return Err(Error::usage("a share is a database of its own").hint("name a new one"));
+        }
+        let write = WriteOptions { foreign_keys: Some(false), ..self.write.clone() };
+        Ok(Generate { write, ..self.clone() })
+    }
+
+    fn prepare_as(&self, extent: &Extent) -> Result<PreparedGenerate> {
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
         if schema.tables.is_empty() {
             return Err(Error::input("the schema declares no table").at(Place::file(&schema.file)));
         }
-        for (name, _) in &self.rows {
-            if let Some(name) = name.as_ref().filter(|name| schema.table(name).is_none()) {
+        let named = self.rows.iter().filter_map(|(name, _)| name.as_ref());
+        for name in named.chain(extent.per_parent.iter().map(|(name, _)| name)) {
+            if schema.table(name).is_none() {
                 return Err(unknown_table(schema, name));
             }
         }
-        let rows = schema.tables.iter().map(|table| self.rows_of(&table.name)).collect::<Result<Vec<_>>>()?;
+        let mut notes = spec.notes.clone();
+        let total = self.all_rows(extent, &spec, &mut notes)?;
+        let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
+        let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
         let there = match &self.target {
             Some(target) => There::look(target, &self.write)?,
             None => None,
         };
         let (schema, mut plan) = self.plan(there.as_ref())?;
+        plan.notes.append(&mut notes);
         let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
             first_rows.push(match &there {
                 Some(there) => self.choose((index, declared), there, &mut plan, table, rows[index])?,
-                None => 0,
+                None => shares[index].0,
             });
             self.sort_unless_counted((index, declared), &mut plan, table)?;
             let (plan, rows) = (&mut plan.tables[index], rows[index]);
@@ -89,7 +139,15 @@ impl Generate {
             let known = parents::are_there(&schema, &spec, &rows);
             plan.tables.iter_mut().zip(known).for_each(|(plan, known)| plan.parents_known = known);
         }
-        Ok(PreparedGenerate { generate: self.clone(), plan, first_rows, schema, spec, rows, seed: self.seed })
+        let all: Vec<u64> = match extent.share {
+            Some(_) => total,
+            None => first_rows.iter().zip(&rows).map(|(first, rows)| first.saturating_add(*rows)).collect(),
+        };
+        for table in &spec.tables {
+            table.refuse_more_rows(self.seed, &all)?;
+        }
+        let (generate, extent) = (self.clone(), extent.clone());
+        Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
     }
 
     /// The schema of what is written, and how that is done.
@@ -156,16 +214,80 @@ impl Generate {
         }
     }
 
-    fn rows_of(&self, table: &str) -> Result<u64> {
+    /// How many rows a table gets, if it is said.
+    fn rows_of(&self, table: &str) -> Option<u64> {
         let named =
             |name: &Option<String>| name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(table));
         let last = |which: &dyn Fn(&Option<String>) -> bool| self.rows.iter().rfind(|(name, _)| which(name));
-        match last(&named).or_else(|| last(&Option::is_none)) {
-            Some((_, rows)) => Ok(*rows),
-            None => Err(Error::usage(format!("how many rows shall {table} have?"))
-                .hint(format!("--rows {table}=1M, or --rows 1M for every table"))),
-        }
+        last(&named).or_else(|| last(&Option::is_none)).map(|(_, rows)| *rows)
     }
+
+    /// The rows of all tables: those of which nobody says how many they are follow from their parents.
+    fn all_rows(&self, extent: &Extent, spec: &Spec, notes: &mut Vec<String>) -> Result<Vec<u64>> {
+        let tables = &self.schema.tables;
+        let factor = |table: &Table| {
+            let said = extent.per_parent.iter().rfind(|(name, _)| name.eq_ignore_ascii_case(&table.name));
+            said.map(|(_, factor)| *factor)
+        };
+        let mut rows: Vec<Option<u64>> = tables
+            .iter()
+            .map(|table| if factor(table).is_some() { None } else { self.rows_of(&table.name) })
+            .collect();
+        let given = rows.clone();
+        // A parent may be declared after its children.
+        for _ in 0..tables.len() {
+            for (index, table) in tables.iter().enumerate() {
+                let parent = self.parent(table);
+                if let (None, Some(parent)) = (rows[index], parent)
+                    && let Some(parents) = rows[parent]
+                {
+                    let each = factor(table).unwrap_or(PER_PARENT);
+                    rows[index] = Some((parents as f64 * each).round() as u64);
+                    notes
+                        .push(format!("{} gets {each} rows for each of {}", table.name, tables[parent].name));
+                }
+            }
+        }
+        let unknown = tables.iter().zip(&rows).find(|(_, rows)| rows.is_none());
+        if let Some((Table { name, .. }, _)) = unknown {
+            let factor = tables.iter().any(|table| table.name == *name && factor(table).is_some());
+            return Err(Error::usage(format!("how many rows shall {name} have?")).hint(if factor {
+                format!("no FOREIGN KEY of {name} names a table whose rows are known: --rows {name}=1M")
+            } else {
+                format!("--rows {name}=1M, or --rows 1M for every table")
+            }));
+        }
+        let mut rows: Vec<u64> = rows.into_iter().flatten().collect();
+        for (index, table) in spec.tables.iter().enumerate().filter(|(index, _)| given[*index].is_none()) {
+            // As many as there are different ones, at most.
+            if rows[index] > 0
+                && let Some(most) = table.rows_max(self.seed, &rows)?
+            {
+                rows[index] = rows[index].min(most);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The table whose rows a table's rows belong to.
+    fn parent(&self, table: &Table) -> Option<usize> {
+        let parent = |name: &str| {
+            let is = |other: &Table| other.name.eq_ignore_ascii_case(name) && other.name != table.name;
+            self.schema.tables.iter().position(is)
+        };
+        table.references.iter().find_map(|reference| parent(&reference.parent))
+    }
+}
+
+/// The first row and the number of rows of a share.
+fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
+    let Some((share, shares)) = share else { return Ok((0, rows)) };
+    if share == 0 || share > shares {
+        return Err(Error::usage(format!("there is no share {share} of {shares}"))
+            .hint("shares count from 1: --part 1/4 to --part 4/4"));
+    }
+    let end = |share: u64| (u128::from(rows) * u128::from(share) / u128::from(shares)) as u64;
+    Ok((end(share - 1), end(share) - end(share - 1)))
 }
 
 impl PreparedGenerate {
@@ -179,6 +301,15 @@ impl PreparedGenerate {
         &self.spec
     }
 
+    /// The first rows of each table, `rows` of them at most, as they will be read. Nothing is written.
+    ///
+    /// # Errors
+    /// When a row can't be made.
+    pub fn preview(&self, rows: u64) -> Result<Vec<Preview>> {
+        let counts: Vec<u64> = self.rows.iter().map(|all| rows.min(*all)).collect();
+        preview::preview(&self.generate.schema, &self.spec, self.seed, &self.all, &self.first_rows, &counts)
+    }
+
     /// Does it.
     ///
     /// # Errors
@@ -189,7 +320,7 @@ impl PreparedGenerate {
             match report {
                 // Another program that was waited for has changed the schema.
                 Err(error) if error.is_out_of_date() => {
-                    report = self.generate.prepare()?.attempt(progress, cancel);
+                    report = self.generate.prepare_as(&self.extent)?.attempt(progress, cancel);
                 }
                 other => return other,
             }
@@ -203,7 +334,7 @@ impl PreparedGenerate {
         let rows = self.first_rows.iter().zip(&self.rows);
         let tables = self.schema.tables.iter().zip(&self.spec.tables).zip(rows);
         let jobs = tables.map(|((table, spec), (&first, &rows))| {
-            let source = Box::new(spec.source_from(self.seed, first, rows)?);
+            let source = Box::new(spec.source_among(self.seed, &self.all, first, rows)?);
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
@@ -224,7 +355,7 @@ impl PreparedGenerate {
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
     error.with_words(&format!(" ({})", duplicate.rows)).hint(
-        "where each key may be there once, row() never repeats itself, and of a wide range few values come twice",
+        "where each key may be there once, row(), permutation(a, b) and distinct(x) never repeat themselves",
     )
 }
 

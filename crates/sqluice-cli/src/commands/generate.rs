@@ -1,17 +1,18 @@
 //! `sqluice generate`.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sqluice::error::Error;
-use sqluice::generate;
+use sqluice::generate::{self, Extent, Preview, PreviewValue};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
 
 use super::{print_plan, print_report, refuse_page_size};
-use crate::args::Generate;
+use crate::args::{Generate, Rows};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
@@ -20,12 +21,13 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     if let Some(scale) = scale(args)? {
         return tpch(args, target, scale, printer, cancel);
     }
+    let counts: Vec<_> = args.rows.iter().filter_map(count).collect();
     let (schema, rows) = match (&args.preset, schema) {
         (Some(preset), _) => {
             let preset = generate::Preset::find(preset)?;
-            (preset.schema(&args.rows)?, preset.rows(&args.rows))
+            (preset.schema(&counts)?, preset.rows(&counts))
         }
-        (None, Some(file)) => (Schema::read(&file)?, args.rows.clone()),
+        (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => unreachable!("`files` finds one of the two"),
     };
     let generate = generate::Generate {
@@ -38,9 +40,20 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
             ..args.write.options()
         },
     };
-    let prepared = generate.prepare()?;
+    let per_parent = args.rows.iter().filter_map(|rows| match rows {
+        Rows::PerParent(table, factor) => Some((table.clone(), *factor)),
+        Rows::Count(..) => None,
+    });
+    let extent = Extent { per_parent: per_parent.collect(), share: args.part };
+    let prepared = generate.prepare_extent(&extent)?;
+    if let Some(rows) = args.preview {
+        return print_preview(&prepared.preview(rows)?, printer);
+    }
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
+    }
+    for note in &prepared.spec().notes {
+        printer.warn(note);
     }
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
@@ -74,12 +87,56 @@ fn tpch(
     print_report(&report, None, printer)
 }
 
+fn count(rows: &Rows) -> Option<(Option<String>, u64)> {
+    match rows {
+        Rows::Count(table, rows) => Some((table.clone(), *rows)),
+        Rows::PerParent(..) => None,
+    }
+}
+
+/// Characters of a value that a preview shows.
+const WIDTH_MAX: usize = 40;
+
+/// Prints a table for each table, its columns below each other.
+fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<ExitCode> {
+    if printer.is_json() {
+        printer.json(&previews)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for (index, Preview { table, columns, rows }) in previews.iter().enumerate() {
+        let shown = |value: &PreviewValue| {
+            let line = value.to_string().replace(['\n', '\r', '\t'], " ");
+            let cut = line.chars().count() > WIDTH_MAX;
+            if cut { line.chars().take(WIDTH_MAX - 3).chain("...".chars()).collect() } else { line }
+        };
+        let lines: Vec<Vec<String>> = std::iter::once(columns.clone())
+            .chain(rows.iter().map(|row| row.iter().map(shown).collect()))
+            .collect();
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+        if index > 0 {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "{table}");
+        for line in &lines {
+            let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+            let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        }
+    }
+    printer.data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The database and the schema file among the arguments: each is there or not, as --discard and --preset say.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
-    let target = if args.discard { None } else { files.next() };
+    // A preview is of no database; one may be named, because only --preview was added.
+    let nowhere =
+        args.discard || (args.preview.is_some() && args.files.len() < 2 - usize::from(args.preset.is_some()));
+    let target = if nowhere { None } else { files.next() };
     let schema = if args.preset.is_some() { None } else { files.next() };
-    if !args.discard && target.is_none() {
+    if !nowhere && target.is_none() {
         return Err(
             Error::usage("no database is named").hint("name one, or make pages for nobody: --discard")
         );

@@ -30,6 +30,13 @@ pub(crate) struct Comment<'a> {
     pub(crate) start: usize,
 }
 
+impl Comment<'_> {
+    /// Whether it belongs to that column; names are compared as SQLite does.
+    pub(crate) fn is_of(&self, table: &str, column: &str) -> bool {
+        self.table.eq_ignore_ascii_case(table) && self.column.eq_ignore_ascii_case(column)
+    }
+}
+
 /// All `gen:` comments of a file, in its order.
 ///
 /// # Errors
@@ -52,10 +59,7 @@ pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
         let at = token.at.start;
         match current {
             Owner::Column { table, column } => {
-                let same = |other: &&Comment<'_>| {
-                    other.table.eq_ignore_ascii_case(table) && other.column.eq_ignore_ascii_case(column)
-                };
-                if comments.iter().find(same).is_some() {
+                if comments.iter().any(|other| other.is_of(table, column)) {
                     return Err(Fault::new(
                         at,
                         format!("a second gen: comment for column {column} of {table}"),

@@ -11,18 +11,36 @@
 //!
 //! # Functions
 //!
+//! Each has an example, which stands in a schema of two tables:
+//!
 //! ```
-//! for function in sqluice::r#gen::FUNCTIONS {
-//!     println!("{}: {}, for example {}", function.signature, function.about, function.example);
+//! use sqluice::generate::Generate;
+//! use sqluice::r#gen::{FUNCTIONS, Function};
+//! use sqluice::plan::WriteOptions;
+//! use sqluice::schema::Schema;
+//!
+//! for function in FUNCTIONS {
+//!     let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
+//!     let schema = Schema::parse(sql, "example.sql".as_ref())?;
+//!     let rows = vec![(None, 100), (Some("orders".to_owned()), 3)];
+//!     let generate = Generate { target: None, schema, rows, seed: 1, write: WriteOptions::default() };
+//!     let orders = &generate.prepare()?.preview(3)?[1];
+//!     println!("{}: {}", function.signature, function.about);
+//!     println!("    {} gives {}", function.example, orders.rows[0][4]);
 //! }
+//! # Ok::<(), sqluice::error::Error>(())
 //! ```
 
 mod comments;
 mod defaults;
 mod functions;
+mod generator;
+mod literal;
+mod names;
 pub(crate) mod parents;
 mod parse;
 mod preset;
+pub(crate) mod preview;
 mod random;
 mod spec;
 mod table;
@@ -32,6 +50,7 @@ mod vector;
 
 pub use functions::{FUNCTIONS, Function};
 pub use preset::{PRESETS, Preset, preset};
+pub use preview::{Preview, PreviewValue};
 pub use spec::{ColumnSpec, Origin, Spec, TableSpec};
 pub use table::GeneratedTable;
 

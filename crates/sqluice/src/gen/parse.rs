@@ -1,22 +1,35 @@
 //! The text of a `gen:` comment, cut into an expression.
 //!
 //! ```text
-//!  expression = literal | name "(" [ argument { "," argument } ] ")"
+//!  expression = product { ("+" | "-") product }
+//!  product    = operand { ("*" | "/" | "%") operand }
+//!  operand    = literal | call | case | column | "(" expression ")"
+//!             | "{" [ key ":" expression { "," ... } ] "}" | "[" [ expression { "," ... } ] "]"      JSON, in json() alone
+//!  call       = name "(" [ argument { "," argument } ] ")"
 //!  argument   = expression [ ":" number ]               the number is a weight, which choice alone takes
+//!  case       = "case(" "when" condition "then" expression { "when" ... } [ "else" expression ] ")"
+//!  condition  = as in SQL: = <> < <= > >= IS [NOT] NULL, [NOT] IN (...), AND, OR, NOT, parentheses
+//!  column     = name | name "." name                    a column of the row; table.column in ref(); a column of a parent's row
 //!  literal    = number | 'text' | "text" | x'blob' | NULL
 //!  number     = [ "-" | "+" ] 12 | 1_000 | 1e6 | 10M | 0.5 | 2.5e-3     K, M, B: thousand, million, billion
 //! ```
 //!
 //! A number without a point that is whole is an integer (`1e6`, `10M`), so is a whole one with a letter (`2.5M`); any other
-//! is a real. Names and NULL may be written in either case. Comments within the expression are skipped.
+//! is a real. Names, keywords and NULL may be written in either case; a name that is no word stands in `` ` ``. Comments within the
+//! expression are skipped.
 //!
-//! Nothing is known here of what functions there are: see [`functions`](super::functions).
+//! Nothing is known here of what functions and columns there are: see [`functions`](super::functions).
 
 use std::fmt;
 use std::ops::Range;
 
 use super::Fault;
+pub(crate) use super::literal::Literal;
+use super::literal::{hex, number};
 use crate::schema::token::{Token, TokenKind, tokens};
+
+/// Expressions within expressions: more would not fit the stack.
+const DEPTH_MAX: usize = 100;
 
 /// An expression and where it stands, in bytes from the start of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +43,11 @@ pub(crate) struct Expr {
 pub(crate) enum Node {
     Literal(Literal),
     Call { name: String, arguments: Vec<Argument> },
+    Column { of: Option<String>, name: String },
+    Binary { operator: char, left: Box<Expr>, right: Box<Expr> },
+    Case { branches: Vec<(Condition, Expr)>, otherwise: Option<Box<Expr>> },
+    Object(Vec<(String, Expr)>),
+    Array(Vec<Expr>),
 }
 
 /// An expression as an argument.
@@ -46,20 +64,46 @@ pub(crate) struct Weight {
     pub(crate) value: f64,
 }
 
-/// A value that is written out.
+/// What a branch of case() depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Literal {
-    Null,
-    Int(i64),
-    Real(f64),
-    Text(String),
-    Blob(Vec<u8>),
+pub(crate) enum Condition {
+    Compare { left: Expr, comparison: Comparison, right: Expr },
+    IsNull { value: Expr, negated: bool },
+    In { value: Expr, list: Vec<Expr>, negated: bool },
+    Not(Box<Condition>),
+    And(Box<Condition>, Box<Condition>),
+    Or(Box<Condition>, Box<Condition>),
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// All, the longer ones of those that begin alike first.
+    pub(super) const ALL: [(&'static str, Comparison); 8] = [
+        ("==", Comparison::Equal),
+        ("=", Comparison::Equal),
+        ("<>", Comparison::NotEqual),
+        ("!=", Comparison::NotEqual),
+        ("<=", Comparison::LessOrEqual),
+        (">=", Comparison::GreaterOrEqual),
+        ("<", Comparison::Less),
+        (">", Comparison::Greater),
+    ];
 }
 
 /// Understands `text`, which begins at byte `start` of the file.
 pub(crate) fn parse(text: &str, start: usize) -> Result<Expr, Fault> {
     let tokens = tokens(text).into_iter().filter(|token| !token.is_comment()).collect();
-    let mut parser = Parser { text, start, tokens, next: 0 };
+    let mut parser = Parser { text, start, tokens, next: 0, depth: 0 };
     let expr = parser.expr()?;
     match parser.peek() {
         None => Ok(expr),
@@ -76,6 +120,7 @@ struct Parser<'a> {
     start: usize,
     tokens: Vec<Token>,
     next: usize,
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -87,15 +132,34 @@ impl Parser<'_> {
         self.peek().is_some_and(|token| token.is_symbol(self.text, symbol))
     }
 
+    fn is_word(&self, word: &str) -> bool {
+        self.peek().is_some_and(|token| token.is_word(self.text, word))
+    }
+
     fn eat(&mut self, symbol: &str) -> bool {
         let found = self.is_symbol(symbol);
         self.next += usize::from(found);
         found
     }
 
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn need_word(&mut self, word: &str) -> Result<(), Fault> {
+        if self.eat_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
+    }
+
     /// Where the next token begins, or the text ends.
     fn here(&self) -> usize {
         self.start + self.peek().map_or(self.text.trim_end().len(), |token| token.at.start)
+    }
+
+    /// Where the last token ended.
+    fn end(&self) -> usize {
+        self.start + self.tokens[self.next - 1].at.end
     }
 
     fn expected(&self, what: &str) -> Fault {
@@ -107,54 +171,232 @@ impl Parser<'_> {
     }
 
     fn expr(&mut self) -> Result<Expr, Fault> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} expressions in each other")));
+        }
+        let mut expr = self.product()?;
+        while let Some(operator) = self.operator(&["+", "-"]) {
+            expr = binary(operator, expr, self.product()?);
+        }
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn product(&mut self) -> Result<Expr, Fault> {
+        let mut expr = self.operand()?;
+        while let Some(operator) = self.operator(&["*", "/", "%"]) {
+            expr = binary(operator, expr, self.operand()?);
+        }
+        Ok(expr)
+    }
+
+    fn operator(&mut self, operators: &[&str]) -> Option<char> {
+        let found = operators.iter().find(|symbol| self.is_symbol(symbol))?;
+        self.next += 1;
+        found.chars().next()
+    }
+
+    fn operand(&mut self) -> Result<Expr, Fault> {
         const EXPECTED: &str = "a function or a value";
         let start = self.here();
         let Some(token) = self.peek().cloned() else { return Err(self.expected(EXPECTED)) };
+        let text = token.text(self.text);
         let node = match token.kind {
             TokenKind::Word => {
                 self.next += 1;
                 // null(p, x) is a function.
                 if token.is_word(self.text, "NULL") && !self.is_symbol("(") {
                     Node::Literal(Literal::Null)
+                } else if token.is_word(self.text, "case") && self.is_symbol("(") {
+                    self.case()?
+                } else if self.is_symbol("(") {
+                    self.call(text)?
                 } else {
-                    self.call(token.text(self.text))?
+                    self.column(text.to_owned())?
                 }
+            }
+            TokenKind::QuotedName if text.starts_with('`') => {
+                self.next += 1;
+                match token.name(self.text) {
+                    Some(name) if text.len() > 1 && text.ends_with('`') => self.column(name)?,
+                    _ => return Err(Fault::new(start, "a name without its closing quote")),
+                }
+            }
+            TokenKind::QuotedName if text.starts_with('[') => {
+                self.open_bracket(&token);
+                Node::Array(self.list("]", Parser::expr)?)
             }
             TokenKind::Number => Node::Literal(self.number()?),
             TokenKind::Symbol if self.is_symbol("-") || self.is_symbol("+") => Node::Literal(self.number()?),
+            TokenKind::Symbol if self.eat("{") => Node::Object(self.list("}", Parser::member)?),
+            TokenKind::Symbol if self.eat("(") => {
+                let inner = self.expr()?;
+                if !self.eat(")") {
+                    return Err(self.expected("`)`"));
+                }
+                inner.node
+            }
             TokenKind::String | TokenKind::QuotedName => {
                 self.next += 1;
                 Node::Literal(self.quoted(&token)?)
             }
             _ => return Err(self.expected(EXPECTED)),
         };
-        let end = self.start + self.tokens[self.next - 1].at.end;
-        Ok(Expr { at: start..end, node })
+        Ok(Expr { at: start..self.end(), node })
+    }
+
+    /// SQL takes what stands in brackets for a name; here they hold an array, which is cut into tokens again.
+    fn open_bracket(&mut self, token: &Token) {
+        let inner = token.at.start + 1;
+        self.tokens.truncate(self.next);
+        self.tokens.push(Token { kind: TokenKind::Symbol, at: token.at.start..inner });
+        let rest = tokens(&self.text[inner..]).into_iter().filter(|token| !token.is_comment());
+        self.tokens
+            .extend(rest.map(|token| Token { at: token.at.start + inner..token.at.end + inner, ..token }));
+        self.next += 1;
+    }
+
+    /// Items with commas between them, up to `close`.
+    fn list<T>(
+        &mut self,
+        close: &str,
+        item: impl Fn(&mut Self) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut items = Vec::new();
+        if self.eat(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.eat(close) {
+                return Ok(items);
+            }
+            if !self.eat(",") {
+                return Err(self.expected(&format!("`,` or `{close}`")));
+            }
+        }
+    }
+
+    fn member(&mut self) -> Result<(String, Expr), Fault> {
+        let key = self.peek().and_then(|token| token.name(self.text));
+        let Some(key) = key else { return Err(self.expected("a key")) };
+        self.next += 1;
+        if !self.eat(":") {
+            return Err(self.expected(&format!("`:` after the key {key}")));
+        }
+        Ok((key, self.expr()?))
+    }
+
+    /// A column whose name, or whose table's, has been read.
+    fn column(&mut self, name: String) -> Result<Node, Fault> {
+        if !self.eat(".") {
+            return Ok(Node::Column { of: None, name });
+        }
+        match self.peek().and_then(|token| token.name(self.text)) {
+            Some(column) => {
+                self.next += 1;
+                Ok(Node::Column { of: Some(name), name: column })
+            }
+            None => Err(self.expected(&format!("a column after `{name}.`"))),
+        }
     }
 
     /// The rest of a call, after its name.
     fn call(&mut self, name: &str) -> Result<Node, Fault> {
-        if !self.eat("(") {
-            let fault = self.expected(&format!("`(` after `{name}`"));
-            return Err(
-                fault.hint(format!("a text is written in quotes: '{name}'; a function with (): {name}()"))
-            );
-        }
-        let mut arguments = Vec::new();
-        if !self.eat(")") {
-            loop {
-                let value = self.expr()?;
-                let weight = if self.eat(":") { Some(self.weight()?) } else { None };
-                arguments.push(Argument { value, weight });
-                if self.eat(")") {
-                    break;
-                }
-                if !self.eat(",") {
-                    return Err(self.expected("`,` or `)`"));
-                }
+        self.next += 1;
+        let arguments = self.list(")", |parser| {
+            let value = parser.expr()?;
+            let weight = if parser.eat(":") { Some(parser.weight()?) } else { None };
+            Ok(Argument { value, weight })
+        })?;
+        Ok(Node::Call { name: name.to_owned(), arguments })
+    }
+
+    /// The rest of a case, after that word.
+    fn case(&mut self) -> Result<Node, Fault> {
+        self.next += 1;
+        let mut branches = Vec::new();
+        self.need_word("when")?;
+        loop {
+            let condition = self.condition()?;
+            self.need_word("then")?;
+            branches.push((condition, self.expr()?));
+            if !self.eat_word("when") {
+                break;
             }
         }
-        Ok(Node::Call { name: name.to_owned(), arguments })
+        let otherwise = if self.eat_word("else") { Some(Box::new(self.expr()?)) } else { None };
+        if !self.eat(")") {
+            return Err(self.expected("`when`, `else` or `)`"));
+        }
+        Ok(Node::Case { branches, otherwise })
+    }
+
+    fn condition(&mut self) -> Result<Condition, Fault> {
+        let mut condition = self.all()?;
+        while self.eat_word("or") {
+            condition = Condition::Or(Box::new(condition), Box::new(self.all()?));
+        }
+        Ok(condition)
+    }
+
+    fn all(&mut self) -> Result<Condition, Fault> {
+        let mut condition = self.test()?;
+        while self.eat_word("and") {
+            condition = Condition::And(Box::new(condition), Box::new(self.test()?));
+        }
+        Ok(condition)
+    }
+
+    fn test(&mut self) -> Result<Condition, Fault> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(Fault::new(self.here(), format!("more than {DEPTH_MAX} conditions in each other")));
+        }
+        let tested = self.one_test();
+        self.depth -= 1;
+        tested
+    }
+
+    fn one_test(&mut self) -> Result<Condition, Fault> {
+        if self.eat_word("not") {
+            return Ok(Condition::Not(Box::new(self.test()?)));
+        }
+        // A parenthesis holds a condition, or an operand.
+        let (before, depth) = (self.next, self.depth);
+        if self.eat("(") {
+            if let Ok(condition) = self.condition()
+                && self.eat(")")
+            {
+                return Ok(condition);
+            }
+            (self.next, self.depth) = (before, depth);
+        }
+        let value = self.expr()?;
+        if self.eat_word("is") {
+            let negated = self.eat_word("not");
+            self.need_word("null")?;
+            return Ok(Condition::IsNull { value, negated });
+        }
+        let negated = self.eat_word("not");
+        if self.eat_word("in") {
+            if !self.eat("(") {
+                return Err(self.expected("`(` after `in`"));
+            }
+            return Ok(Condition::In { value, list: self.list(")", Parser::expr)?, negated });
+        }
+        let comparison = Comparison::ALL.into_iter().find(|(symbol, _)| {
+            let at = self.here() - self.start;
+            self.text.get(at..).is_some_and(|rest| rest.starts_with(symbol))
+        });
+        match comparison {
+            Some((symbol, comparison)) if !negated => {
+                self.next += symbol.len();
+                Ok(Condition::Compare { left: value, comparison, right: self.expr()? })
+            }
+            _ => Err(self.expected("a comparison (=, <>, <, <=, >, >=, is null, in)")),
+        }
     }
 
     fn weight(&mut self) -> Result<Weight, Fault> {
@@ -193,11 +435,6 @@ impl Parser<'_> {
         let at = self.start + token.at.start;
         let body = text.trim_start_matches(['x', 'X']);
         let quote = &body[..1];
-        if !matches!(quote, "'" | "\"") {
-            return Err(
-                Fault::new(at, format!("`{text}` is no value")).hint("texts are written 'so' or \"so\"")
-            );
-        }
         if body.matches(quote).count() % 2 == 1 {
             let hint = format!("a {quote} within a text is doubled: {quote}{quote}");
             return Err(Fault::new(at, "a text without its closing quote").hint(hint));
@@ -213,70 +450,28 @@ impl Parser<'_> {
     }
 }
 
-fn hex(digits: &str) -> Option<Vec<u8>> {
-    let nibbles: Vec<u8> =
-        digits.chars().map(|digit| digit.to_digit(16).map(|nibble| nibble as u8)).collect::<Option<_>>()?;
-    let (pairs, rest) = nibbles.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+fn binary(operator: char, left: Expr, right: Expr) -> Expr {
+    let at = left.at.start..right.at.end;
+    Expr { at, node: Node::Binary { operator, left: Box::new(left), right: Box::new(right) } }
 }
 
-/// A number from its digits; or what is wrong with it.
-fn number(negative: bool, text: &str) -> Result<Literal, &'static str> {
-    const MALFORMED: &str = "is no number";
-    const LARGE: &str = "does not fit in 64 bits";
-    let (digits, suffix) = match text.chars().next_back().map(|letter| letter.to_ascii_uppercase()) {
-        Some('K') => (&text[..text.len() - 1], 3),
-        Some('M') => (&text[..text.len() - 1], 6),
-        Some('B') => (&text[..text.len() - 1], 9),
-        _ => (text, 0),
+/// A name as it would be read.
+fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    let is_word = match &tokens(name)[..] {
+        [token] => token.kind == TokenKind::Word && token.at == (0..name.len()),
+        _ => false,
     };
-    let lonely = |at: usize| {
-        let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
-        !(digit(digits.as_bytes()[..at].last()) && digit(digits.as_bytes().get(at + 1)))
-    };
-    if digits.match_indices('_').any(|(at, _)| lonely(at)) {
-        return Err(MALFORMED);
+    if is_word && !name.eq_ignore_ascii_case("null") {
+        return f.write_str(name);
     }
-    let digits = digits.replace('_', "");
-    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (&digits[..], None),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !all_digits(whole) || !all_digits(fraction) || (whole.is_empty() && fraction.is_empty()) {
-        return Err(MALFORMED);
-    }
-    let power: i32 = exponent.map_or(Ok(0), str::parse).map_err(|_| MALFORMED)?;
-    let power = power.checked_add(suffix).ok_or(LARGE)?;
-    let point = mantissa.contains('.');
-    if (!point || suffix > 0)
-        && let Some(int) = whole_number(negative, whole, fraction, power)
-    {
-        return Ok(Literal::Int(int));
-    }
-    if !point && exponent.is_none() {
-        return Err(LARGE);
-    }
-    let real: f64 = format!("{mantissa}e{power}").parse().map_err(|_| MALFORMED)?;
-    if real.is_infinite() {
-        return Err("is too large for a real");
-    }
-    Ok(Literal::Real(if negative { -real } else { real }))
+    write!(f, "`{}`", name.replace('`', "``"))
 }
 
-/// `whole.fraction * 10^power`, if that is an integer of 64 bits.
-fn whole_number(negative: bool, whole: &str, fraction: &str, power: i32) -> Option<i64> {
-    let digits = format!("{whole}{fraction}");
-    let digits = digits.trim_start_matches('0');
-    let significant = digits.trim_end_matches('0');
-    if significant.is_empty() {
-        return Some(0);
-    }
-    let zeros = i64::from(power) - fraction.len() as i64 + (digits.len() - significant.len()) as i64;
-    let scale = 10_i128.checked_pow(u32::try_from(zeros).ok()?)?;
-    let magnitude = significant.parse::<i128>().ok()?.checked_mul(scale)?;
-    i64::try_from(if negative { -magnitude } else { magnitude }).ok()
+fn write_list(f: &mut fmt::Formatter<'_>, list: &[Expr]) -> fmt::Result {
+    list.iter().enumerate().try_for_each(|(index, expr)| {
+        let comma = if index > 0 { ", " } else { "" };
+        write!(f, "{comma}{expr}")
+    })
 }
 
 impl fmt::Display for Expr {
@@ -294,23 +489,59 @@ impl fmt::Display for Expr {
                 }
                 f.write_str(")")
             }
+            Node::Column { of, name } => {
+                if let Some(of) = of {
+                    write_name(f, of)?;
+                    f.write_str(".")?;
+                }
+                write_name(f, name)
+            }
+            Node::Binary { operator, left, right } => write!(f, "({left} {operator} {right})"),
+            Node::Case { branches, otherwise } => {
+                f.write_str("case(")?;
+                for (index, (condition, value)) in branches.iter().enumerate() {
+                    let space = if index > 0 { " " } else { "" };
+                    write!(f, "{space}when {condition} then {value}")?;
+                }
+                if let Some(otherwise) = otherwise {
+                    write!(f, " else {otherwise}")?;
+                }
+                f.write_str(")")
+            }
+            Node::Object(members) => {
+                f.write_str("{")?;
+                for (index, (key, value)) in members.iter().enumerate() {
+                    let comma = if index > 0 { ", " } else { "" };
+                    write!(f, "{comma}{}: {value}", Literal::Text(key.clone()))?;
+                }
+                f.write_str("}")
+            }
+            Node::Array(items) => {
+                f.write_str("[")?;
+                write_list(f, items)?;
+                f.write_str("]")
+            }
         }
     }
 }
 
-impl fmt::Display for Literal {
+impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let not = |negated: bool| if negated { "not " } else { "" };
         match self {
-            Literal::Null => f.write_str("NULL"),
-            Literal::Int(int) => int.fmt(f),
-            // `{:?}` keeps the point: 1.0 is a real, 1 is not.
-            Literal::Real(real) => write!(f, "{real:?}"),
-            Literal::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
-            Literal::Blob(bytes) => {
-                f.write_str("x'")?;
-                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                f.write_str("'")
+            Condition::Compare { left, comparison, right } => {
+                let named = Comparison::ALL.iter().rev().find(|(_, other)| other == comparison);
+                write!(f, "{left} {} {right}", named.map_or("=", |(symbol, _)| symbol))
             }
+            Condition::IsNull { value, negated } => write!(f, "{value} is {}null", not(*negated)),
+            Condition::In { value, list, negated } => {
+                write!(f, "{value} {}in (", not(*negated))?;
+                write_list(f, list)?;
+                f.write_str(")")
+            }
+            Condition::Not(inner) => write!(f, "not ({inner})"),
+            Condition::And(left, right) => write!(f, "({left} and {right})"),
+            Condition::Or(left, right) => write!(f, "({left} or {right})"),
         }
     }
 }
@@ -322,7 +553,7 @@ mod tests {
     fn literal(text: &str) -> Literal {
         match parse(text, 0).unwrap().node {
             Node::Literal(literal) => literal,
-            Node::Call { .. } => panic!("{text} is a call"),
+            other => panic!("{text} is {other:?}"),
         }
     }
 
@@ -395,6 +626,26 @@ mod tests {
         let printed = parse(text, 0).unwrap().to_string();
         assert_eq!(printed, "choice('a': 3, 'it''s', null(0.5, int(1, 1000)): 0.25, x'0a', 1.0, NULL)");
         assert_eq!(parse(&printed, 0).unwrap().to_string(), printed);
+        for text in [
+            "(a + (2 * b.`c d`))",
+            "((a - 1) - -1)",
+            "case(when (a = 1 and not (b is null)) then 2 when (a + 1) in (1, 2) then [x, {'k': 1}] else 'y')",
+            "case(when (a <> 1 or b >= 2) then {'a': [], 'it''s': {}})",
+            "`null`",
+        ] {
+            assert_eq!(parse(text, 0).unwrap().to_string(), text);
+        }
+        let text = "CASE(WHEN (a) = 1 AND b NOT IN (2) OR c IS NOT NULL THEN 1+2*3 -4 ELSE f( [ 1,'a]' ] ))";
+        let printed = "case(when ((a = 1 and b not in (2)) or c is not null) then ((1 + (2 * 3)) - 4) else f([1, 'a]']))";
+        assert_eq!(parse(text, 0).unwrap().to_string(), printed);
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert_eq!(fault(&deep).1, "more than 100 expressions in each other");
+        let deep = format!("case(when {}1", "not ".repeat(5000));
+        assert_eq!(fault(&deep).1, "more than 100 conditions in each other");
     }
 
     #[test]
@@ -404,14 +655,25 @@ mod tests {
             ("int(1, 2", 8, "expected `,` or `)`, found the end of the comment"),
             ("int(1 2)", 6, "expected `,` or `)`, found `2`"),
             ("int(1,)", 6, "expected a function or a value, found `)`"),
-            ("int", 3, "expected `(` after `int`, found the end of the comment"),
-            ("choice(a, b)", 8, "expected `(` after `a`, found `,`"),
+            ("choice(a b)", 9, "expected `,` or `)`, found `b`"),
             ("choice(1: x)", 10, "expected a number, found `x`"),
             ("choice(1: -1)", 10, "a weight below 0"),
             ("choice('a, 2)", 7, "a text without its closing quote"),
             ("choice('a'')", 7, "a text without its closing quote"),
             ("choice(x'0')", 7, "a blob is an even number of hexadecimal digits, as x'00ff'"),
-            ("choice([a])", 7, "`[a]` is no value"),
+            ("choice([a, 2)", 12, "expected `,` or `]`, found `)`"),
+            ("a.", 2, "expected a column after `a.`, found the end of the comment"),
+            ("(1", 2, "expected `)`, found the end of the comment"),
+            ("case(a)", 5, "expected `when`, found `a`"),
+            (
+                "case(when a then 1)",
+                12,
+                "expected a comparison (=, <>, <, <=, >, >=, is null, in), found `then`",
+            ),
+            ("case(when a = 1 2)", 16, "expected `then`, found `2`"),
+            ("case(when a = 1 then 2", 22, "expected `when`, `else` or `)`, found the end of the comment"),
+            ("json({1: 2})", 6, "expected a key, found `1`"),
+            ("json({a})", 7, "expected `:` after the key a, found `}`"),
             ("int(1, 2) years", 10, "`years` after the end of the expression"),
             ("int(1, 2))", 9, "`)` after the end of the expression"),
             ("- x", 2, "expected a number, found `x`"),

@@ -49,6 +49,11 @@ impl Key {
         (product >> 64) as u64 ^ product as u64
     }
 
+    /// The key of row `row`, for what needs a number of words that is not known before.
+    pub(crate) fn row(self, row: u64) -> Key {
+        Key(mix(self.word(row)))
+    }
+
     /// Makes a value from 64 bits for each row from `first` on.
     #[inline(always)]
     pub(crate) fn map64<T>(self, first: u64, out: &mut [T], value: impl Fn(u64) -> T) {
@@ -100,6 +105,37 @@ pub(crate) fn below64(bits: u64, count: u64) -> u64 {
 #[inline(always)]
 pub(crate) fn below32(bits: u32, count: u32) -> u32 {
     ((u64::from(bits) * u64::from(count)) >> 32) as u32
+}
+
+/// A real from 0 to 1, 1 not included, of 53 random bits.
+#[inline(always)]
+pub(crate) fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// Rounds of [`permute`].
+const ROUNDS: u64 = 6;
+
+/// Where `index` goes in a shuffled order of the numbers below `count`: each of them once, without a list of them.
+///
+/// A Feistel network over the smallest even number of bits that holds `count` numbers; one that is not below `count` is sent
+/// through again (cycle walking), four times at most on average.
+pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
+    debug_assert!(index < count);
+    let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
+    let half = bits.div_ceil(2);
+    let mask = (1_u64 << half) - 1;
+    let mut walked = index;
+    loop {
+        let (mut left, mut right) = (walked >> half, walked & mask);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ (key.child(round).word(right) >> 32 & mask));
+        }
+        walked = left << half | right;
+        if walked < count {
+            return walked;
+        }
+    }
 }
 
 /// splitmix64's finalizer: a bijection in which each bit depends on all.
@@ -195,6 +231,33 @@ pub(crate) mod tests {
             key.map32(first as u64, &mut some, |bits| bits);
             assert_eq!(some, whole[first..first + count], "{count} rows from {first}");
         }
+    }
+
+    #[test]
+    fn a_permutation_has_every_number_once_and_they_are_shuffled() {
+        let key = Key::of_column(3, "t", "c");
+        for count in [1, 2, 3, 4, 5, 16, 17, 1000, 4097] {
+            let mut seen: Vec<u64> = (0..count).map(|index| permute(key, index, count)).collect();
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..count), "{count}");
+        }
+        for count in [1 << 40, u64::MAX, (1 << 63) + 5] {
+            let mut seen: Vec<u64> = (0..10_000).map(|index| permute(key, index, count)).collect();
+            assert!(seen.iter().all(|&value| value < count));
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), 10_000);
+        }
+        // Where a number goes is even, and says nothing about where its neighbour goes.
+        let mut pairs = [0; 100];
+        for seed in 0..100 {
+            let key = Key::of_column(seed, "t", "c");
+            let tenth = |index| permute(key, index, 1000) / 100;
+            (0..1000)
+                .step_by(2)
+                .for_each(|index| pairs[(tenth(index) * 10 + tenth(index + 1)) as usize] += 1);
+        }
+        assert_fits(&pairs, &[0.01; 100]);
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::Fault;
 use super::comments::{Comment, comments};
-use super::functions::{Generate, compile};
+use super::defaults::{Defaults, broken_checks};
+use super::generator::{Generate, World};
+use super::names::Names;
 use super::parse::parse;
 use super::table::GeneratedTable;
-use super::{Fault, defaults};
 use crate::error::{Error, Result};
 use crate::schema::index::{Index, Indexed};
-use crate::schema::{Schema, Table};
+use crate::schema::{Column, Schema, Table};
 
 /// Bytes of a rowid in an entry of an index, roughly.
 const ROWID_BYTES: u64 = 3;
@@ -18,11 +20,16 @@ const ROWID_BYTES: u64 = 3;
 /// Bytes of what SQLite computes, roughly.
 const EXPRESSION_BYTES: u64 = 8;
 
+/// Rows that every table has when constraints are tried.
+const TRIED_ROWS: u64 = 1000;
+
 /// What all tables of a schema are filled with.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// In the order of the schema's tables.
     pub tables: Vec<TableSpec>,
+    /// What the schema asks for and its columns may not keep, with what to do about it.
+    pub notes: Vec<String>,
 }
 
 /// What a table is filled with.
@@ -33,6 +40,8 @@ pub struct TableSpec {
     /// One for each of its columns.
     pub columns: Vec<ColumnSpec>,
     rowid_alias: Option<usize>,
+    /// Which table of the schema it is, and of how many.
+    number: (usize, usize),
 }
 
 /// What a column is filled with.
@@ -64,22 +73,73 @@ impl Spec {
     /// # Errors
     /// When one is malformed or belongs to no column that takes values.
     pub fn new(schema: &Schema) -> Result<Spec> {
-        Spec::build(schema).map_err(|fault| fault.in_file(schema))
+        let in_file = |fault: Fault| fault.in_file(schema);
+        let comments = comments_of(schema).map_err(in_file)?;
+        let Defaults { expressions, notes } = Defaults::of(schema, &comments)?;
+        let tables = Spec::build(schema, &comments, expressions).map_err(in_file)?;
+        let mut spec = Spec { tables, notes };
+        spec.note_broken_checks(schema)?;
+        Ok(spec)
     }
 
-    fn build(schema: &Schema) -> Result<Spec, Fault> {
-        let comments = comments(&schema.sql)?;
-        for comment in &comments {
-            let table = schema.table(&comment.table);
-            if table.and_then(|table| table.column(&comment.column)).is_none() {
-                let message = format!("the schema has no column {} of {}", comment.column, comment.table);
-                let hint = "was the table or the column renamed further down?";
-                return Err(Fault::new(comment.start, message).hint(hint));
+    /// Makes some rows of each table and notes which CHECKs they break.
+    fn note_broken_checks(&mut self, schema: &Schema) -> Result<()> {
+        let all = vec![TRIED_ROWS; schema.tables.len()];
+        for (table, spec) in schema.tables.iter().zip(&self.tables) {
+            for check in broken_checks(table, spec, &all)? {
+                self.notes.push(format!(
+                    "rows of {} break CHECK ({check}), which ends the run: say in comments what its columns hold, as -- gen: int(1, 9)",
+                    table.name
+                ));
             }
         }
-        let tables =
-            schema.tables.iter().map(|table| TableSpec::build(table, &comments)).collect::<Result<_, _>>()?;
-        Ok(Spec { tables })
+        Ok(())
+    }
+
+    fn build(
+        schema: &Schema,
+        comments: &[Comment<'_>],
+        expressions: Vec<Vec<Option<String>>>,
+    ) -> Result<Vec<TableSpec>, Fault> {
+        let mut origins = Vec::new();
+        let mut exprs = Vec::new();
+        for (table, defaults) in schema.tables.iter().zip(expressions) {
+            let at = schema.place_of_table(&table.name).byte.unwrap_or(0) as usize;
+            let (mut row, mut of_row) = (Vec::new(), Vec::new());
+            for (index, default) in defaults.into_iter().enumerate() {
+                let name = &table.columns[index].name;
+                let comment = comments.iter().find(|comment| comment.is_of(&table.name, name));
+                let (expr, origin) = match (comment, default) {
+                    (Some(comment), _) if table.columns[index].generated.is_some() => {
+                        let message =
+                            format!("{name} of {} is computed by SQLite and takes no values", table.name);
+                        return Err(Fault::new(comment.start, message).hint("drop the comment"));
+                    }
+                    (Some(comment), _) => (Some(parse(comment.text, comment.start)?), Origin::Comment),
+                    (None, Some(default)) => (Some(parse(&default, at)?), Origin::Declaration),
+                    (None, None) => (None, Origin::Computed),
+                };
+                row.push(expr);
+                of_row.push(origin);
+            }
+            exprs.push(row);
+            origins.push(of_row);
+        }
+        let names = Names::new(schema, exprs);
+        // Mistakes in comments are told before what follows from them.
+        for origin in [Origin::Comment, Origin::Declaration] {
+            for (table, origins) in origins.iter().enumerate() {
+                for column in (0..origins.len()).filter(|&column| origins[column] == origin) {
+                    let at = names.expr(table, column).map_or(0, |expr| expr.at.start);
+                    names.make(table, column, at).map_err(|fault| match origin {
+                        Origin::Comment => fault,
+                        _ => Fault { at, ..fault },
+                    })?;
+                }
+            }
+        }
+        let build = |number: usize| TableSpec::build(schema, number, &origins[number], &names);
+        (0..schema.tables.len()).map(build).collect()
     }
 
     /// The table of that name, compared as SQLite does.
@@ -88,19 +148,45 @@ impl Spec {
     }
 }
 
+/// The comments, each of a column that there is.
+fn comments_of(schema: &Schema) -> Result<Vec<Comment<'_>>, Fault> {
+    let comments = comments(&schema.sql)?;
+    for comment in &comments {
+        let table = schema.table(&comment.table);
+        if table.and_then(|table| table.column(&comment.column)).is_none() {
+            let message = format!("the schema has no column {} of {}", comment.column, comment.table);
+            let hint = "was the table or the column renamed further down?";
+            return Err(Fault::new(comment.start, message).hint(hint));
+        }
+    }
+    Ok(comments)
+}
+
 impl TableSpec {
-    fn build(table: &Table, comments: &[Comment<'_>]) -> Result<TableSpec, Fault> {
-        let columns = (0..table.columns.len())
-            .map(|index| {
-                let name = &table.columns[index].name;
-                let of_column = |comment: &&Comment<'_>| {
-                    comment.table.eq_ignore_ascii_case(&table.name)
-                        && comment.column.eq_ignore_ascii_case(name)
-                };
-                ColumnSpec::build(table, index, comments.iter().find(of_column))
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(TableSpec { name: table.name.clone(), columns, rowid_alias: table.rowid_alias })
+    fn build(
+        schema: &Schema,
+        number: usize,
+        origins: &[Origin],
+        names: &Names<'_>,
+    ) -> Result<TableSpec, Fault> {
+        let table = &schema.tables[number];
+        let column = |(index, &origin): (usize, &Origin)| {
+            let Column { name, not_null, .. } = &table.columns[index];
+            let Some(expr) = names.expr(number, index) else {
+                let (name, expression) = (name.clone(), String::new());
+                return Ok(ColumnSpec { name, expression, origin, generator: None });
+            };
+            let generator = names.make(number, index, expr.at.start)?;
+            if *not_null && generator.nullable() && table.rowid_alias != Some(index) {
+                let message = format!("{name} of {} is NOT NULL, and {expr} may be NULL", table.name);
+                return Err(Fault::new(expr.at.start, message).hint("drop the NOT NULL, or the NULLs"));
+            }
+            let (name, expression) = (name.clone(), expr.to_string());
+            Ok(ColumnSpec { name, expression, origin, generator: Some(generator) })
+        };
+        let columns = origins.iter().enumerate().map(column).collect::<Result<_, _>>()?;
+        let number = (number, schema.tables.len());
+        Ok(TableSpec { name: table.name.clone(), columns, rowid_alias: table.rowid_alias, number })
     }
 
     /// A source of the table's first `rows` rows.
@@ -111,17 +197,75 @@ impl TableSpec {
         self.source_from(seed, 0, rows)
     }
 
-    /// A source of the `rows` rows that come after the table's first `first`.
+    /// A source of the `rows` rows that come after the table's first `first`. Columns that refer to other tables need
+    /// [`TableSpec::source_among`].
     ///
     /// # Errors
     /// When there are more than SQLite can number.
     pub fn source_from(&self, seed: u64, first: u64, rows: u64) -> Result<GeneratedTable> {
+        let mut all = vec![None; self.number.1];
+        all[self.number.0] = Some(first.saturating_add(rows));
+        self.source_in(World { seed, rows: all }, first, rows)
+    }
+
+    /// The same, where each table of the schema has so many rows in all, `all`: those that rows of this one can refer to.
+    ///
+    /// # Errors
+    /// When there are more than SQLite can number.
+    pub fn source_among(&self, seed: u64, all: &[u64], first: u64, rows: u64) -> Result<GeneratedTable> {
+        self.source_in(World { seed, rows: all.iter().copied().map(Some).collect() }, first, rows)
+    }
+
+    fn source_in(&self, world: World, first: u64, rows: u64) -> Result<GeneratedTable> {
         let last = first.saturating_add(rows);
         if i64::try_from(last).is_err() {
             return Err(Error::usage(format!("{last} rows are more than a table can have"))
                 .hint(format!("SQLite numbers rows up to {}", i64::MAX)));
         }
-        Ok(GeneratedTable::new(self, seed, (first, rows)))
+        Ok(GeneratedTable::new(self, world, (first, rows)))
+    }
+
+    /// So many rows there are values for, if every table has so many rows in all, with the column that has the fewest.
+    fn limit(&self, seed: u64, all: &[u64]) -> Result<Option<(u64, &ColumnSpec)>> {
+        let world = World { seed, rows: all.iter().copied().map(Some).collect() };
+        let mut least: Option<(u64, &ColumnSpec)> = None;
+        for column in &self.columns {
+            let most =
+                column.generator.as_deref().map_or(Ok(None), |generator| generator.rows_max(&world))?;
+            if let Some(most) = most.filter(|most| least.is_none_or(|(least, _)| *most < least)) {
+                least = Some((most, column));
+            }
+        }
+        Ok(least)
+    }
+
+    /// So many rows there are values for, if there is a limit and every table has so many rows in all.
+    ///
+    /// # Errors
+    /// When a table that others refer to has no rows.
+    pub(crate) fn rows_max(&self, seed: u64, all: &[u64]) -> Result<Option<u64>> {
+        Ok(self.limit(seed, all)?.map(|(most, _)| most))
+    }
+
+    /// Refuses more rows than a column has values for.
+    ///
+    /// # Errors
+    /// When there are more.
+    pub(crate) fn refuse_more_rows(&self, seed: u64, all: &[u64]) -> Result<()> {
+        let rows = all[self.number.0];
+        if rows == 0 {
+            return Ok(());
+        }
+        match self.limit(seed, all)? {
+            Some((most, ColumnSpec { name, expression, .. })) if most < rows => {
+                let message =
+                    format!("{rows} rows for {}, whose column {name} has values for {most}", self.name);
+                Err(Error::usage(message).hint(format!(
+                    "{name} is filled with {expression}: ask for fewer rows, or allow more values"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The column that names the rowid.
@@ -174,34 +318,6 @@ impl ColumnSpec {
     /// Whether some of its values may be NULL.
     pub(crate) fn is_nullable(&self) -> bool {
         self.generator.as_deref().is_some_and(Generate::nullable)
-    }
-
-    fn build(table: &Table, index: usize, comment: Option<&Comment<'_>>) -> Result<ColumnSpec, Fault> {
-        let column = &table.columns[index];
-        let name = column.name.clone();
-        let default = defaults::expression(table, index);
-        let (expr, origin) = match (comment, default) {
-            (Some(comment), None) => {
-                let message = format!("{name} of {} is computed by SQLite and takes no values", table.name);
-                return Err(Fault::new(comment.start, message).hint("drop the comment"));
-            }
-            (Some(comment), Some(_)) => (parse(comment.text, comment.start)?, Origin::Comment),
-            (None, Some(default)) => (parse(&default, 0)?, Origin::Declaration),
-            (None, None) => {
-                return Ok(ColumnSpec {
-                    name,
-                    expression: String::new(),
-                    origin: Origin::Computed,
-                    generator: None,
-                });
-            }
-        };
-        let generator = compile(&expr)?;
-        if column.not_null && generator.nullable() && table.rowid_alias != Some(index) {
-            let message = format!("{name} of {} is NOT NULL, and {expr} may be NULL", table.name);
-            return Err(Fault::new(expr.at.start, message).hint("drop the NOT NULL, or the NULLs"));
-        }
-        Ok(ColumnSpec { name, expression: expr.to_string(), origin, generator: Some(generator) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::functions::Generate;
+use super::generator::{Generate, Scope, World};
 use super::random::Key;
 use super::spec::TableSpec;
 use super::vector::{Rows, Vector};
@@ -24,6 +24,7 @@ const BATCH_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub struct GeneratedTable {
     columns: Arc<[Option<Filler>]>,
+    world: Arc<World>,
     /// Of the table, the number of the first row of this source.
     first: u64,
     rows: u64,
@@ -40,13 +41,14 @@ struct Filler {
 }
 
 impl GeneratedTable {
-    pub(super) fn new(table: &TableSpec, seed: u64, (first, rows): (u64, u64)) -> GeneratedTable {
+    pub(super) fn new(table: &TableSpec, world: World, (first, rows): (u64, u64)) -> GeneratedTable {
         let columns = table.columns.iter().map(|column| {
-            let key = Key::of_column(seed, &table.name, &column.name);
+            let key = Key::of_column(world.seed, &table.name, &column.name);
             column.generator.clone().map(|generator| Filler { key, generator })
         });
         GeneratedTable {
             columns: columns.collect(),
+            world: Arc::new(world),
             first,
             rows,
             next_row: 0,
@@ -82,9 +84,9 @@ impl Source for GeneratedTable {
         }
         let first_row = self.next_row;
         self.next_row += rows;
-        let columns = Arc::clone(&self.columns);
+        let (columns, world) = (Arc::clone(&self.columns), Arc::clone(&self.world));
         let GeneratedTable { first, batch_rows, .. } = *self;
-        Ok(Some(Box::new(RowRange { columns, first, first_row, rows, batch_rows })))
+        Ok(Some(Box::new(RowRange { columns, world, first, first_row, rows, batch_rows })))
     }
 
     fn total(&self) -> Option<Amount> {
@@ -95,6 +97,7 @@ impl Source for GeneratedTable {
 /// Consecutive rows.
 struct RowRange {
     columns: Arc<[Option<Filler>]>,
+    world: Arc<World>,
     /// Of the table, the number of the first row of the source.
     first: u64,
     /// Of the source, the number of the first row.
@@ -116,7 +119,9 @@ impl Part for RowRange {
             let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
             for (filler, vector) in self.columns.iter().zip(&mut vectors) {
                 match filler {
-                    Some(Filler { key, generator }) => generator.fill(*key, rows, vector),
+                    Some(Filler { key, generator }) => {
+                        generator.fill(Scope { key: *key, world: &self.world }, rows, vector)?;
+                    }
                     None => vector.null(rows.count),
                 }
             }

@@ -193,6 +193,76 @@ impl Vector {
         }
     }
 
+    /// Will hold what is pushed, value by value; [`Vector::settle`] ends it.
+    pub(crate) fn values(&mut self) {
+        self.mixed(&[], 0);
+    }
+
+    /// Adds a value. The slow way.
+    pub(crate) fn push(&mut self, value: Value<'_>) {
+        let cell = match value {
+            Value::Null => Cell::Null,
+            Value::Int(int) => Cell::Int(int),
+            // SQLite has no NaN.
+            Value::Real(real) if real.is_nan() => Cell::Null,
+            Value::Real(real) => Cell::Real(real),
+            Value::Text(text) => Cell::Text(self.append(text)),
+            Value::Blob(blob) => Cell::Blob(self.append(blob)),
+        };
+        self.cells.push(cell);
+        self.rows += 1;
+    }
+
+    /// Adds the text that `write` appends to the bytes.
+    pub(crate) fn push_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        let span = Span { start: start as u32, len: (self.bytes.len() - start) as u32 };
+        self.cells.push(Cell::Text(span));
+        self.rows += 1;
+    }
+
+    /// Makes pushed values integers, reals, texts or blobs if they all are, or NULL.
+    pub(crate) fn settle(&mut self) {
+        let Some(first) = self.cells.iter().find(|cell| **cell != Cell::Null) else {
+            return self.null(self.rows);
+        };
+        let class = std::mem::discriminant(first);
+        let one = |cell: &Cell| *cell == Cell::Null || std::mem::discriminant(cell) == class;
+        if !self.cells.iter().all(one) {
+            return;
+        }
+        let strings = self.cells.iter().map(|cell| match cell {
+            Cell::Text(span) | Cell::Blob(span) => *span,
+            _ => Span::default(),
+        });
+        match first {
+            Cell::Int(_) => {
+                let ints = self.cells.iter().map(|cell| if let Cell::Int(int) = cell { *int } else { 0 });
+                self.kind = Kind::Int;
+                self.ints.clear();
+                self.ints.extend(ints);
+            }
+            Cell::Real(_) => {
+                let reals =
+                    self.cells.iter().map(|cell| if let Cell::Real(real) = cell { *real } else { 0.0 });
+                self.kind = Kind::Real;
+                self.reals.clear();
+                self.reals.extend(reals);
+            }
+            Cell::Null | Cell::Text(_) | Cell::Blob(_) => {
+                let blob = matches!(first, Cell::Blob(_));
+                self.kind = if blob { Kind::Blob(Layout::Anywhere) } else { Kind::Text(Layout::Anywhere) };
+                self.spans.clear();
+                self.spans.extend(strings);
+            }
+        }
+        if self.cells.contains(&Cell::Null) {
+            let present: Vec<bool> = self.cells.iter().map(|cell| *cell != Cell::Null).collect();
+            self.keep(&present);
+        }
+    }
+
     fn append(&mut self, string: &[u8]) -> Span {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(string);
@@ -283,6 +353,32 @@ mod tests {
         }
         vector.ints(100);
         assert!(vector.column(&[]).validity.is_none());
+    }
+
+    #[test]
+    fn pushed_values_settle_in_the_class_that_all_have() {
+        use Value::{Blob, Int, Null, Real, Text};
+        for (values, kind) in [
+            (&[Int(1), Null, Int(3)][..], Kind::Int),
+            (&[Real(0.5), Real(1.5)], Kind::Real),
+            (&[Null, Text(b"a"), Text(b"bc")], Kind::Text(Layout::Anywhere)),
+            (&[Blob(b"a"), Null], Kind::Blob(Layout::Anywhere)),
+            (&[Null, Null], Kind::Null),
+            (&[Int(1), Text(b"x"), Null, Blob(b"")], Kind::Mixed),
+            (&[], Kind::Null),
+        ] {
+            let mut vector = Vector::default();
+            vector.ints(5);
+            vector.keep(&[false; 5]);
+            vector.values();
+            values.iter().for_each(|value| vector.push(*value));
+            vector.settle();
+            assert_eq!((vector.kind, vector.rows), (kind, values.len()));
+            let mixed = vector.mixed_values();
+            for (row, value) in values.iter().enumerate() {
+                assert_eq!((vector.get(row), vector.column(&mixed).get(row)), (*value, *value));
+            }
+        }
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct Table {
     pub checks: bool,
     /// Has a FOREIGN KEY.
     pub foreign_keys: bool,
+    /// Its FOREIGN KEYs, in the order of their declarations.
+    pub references: Vec<Reference>,
     /// Its indexes, automatic ones among them, in the order of `sqlite_schema`.
     pub indexes: Vec<Index>,
     /// How the rows of a WITHOUT ROWID table are stored: as the entries of an index.
@@ -78,6 +80,17 @@ pub struct Column {
     pub default: Option<String>,
     /// Computed by SQLite: takes no values.
     pub generated: Option<Generated>,
+}
+
+/// A FOREIGN KEY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The columns, by their numbers.
+    pub columns: Vec<usize>,
+    /// The table that they refer to, as it is written: there may be none of that name.
+    pub parent: String,
+    /// The columns there; none: its PRIMARY KEY.
+    pub parent_columns: Vec<String>,
 }
 
 /// When a generated column is computed.
@@ -301,11 +314,7 @@ impl Table {
             _ => None,
         };
         let clustered = if without_rowid { primary_key.map(|index| indexes.remove(index)) } else { None };
-        let foreign_keys = connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM pragma_foreign_key_list(?1))",
-            [name],
-            |row| row.get(0),
-        )?;
+        let references = references(connection, name, &columns)?;
         let tokens = token::tokens(sql);
         let has = |word| tokens.iter().any(|token: &Token| token.is_word(sql, word));
         Ok(Table {
@@ -317,7 +326,8 @@ impl Table {
             without_rowid,
             autoincrement: has("AUTOINCREMENT"),
             checks: has("CHECK"),
-            foreign_keys,
+            foreign_keys: !references.is_empty(),
+            references,
             indexes,
             clustered,
         })
@@ -327,6 +337,29 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
+}
+
+/// The FOREIGN KEYs of a table.
+fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusqlite::Result<Vec<Reference>> {
+    // SQLite numbers them from the last to the first.
+    let mut statement = connection.prepare(
+        "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1) ORDER BY id DESC, seq",
+    )?;
+    let mut rows = statement.query([table])?;
+    let mut references: Vec<(i64, Reference)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, from): (i64, String) = (row.get(0)?, row.get(2)?);
+        if references.last().is_none_or(|(last, _)| *last != id) {
+            let parent = row.get(1)?;
+            references.push((id, Reference { columns: Vec::new(), parent, parent_columns: Vec::new() }));
+        }
+        if let Some((_, reference)) = references.last_mut() {
+            let column = columns.iter().position(|column| column.name.eq_ignore_ascii_case(&from));
+            reference.columns.extend(column);
+            reference.parent_columns.extend(row.get::<_, Option<String>>(3)?);
+        }
+    }
+    Ok(references.into_iter().map(|(_, reference)| reference).collect())
 }
 
 /// Of a table: `table`, `virtual`, or `shadow` if it belongs to a virtual one.

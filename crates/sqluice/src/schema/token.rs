@@ -106,6 +106,33 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     tokens
 }
 
+/// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
+/// before a parenthesis there is one.
+pub(crate) fn checks(sql: &str) -> Vec<&str> {
+    let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+    let checks = tokens
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[0].is_word(sql, "CHECK") && pair[1].is_symbol(sql, "("));
+    checks.filter_map(|(at, _)| enclosed(sql, &tokens[at + 1..])).collect()
+}
+
+/// What stands between the parenthesis that `tokens` begin with and the one that closes it.
+pub(crate) fn enclosed<'s>(sql: &'s str, tokens: &[Token]) -> Option<&'s str> {
+    let mut depth = 0;
+    for token in tokens {
+        if token.is_symbol(sql, "(") {
+            depth += 1;
+        } else if token.is_symbol(sql, ")") {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return sql.get(tokens.first()?.at.end..token.at.start);
+        }
+    }
+    None
+}
+
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }

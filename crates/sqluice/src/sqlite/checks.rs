@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::failed;
 use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 use crate::error::{Error, Result};
-use crate::schema::token::{self, Token, TokenKind};
+use crate::schema::token::{self, TokenKind};
 use crate::schema::{Generated, Table, quoted};
 
 /// Constraints of one query: SQLite takes expressions of a limited depth.
@@ -29,32 +29,6 @@ struct Constraint {
     broken: String,
     /// The columns that it names.
     columns: Vec<usize>,
-}
-
-/// The expressions of the CHECK constraints in a CREATE TABLE statement.
-pub(super) fn expressions(sql: &str) -> Vec<&str> {
-    let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
-    let checks = tokens
-        .windows(2)
-        .enumerate()
-        .filter(|(_, pair)| pair[0].is_word(sql, "CHECK") && pair[1].is_symbol(sql, "("));
-    checks.filter_map(|(at, _)| enclosed(sql, &tokens[at + 1..])).collect()
-}
-
-/// What stands between the parenthesis that `tokens` begin with and the one that closes it.
-pub(super) fn enclosed<'s>(sql: &'s str, tokens: &[Token]) -> Option<&'s str> {
-    let mut depth = 0;
-    for token in tokens {
-        if token.is_symbol(sql, "(") {
-            depth += 1;
-        } else if token.is_symbol(sql, ")") {
-            depth -= 1;
-        }
-        if depth == 0 {
-            return sql.get(tokens.first()?.at.end..token.at.start);
-        }
-    }
-    None
 }
 
 /// Whether there is anything to check.
@@ -85,7 +59,7 @@ fn constraints(table: &Table) -> Vec<Constraint> {
         broken: format!("typeof({}) = 'null'", quoted(&column.name)),
         columns: vec![index],
     });
-    let checks = expressions(&table.sql).into_iter().map(|expression| Constraint {
+    let checks = token::checks(&table.sql).into_iter().map(|expression| Constraint {
         told: format!("CHECK ({})", in_line(expression)),
         broken: format!("NOT ({expression}\n)"),
         columns: columns_in(expression, table),

@@ -5,13 +5,12 @@
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::checks::enclosed;
 use super::names::{RowNames, in_line, in_main, rowid_is_record, values};
 use super::{failed, said};
 use crate::error::{Error, Result};
 use crate::plan::{IndexPlan, Road, TablePlan};
 use crate::schema::index::{Index, Indexed};
-use crate::schema::token::{self, Token};
+use crate::schema::token::{self, Token, enclosed};
 use crate::schema::{Table, quoted};
 
 /// The indexes of a table that SQLite must make. An automatic index of a table that SQLite fills has its entries by then.

@@ -3,11 +3,14 @@
 //! What is chosen among decides what a column is made of: integers only give an integer column, texts only a text column,
 //! and so on; NULLs among them a validity bitmap. Anything else gives a mixed column.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::numbers::int_bytes;
-use super::{Arguments, Fault, Function, Generate, SMALL, Size, compile};
+use super::{Arguments, Fault, Function, Generate, SMALL, compile_in};
 use crate::batch::{ROWS_MAX, Span};
+use crate::error::Result;
+use crate::r#gen::generator::{Class as ValueClass, Domain, Parent, Scope, Size, World};
 use crate::r#gen::parse::{Literal, Node};
 use crate::r#gen::random::{Key, below32, below64};
 use crate::r#gen::vector::{Cell, Class, Kind, Rows, Vector};
@@ -34,28 +37,28 @@ pub(super) const NULL: Function = Function {
         }
         // 2^32 exactly for 1, which no 32 bits reach.
         let below = (share * 2f64.powi(32)).round() as u64;
-        Ok(Arc::new(Null { below, inner: compile(arguments.expr(1))? }))
+        Ok(Arc::new(Null { below, inner: arguments.compile(1)? }))
     },
 };
 
 fn build_choice(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let given = arguments.arguments;
     if given.is_empty() {
-        return Err(arguments.fault(arguments.at, "takes at least one argument"));
+        return Err(arguments.fault(arguments.at(), "takes at least one argument"));
     }
     let weight = |index: usize| given[index].weight.as_ref().map_or(1.0, |weight| weight.value);
     let total: f64 = (0..given.len()).map(weight).sum();
     if total == 0.0 {
-        return Err(arguments.fault(arguments.at, "at least one weight is above 0"));
+        return Err(arguments.fault(arguments.at(), "at least one weight is above 0"));
     }
     if total.is_infinite() {
-        return Err(arguments.fault(arguments.at, "the weights are too large"));
+        return Err(arguments.fault(arguments.at(), "the weights are too large"));
     }
     let mut literals = Vec::new();
     let mut options = Vec::new();
     let mut weights = Vec::new();
     for (index, argument) in given.iter().enumerate() {
-        let option = compile(&argument.value)?;
+        let option = compile_in(&argument.value, arguments.context)?;
         if weight(index) > 0.0 {
             weights.push(weight(index));
             options.push(option);
@@ -185,21 +188,44 @@ struct Progression {
 }
 
 impl Generate for Progression {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let Progression { first, step, count } = *self;
         let out = out.ints(rows.count);
         if step == 0 {
-            return out.fill(first);
+            out.fill(first);
+            return Ok(());
         }
         key.map32(rows.first, out, |bits| {
             let index = below32(bits, count);
             first.wrapping_add((u64::from(index) * u64::from(step)) as i64)
         });
+        Ok(())
+    }
+
+    fn class(&self) -> ValueClass {
+        ValueClass::Int
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        if self.step > 0 || self.count == 1 { Some(self) } else { None }
     }
 
     fn size(&self) -> Size {
         let last = self.first.wrapping_add((u64::from(self.step) * u64::from(self.count - 1)) as i64);
         Size { mean: int_bytes(self.first).midpoint(int_bytes(last)), max: 8 }
+    }
+}
+
+impl Domain for Progression {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(u64::from(self.count))
+    }
+
+    fn nth(&self, _: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        for (slot, &number) in out.ints(numbers.len()).iter_mut().zip(numbers) {
+            *slot = self.first.wrapping_add((number * u64::from(self.step)) as i64);
+        }
+        Ok(())
     }
 }
 
@@ -211,6 +237,9 @@ struct Literals {
     /// Which options are not NULL, if any is.
     present: Option<Vec<bool>>,
     size: Size,
+    class: ValueClass,
+    /// How many, where no two are the same.
+    different: Option<u64>,
 }
 
 /// What is looked up by an option's index; anything for NULL.
@@ -266,7 +295,21 @@ impl Literals {
         };
         let present =
             cells.contains(&Cell::Null).then(|| cells.iter().map(|cell| *cell != Cell::Null).collect());
-        Literals { picker, table: Table::new(data, cells), present, size }
+        let class = literals.iter().fold(ValueClass::Null, |class, literal| class.or(class_of(literal)));
+        let mut seen = HashSet::new();
+        let different = literals.iter().all(|literal| seen.insert(literal.to_string()));
+        let different = different.then_some(literals.len() as u64).filter(|_| present.is_none());
+        Literals { picker, table: Table::new(data, cells), present, size, class, different }
+    }
+}
+
+fn class_of(literal: &Literal) -> ValueClass {
+    match literal {
+        Literal::Null => ValueClass::Null,
+        Literal::Int(_) => ValueClass::Int,
+        Literal::Real(_) => ValueClass::Real,
+        Literal::Text(_) => ValueClass::Text,
+        Literal::Blob(_) => ValueClass::Blob,
     }
 }
 
@@ -312,10 +355,10 @@ impl Table {
 }
 
 impl Generate for Literals {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let Rows { first, count } = rows;
         match &self.table {
-            Table::Null => return out.null(count),
+            Table::Null => out.null(count),
             Table::Ints(ints) => self.picker.pick(key, first, out.ints(count), |index| ints[index]),
             Table::Reals(reals) => self.picker.pick(key, first, out.reals(count), |index| reals[index]),
             Table::Short { kind, width, values } => {
@@ -334,19 +377,65 @@ impl Generate for Literals {
                 self.picker.pick(key, first, out.mixed(data, count), |index| cells[index]);
             }
         }
-        if let (Some(present), false) = (&self.present, matches!(self.table, Table::Mixed { .. })) {
+        let marked = !matches!(self.table, Table::Null | Table::Mixed { .. });
+        if let (Some(present), true) = (&self.present, marked) {
             let mut kept = [true; ROWS_MAX];
             self.picker.pick(key, first, &mut kept[..count], |index| present[index]);
             out.keep(&kept[..count]);
         }
+        Ok(())
     }
 
     fn size(&self) -> Size {
         self.size
     }
 
+    fn class(&self) -> ValueClass {
+        self.class
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        self.different.map(|_| self as &dyn Domain)
+    }
+
     fn nullable(&self) -> bool {
         self.present.is_some()
+    }
+}
+
+impl Domain for Literals {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(self.different.unwrap_or(1))
+    }
+
+    fn nth(&self, _: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let picked = |slot: usize| numbers[slot] as usize;
+        match &self.table {
+            Table::Null => out.null(numbers.len()),
+            Table::Ints(ints) => {
+                let slots = out.ints(numbers.len()).iter_mut().enumerate();
+                slots.for_each(|(index, slot)| *slot = ints[picked(index)]);
+            }
+            Table::Reals(reals) => {
+                let slots = out.reals(numbers.len()).iter_mut().enumerate();
+                slots.for_each(|(index, slot)| *slot = reals[picked(index)]);
+            }
+            Table::Short { kind, width, values } => {
+                let bytes = out.fixed(*kind, *width, numbers.len());
+                for index in 0..numbers.len() {
+                    bytes[index * width..][..8].copy_from_slice(&values[picked(index)].to_le_bytes());
+                }
+            }
+            Table::Strings { kind, data, spans } => {
+                let slots = out.anywhere(*kind, data, numbers.len()).iter_mut().enumerate();
+                slots.for_each(|(index, slot)| *slot = spans[picked(index)]);
+            }
+            Table::Mixed { data, cells } => {
+                let slots = out.mixed(data, numbers.len()).iter_mut().enumerate();
+                slots.for_each(|(index, slot)| *slot = cells[picked(index)]);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -358,17 +447,22 @@ struct Nested {
 }
 
 impl Generate for Nested {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let mut children = std::mem::take(&mut out.children);
         children.resize_with(self.options.len().max(children.len()), Vector::default);
         for (index, (option, child)) in self.options.iter().zip(&mut children).enumerate() {
-            option.fill(key.child(index as u64 + 1), rows, child);
+            option.fill(at.child(index as u64 + 1), rows, child)?;
         }
         let mut picked = [0; ROWS_MAX];
         let picked = &mut picked[..rows.count];
-        self.picker.pick(key.child(0), rows.first, picked, |index| index);
+        self.picker.pick(at.key.child(0), rows.first, picked, |index| index);
         out.choose(&children[..self.options.len()], picked);
         out.children = children;
+        Ok(())
+    }
+
+    fn class(&self) -> ValueClass {
+        self.options.iter().fold(ValueClass::Null, |class, option| class.or(option.class()))
     }
 
     fn size(&self) -> Size {
@@ -394,12 +488,25 @@ struct Null {
 }
 
 impl Generate for Null {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
-        self.inner.fill(key.child(1), rows, out);
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        self.inner.fill(at.child(1), rows, out)?;
         let mut present = [true; ROWS_MAX];
         let present = &mut present[..rows.count];
-        key.child(0).map32(rows.first, present, |bits| u64::from(bits) >= self.below);
+        at.key.child(0).map32(rows.first, present, |bits| u64::from(bits) >= self.below);
         out.keep(present);
+        Ok(())
+    }
+
+    fn class(&self) -> ValueClass {
+        self.inner.class()
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        self.inner.parent().map(|_| self as &dyn Parent)
+    }
+
+    fn rows_max(&self, world: &World) -> Result<Option<u64>> {
+        self.inner.rows_max(world)
     }
 
     fn size(&self) -> Size {
@@ -408,6 +515,25 @@ impl Generate for Null {
 
     fn nullable(&self) -> bool {
         self.below > 0 || self.inner.nullable()
+    }
+}
+
+/// A parent's row, where there is one.
+impl Parent for Null {
+    fn table(&self) -> usize {
+        self.inner.parent().map_or(0, Parent::table)
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        if let Some(parent) = self.inner.parent() {
+            parent.rows(at.child(1), rows, out)?;
+        }
+        let mut present = [true];
+        for (&row, parent) in rows.iter().zip(out) {
+            at.key.child(0).map32(row, &mut present, |bits| u64::from(bits) >= self.below);
+            *parent = parent.filter(|_| present[0]);
+        }
+        Ok(())
     }
 }
 

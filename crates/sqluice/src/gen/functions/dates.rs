@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Arguments, Fault, Function, Generate, SMALL, Size};
+use super::bounds::{self, Between};
+use super::{Arguments, Fault, Function, Generate, SMALL};
+use crate::error::Result;
+use crate::r#gen::generator::{Class, Domain, Scope, Size, World};
 use crate::r#gen::parse::{Literal, Node};
-use crate::r#gen::random::{Key, below32, below64};
+use crate::r#gen::random::{below32, below64};
 use crate::r#gen::vector::{Kind, Rows, SLACK, Vector};
 
 pub(super) const DATE: Function = Function {
@@ -14,6 +17,9 @@ pub(super) const DATE: Function = Function {
     example: "date('2000-01-01', '2029-12-31')",
     build: |arguments| {
         arguments.count(2)?;
+        if arguments.varies(0) || arguments.varies(1) {
+            return Between::build(bounds::Kind::Date, arguments);
+        }
         let (first, last) = (moment(arguments, 0, DAY_BYTES)?, moment(arguments, 1, DAY_BYTES)?);
         build(arguments, Moments { first, last, step: DAY })
     },
@@ -26,14 +32,17 @@ pub(super) const TIMESTAMP: Function = Function {
     example: "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')",
     build: |arguments| {
         arguments.count(2)?;
+        if arguments.varies(0) || arguments.varies(1) {
+            return Between::build(bounds::Kind::Timestamp, arguments);
+        }
         let (first, last) = (moment(arguments, 0, SECOND_BYTES)?, moment(arguments, 1, SECOND_BYTES)?);
         build(arguments, Moments { first, last, step: 1 })
     },
 };
 
-const DAY: u32 = 86_400;
-const DAY_BYTES: usize = "2000-01-01".len();
-const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
+pub(super) const DAY: u32 = 86_400;
+pub(super) const DAY_BYTES: usize = "2000-01-01".len();
+pub(super) const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 
 fn build(arguments: &Arguments<'_>, moments: Moments) -> Result<Arc<dyn Generate>, Fault> {
     if moments.last < moments.first {
@@ -53,7 +62,7 @@ fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, 
 }
 
 /// A day or a second, if it is one.
-fn parse(text: &[u8]) -> Option<u64> {
+pub(super) fn parse(text: &[u8]) -> Option<u64> {
     let number = |at: usize, digits: usize| -> Option<u64> {
         std::str::from_utf8(text.get(at..at + digits)?).ok()?.parse().ok()
     };
@@ -94,7 +103,7 @@ fn date(day: u32) -> (u32, u32, u32) {
 
 /// Writes day and second.
 #[inline(always)]
-fn write(moment: u64, out: &mut [u8]) {
+pub(super) fn write(moment: u64, out: &mut [u8]) {
     let two = |number: u32| [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
     // Days of 10,000 years and seconds of a day fit easily.
     let (year, month, day) = date((moment / u64::from(DAY)) as u32);
@@ -120,7 +129,7 @@ impl Moments {
 }
 
 impl Generate for Moments {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         const { assert!(SLACK >= SECOND_BYTES) };
         let (first, step, width) = (self.first, u64::from(self.step), self.bytes());
         let count = (self.last - first) / step + 1;
@@ -134,10 +143,34 @@ impl Generate for Moments {
             };
             write(first + drawn * step, &mut out[index * width..]);
         }
+        Ok(())
     }
 
     fn size(&self) -> Size {
-        Size { mean: self.bytes() as u64, max: self.bytes() as u64 }
+        Size::exactly(self.bytes() as u64)
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+impl Domain for Moments {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok((self.last - self.first) / u64::from(self.step) + 1)
+    }
+
+    fn nth(&self, _: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let width = self.bytes();
+        let bytes = out.fixed(Kind::Text, width, numbers.len());
+        for (index, number) in numbers.iter().enumerate() {
+            write(self.first + number * u64::from(self.step), &mut bytes[index * width..]);
+        }
+        Ok(())
     }
 }
 

@@ -9,18 +9,32 @@
 //! On bias: an outcome's probability is off by less than 2^-32 where there are up to [`SMALL`] outcomes, and by less
 //! than 2^-63 where there are more.
 
+mod bounds;
+mod case;
 mod choice;
+mod compose;
 mod dates;
+mod distributions;
+mod keys;
 mod numbers;
+mod operators;
+mod phrases;
+mod references;
+mod sql;
 mod strings;
+mod uuid;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Fault;
+use super::generator::{Generate, Scope, Size};
+use super::names::{Context, Names};
 use super::parse::{Argument, Expr, Literal, Node};
-use super::random::Key;
 use super::vector::{Rows, Vector};
+use crate::error::Error;
+pub(crate) use keys::group_of;
 
 /// Up to so many outcomes are drawn with 32 random bits, more with 64.
 const SMALL: u64 = 1024;
@@ -33,13 +47,56 @@ pub const FUNCTIONS: &[Function] = &[
     numbers::ROW,
     numbers::INT,
     numbers::REAL,
+    numbers::DECIMAL,
+    distributions::NORMAL,
+    distributions::EXPONENTIAL,
+    distributions::ZIPF,
     strings::DIGITS,
+    strings::HEX,
     strings::TEXT,
     strings::BLOB,
+    uuid::UUID4,
+    uuid::UUID7,
     dates::DATE,
     dates::TIMESTAMP,
+    phrases::FIRST_NAME,
+    phrases::LAST_NAME,
+    phrases::NAME,
+    phrases::USERNAME,
+    phrases::EMAIL,
+    phrases::PHONE,
+    phrases::COMPANY,
+    phrases::JOB,
+    phrases::PRODUCT,
+    phrases::STREET,
+    phrases::CITY,
+    phrases::STATE,
+    phrases::COUNTRY,
+    phrases::COUNTRY_CODE,
+    phrases::ADDRESS,
+    phrases::DOMAIN,
+    phrases::URL,
+    phrases::IP,
+    phrases::MAC,
+    phrases::WORD,
+    phrases::WORDS,
+    phrases::TITLE,
+    phrases::SENTENCE,
+    phrases::PARAGRAPH,
     choice::CHOICE,
     choice::NULL,
+    case::CASE,
+    keys::PERMUTATION,
+    keys::DISTINCT,
+    keys::ASCENDING,
+    references::REF,
+    compose::TEMPLATE,
+    compose::JSON,
+    operators::LOWER,
+    operators::UPPER,
+    operators::LEFT,
+    operators::ROUND,
+    sql::SQL,
 ];
 
 /// A function of the generator language.
@@ -51,9 +108,26 @@ pub struct Function {
     pub signature: &'static str,
     /// What it gives, in a sentence.
     pub about: &'static str,
-    /// A call.
+    /// A call. What it names is declared in [`Function::EXAMPLE_SCHEMA`].
     pub example: &'static str,
     build: fn(&Arguments<'_>) -> Result<Arc<dyn Generate>, Fault>,
+}
+
+impl Function {
+    /// The tables that examples stand in: each is the comment of the column `example` of the last one, which takes the place of `{}`.
+    pub const EXAMPLE_SCHEMA: &str = "CREATE TABLE customer (
+  id      INTEGER PRIMARY KEY,
+  first   TEXT, -- gen: first_name()
+  last    TEXT, -- gen: last_name()
+  joined  TEXT  -- gen: date('2010-01-01', '2019-12-31')
+);
+CREATE TABLE orders (
+  id       INTEGER PRIMARY KEY,
+  customer INTEGER REFERENCES customer, -- gen: ref(customer.id)
+  status   TEXT,                        -- gen: choice('new', 'paid', 'sent')
+  price    REAL,                        -- gen: decimal(1, 100, 2)
+  example                               -- gen: {}
+);";
 }
 
 impl fmt::Debug for Function {
@@ -62,59 +136,77 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Makes values of one column.
-pub(crate) trait Generate: fmt::Debug + Send + Sync {
-    /// Makes the values of `rows`.
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector);
-
-    /// How large the values are.
-    fn size(&self) -> Size;
-
-    /// Whether a value may be NULL.
-    fn nullable(&self) -> bool {
-        false
-    }
-
-    /// Whether row 0 gets 1, row 1 gets 2 and so on.
-    fn counts_rows(&self) -> bool {
-        false
-    }
-}
-
-/// Bytes of a value: what plans are made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    /// In a record, roughly, on average.
-    pub(crate) mean: u64,
-    /// In memory, at most.
-    pub(crate) max: u64,
+/// Makes the generator of an expression that names no column.
+pub(crate) fn compile(expr: &Expr) -> Result<Arc<dyn Generate>, Fault> {
+    compile_in(expr, Context { names: &Names::none(), table: 0, column: 0 })
 }
 
 /// Makes the generator that an expression describes.
-pub(crate) fn compile(expr: &Expr) -> Result<Arc<dyn Generate>, Fault> {
+pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Generate>, Fault> {
     match &expr.node {
         Node::Literal(literal) => Ok(choice::constant(literal)),
         Node::Call { name, arguments } => {
             match FUNCTIONS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
-                Some(function) => (function.build)(&Arguments { function, arguments, at: expr.at.start }),
+                Some(function) => (function.build)(&Arguments { function, arguments, expr, context }),
                 None => Err(unknown(name, expr.at.start)),
             }
+        }
+        Node::Column { of, name } => references::column(of.as_deref(), name, expr.at.start, context),
+        Node::Binary { operator, left, right } => operators::binary(*operator, left, right, context),
+        Node::Case { branches, otherwise } => case::build(branches, otherwise.as_deref(), context),
+        Node::Object(_) | Node::Array(_) => {
+            Err(Fault::new(expr.at.start, format!("{expr} is no value of SQLite's"))
+                .hint("json() makes a text of it: json({'a': 1})"))
         }
     }
 }
 
+/// The values of several generators for the same rows.
+fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: Rows) -> Result<Vec<Vector>, Error> {
+    let fill = |(index, part): (usize, &Arc<dyn Generate>)| {
+        let mut vector = Vector::default();
+        part.fill(at.child(index as u64), rows, &mut vector)?;
+        Ok(vector)
+    };
+    parts.iter().enumerate().map(fill).collect()
+}
+
+/// How large what is made of these values is: as large as they are together.
+fn size_of_all(parts: &[Arc<dyn Generate>]) -> Size {
+    let sizes = parts.iter().map(|part| part.size());
+    Size { mean: sizes.clone().map(|size| size.mean).sum(), max: sizes.map(|size| size.max).sum() }
+}
+
 fn unknown(name: &str, at: usize) -> Fault {
+    let all = FUNCTIONS.iter().map(|function| function.name);
     let lower = name.to_ascii_lowercase();
-    let nearest =
-        FUNCTIONS.iter().map(|function| (distance(&lower, function.name), function)).min_by_key(|it| it.0);
-    let all = FUNCTIONS.iter().map(|function| function.signature).collect::<Vec<_>>().join(", ");
-    let hint = match nearest {
-        Some((far, function)) if far <= 2.max(lower.len() / 3) => {
-            format!("did you mean {}? There are: {all}", function.signature)
+    let hint = match nearest_name(&lower, all.clone()) {
+        Some(near) => {
+            let signature = FUNCTIONS.iter().find(|function| function.name == near).map(|it| it.signature);
+            format!(
+                "did you mean {}? There are: {}",
+                signature.unwrap_or(near),
+                all.collect::<Vec<_>>().join(", ")
+            )
         }
-        _ => format!("there are: {all}"),
+        None => format!("there are: {}", all.collect::<Vec<_>>().join(", ")),
     };
     Fault::new(at, format!("no function is called `{name}`")).hint(hint)
+}
+
+/// A hint about a name that is none of `names`.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let all = names.clone().collect::<Vec<_>>().join(", ");
+    match nearest_name(name, names) {
+        Some(near) => format!("did you mean {near}? There are: {all}"),
+        None => format!("there are: {all}"),
+    }
+}
+
+fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let lower = name.to_ascii_lowercase();
+    let nearest = names.map(|it| (distance(&lower, &it.to_ascii_lowercase()), it)).min_by_key(|it| it.0)?;
+    (nearest.0 <= 2.max(lower.len() / 3)).then_some(nearest.1)
 }
 
 /// How many letters have to be changed, added or taken away (Levenshtein).
@@ -137,7 +229,9 @@ fn distance(a: &str, b: &str) -> usize {
 pub(crate) struct Arguments<'a> {
     function: &'a Function,
     arguments: &'a [Argument],
-    at: usize,
+    /// The whole call.
+    expr: &'a Expr,
+    context: Context<'a>,
 }
 
 impl<'a> Arguments<'a> {
@@ -150,18 +244,43 @@ impl<'a> Arguments<'a> {
 
     /// There are exactly `count`, none weighted.
     fn count(&self, count: usize) -> Result<(), Fault> {
-        if self.arguments.len() != count {
-            let s = if count == 1 { "" } else { "s" };
+        self.count_within(count, count)
+    }
+
+    /// There are from `least` to `most`, none weighted.
+    fn count_within(&self, least: usize, most: usize) -> Result<(), Fault> {
+        if !(least..=most).contains(&self.arguments.len()) {
+            let s = if most == 1 { "" } else { "s" };
             let got = match self.arguments.len() {
                 0 => "none".to_owned(),
                 given => given.to_string(),
             };
-            return Err(self.fault(self.at, format!("takes {count} argument{s}, and got {got}")));
+            let takes = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            return Err(self.fault(self.at(), format!("takes {takes} argument{s}, and got {got}")));
         }
         match self.arguments.iter().find_map(|argument| argument.weight.as_ref()) {
             Some(weight) => Err(self.fault(weight.at, "takes no weights, only choice does")),
             None => Ok(()),
         }
+    }
+
+    /// Where the call begins.
+    fn at(&self) -> usize {
+        self.expr.at.start
+    }
+
+    /// Whether argument `index` is known only row by row, because it names columns.
+    fn varies(&self, index: usize) -> bool {
+        match &self.expr(index).node {
+            Node::Column { .. } | Node::Binary { .. } => true,
+            Node::Call { name, .. } => name.eq_ignore_ascii_case(sql::SQL.name),
+            _ => false,
+        }
+    }
+
+    /// The generator of argument `index`.
+    fn compile(&self, index: usize) -> Result<Arc<dyn Generate>, Fault> {
+        compile_in(self.expr(index), self.context)
     }
 
     fn expr(&self, index: usize) -> &'a Expr {
@@ -205,6 +324,20 @@ impl<'a> Arguments<'a> {
             .fault(self.place(index), format!("argument {} is from {low} to {high}, not {int}", index + 1)))
     }
 
+    /// Argument `index`, a text that is written out.
+    fn text(&self, index: usize) -> Result<&'a str, Fault> {
+        match &self.expr(index).node {
+            Node::Literal(Literal::Text(text)) => Ok(text),
+            _ => Err(self.wrong(index, "a text in quotes")),
+        }
+    }
+
+    /// Argument `index`, a number above 0.
+    fn positive(&self, index: usize) -> Result<f64, Fault> {
+        let real = self.real(index)?;
+        if real > 0.0 { Ok(real) } else { Err(self.wrong(index, "a number above 0")) }
+    }
+
     /// Both arguments, of which the second may not be less.
     fn ordered<T: PartialOrd + fmt::Display>(&self, (low, high): (T, T)) -> Result<(T, T), Fault> {
         if low <= high {
@@ -227,11 +360,11 @@ mod tests {
     }
 
     #[test]
-    fn every_example_compiles_and_names_its_function() {
+    fn every_example_names_its_function() {
         for function in FUNCTIONS {
             assert!(function.example.starts_with(&format!("{}(", function.name)), "{function:?}");
             assert!(function.signature.starts_with(&format!("{}(", function.name)), "{function:?}");
-            compile(&parse(function.example, 0).unwrap()).unwrap();
+            parse(function.example, 0).unwrap();
         }
     }
 
@@ -240,9 +373,9 @@ mod tests {
         let fault = fault("null(0.5, integer(1, 2))");
         assert_eq!((fault.at, &fault.message[..]), (10, "no function is called `integer`"));
         let hint = unknown("digit", 0).hint.unwrap();
-        assert!(hint.starts_with("did you mean digits(n)? There are: row(), int(a, b), "), "{hint}");
-        let hint = unknown("lorem", 0).hint.unwrap();
-        assert!(hint.starts_with("there are: row()"), "{hint}");
+        assert!(hint.starts_with("did you mean digits(n)? There are: row, int, "), "{hint}");
+        let hint = unknown("incomprehensible", 0).hint.unwrap();
+        assert!(hint.starts_with("there are: row, int, "), "{hint}");
     }
 
     #[test]
@@ -286,6 +419,37 @@ mod tests {
             ("null(-0.1, 1)", 5, "null: argument 1 is from 0 to 1, not -0.1"),
             ("null(0.5)", 0, "null: takes 2 arguments, and got 1"),
             ("choice(1, null(0.5, in(1, 2)))", 20, "no function is called `in`"),
+            ("choice(a, 1)", 7, "there is no column `a`"),
+            (
+                "distinct(text(1, 2))",
+                9,
+                "distinct: argument 1 is something of which there are so many (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
+            ),
+            ("normal(0, 0)", 10, "normal: argument 2 is a number above 0, not 0"),
+            ("zipf(0, 1)", 5, "zipf: argument 1 is from 1 to 9223372036854775807, not 0"),
+            ("decimal(0, 1e15, 9)", 0, "decimal: more digits than a real has"),
+            ("ref(customer.id)", 4, "no table is called `customer`"),
+            ("ref(7)", 4, "ref: argument 1 is a column, as table.column, not 7"),
+            ("lower(1)", 6, "lower: argument 1 is a text, not 1"),
+            ("round('a')", 6, "round: argument 1 is a number, not 'a'"),
+            ("'a' + 1", 0, "`+` takes numbers, and 'a' is a text"),
+            ("template('a{b')", 11, "template: a brace without its other half; a brace itself is {{ or }}"),
+            ("template('a{int(1, )}')", 19, "expected a function or a value, found `)`"),
+            ("template('{blob(1, 2)}')", 10, "template: blob(1, 2) is a blob, and no text"),
+            ("json({'a': x'00'})", 11, "json: x'00' is a blob, which JSON has none of"),
+            ("{'a': 1}", 0, "{'a': 1} is no value of SQLite's"),
+            ("case(1)", 5, "expected `when`, found `1`"),
+            ("sql('1 +')", 4, "sql: SQLite does not accept it: near \")\": syntax error"),
+            (
+                "sql('random()')",
+                4,
+                "sql: SQLite does not accept it: non-deterministic functions prohibited in generated columns",
+            ),
+            (
+                "sql('(SELECT 1)')",
+                4,
+                "sql: SQLite does not accept it: subqueries prohibited in generated columns",
+            ),
         ] {
             let fault = fault(text);
             assert_eq!((fault.at, &fault.message[..]), (at, message), "{text}");

@@ -1,4 +1,4 @@
-//! Strings: `digits`, `text`, `blob`.
+//! Strings: `digits`, `hex`, `text`, `blob`.
 //!
 //! They are written eight bytes at a time, over the end of each string into the next, which is written afterwards.
 //! (Eight strings put together in registers and stored without overlap came out no faster.)
@@ -6,7 +6,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL, Size};
+use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
+use crate::error::Result;
+use crate::r#gen::generator::{Class, Domain, Scope, Size, World};
 use crate::r#gen::random::{Key, below32, below64};
 use crate::r#gen::vector::{Kind, Rows, SLACK, Vector};
 
@@ -42,6 +44,17 @@ pub(super) const BLOB: Function = Function {
     build: |arguments| {
         let (min, max) = lengths(arguments)?;
         Ok(Arc::new(Bytes { min, max, text: false }))
+    },
+};
+
+pub(super) const HEX: Function = Function {
+    name: "hex",
+    signature: "hex(n)",
+    about: "a text of n hexadecimal digits",
+    example: "hex(32)",
+    build: |arguments| {
+        arguments.count(1)?;
+        Ok(Arc::new(Hex { count: arguments.int_within(0, 1, DIGITS_MAX)? as usize }))
     },
 };
 
@@ -84,7 +97,7 @@ fn six_digits(bits: &mut u64) -> u64 {
 }
 
 impl Generate for Digits {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let count = self.count;
         let out = out.fixed(Kind::Text, count, rows.count);
         if count <= 6 {
@@ -92,7 +105,7 @@ impl Generate for Digits {
                 let mut bits = key.word(row);
                 out[index * count..][..8].copy_from_slice(&six_digits(&mut bits).to_le_bytes());
             }
-            return;
+            return Ok(());
         }
         let words = count.div_ceil(WORD_DIGITS) as u64;
         for (index, row) in (rows.first..).take(rows.count).enumerate() {
@@ -106,10 +119,107 @@ impl Generate for Digits {
                 }
             }
         }
+        Ok(())
     }
 
     fn size(&self) -> Size {
-        Size { mean: self.count as u64, max: self.count as u64 }
+        Size::exactly(self.count as u64)
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+/// Writes `number` in the digits of `alphabet`, the last one last, and the number's random followers in front where there is room.
+fn write_number(mut number: u64, alphabet: &[u8], digits: usize, key: Key, out: &mut [u8]) {
+    let (base, free) = (alphabet.len() as u64, out.len() - digits);
+    let mut more = key.word(number);
+    for slot in out[free..].iter_mut().rev() {
+        *slot = alphabet[(number % base) as usize];
+        number /= base;
+    }
+    for (index, slot) in out[..free].iter_mut().enumerate() {
+        if index % 8 == 7 {
+            more = key.word(more);
+        }
+        *slot = alphabet[((more >> (8 * (index % 8)) & 0xff) % base) as usize];
+    }
+}
+
+/// So many digits of a base fit a number below 2^62.
+fn numbered(base: u64, width: usize) -> usize {
+    (1..=width).take_while(|&digits| base.checked_pow(digits as u32).is_some_and(|n| n <= 1 << 62)).count()
+}
+
+const DECIMAL_DIGITS: &[u8] = b"0123456789";
+const HEX_DIGITS: &[u8] = b"0123456789abcdef";
+
+impl Domain for Digits {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(10_u64.pow(numbered(10, self.count) as u32))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let digits = numbered(10, self.count);
+        let bytes = out.fixed(Kind::Text, self.count, numbers.len());
+        for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(self.count)) {
+            write_number(number, DECIMAL_DIGITS, digits, at.key, slot);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Hex {
+    count: usize,
+}
+
+impl Generate for Hex {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let words = self.count.div_ceil(16) as u64;
+        let bytes = out.fixed(Kind::Text, self.count, rows.count);
+        for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(self.count)).take(rows.count) {
+            for (index, part) in text.chunks_mut(16).enumerate() {
+                let mut word = key.word(row.wrapping_mul(words).wrapping_add(index as u64));
+                for slot in part {
+                    *slot = HEX_DIGITS[(word & 15) as usize];
+                    word >>= 4;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size::exactly(self.count as u64)
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+impl Domain for Hex {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(16_u64.pow(numbered(16, self.count) as u32))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let digits = numbered(16, self.count);
+        let bytes = out.fixed(Kind::Text, self.count, numbers.len());
+        for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(self.count)) {
+            write_number(number, HEX_DIGITS, digits, at.key, slot);
+        }
+        Ok(())
     }
 }
 
@@ -132,7 +242,7 @@ impl Bytes {
 }
 
 impl Generate for Bytes {
-    fn fill(&self, key: Key, rows: Rows, out: &mut Vector) {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let kind = if self.text { Kind::Text } else { Kind::Blob };
         let content =
             Content { key: key.child(1), first: rows.first, words: u64::from(self.max.div_ceil(8)) };
@@ -150,10 +260,68 @@ impl Generate for Bytes {
         if self.text {
             bytes.iter_mut().for_each(|byte| *byte = character(*byte));
         }
+        Ok(())
     }
 
     fn size(&self) -> Size {
         Size { mean: u64::from(self.min).midpoint(u64::from(self.max)), max: u64::from(self.max) }
+    }
+
+    fn class(&self) -> Class {
+        if self.text { Class::Text } else { Class::Blob }
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        if self.min == self.max { Some(self) } else { None }
+    }
+}
+
+/// The characters of a text.
+const ALPHABET: &[u8; 64] = &{
+    let mut alphabet = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        alphabet[index] = character(index as u8);
+        index += 1;
+    }
+    alphabet
+};
+
+/// All bytes.
+const BYTES: &[u8; 256] = &{
+    let mut bytes = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        bytes[index] = index as u8;
+        index += 1;
+    }
+    bytes
+};
+
+impl Bytes {
+    fn alphabet(&self) -> &'static [u8] {
+        if self.text { ALPHABET } else { BYTES }
+    }
+}
+
+/// Where all are of one length.
+impl Domain for Bytes {
+    fn count(&self, _: &World) -> Result<u64> {
+        let base = self.alphabet().len() as u64;
+        Ok(base.pow(numbered(base, self.max as usize) as u32))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let (alphabet, width) = (self.alphabet(), self.max as usize);
+        let digits = numbered(alphabet.len() as u64, width);
+        let kind = if self.text { Kind::Text } else { Kind::Blob };
+        let bytes = out.fixed(kind, width, numbers.len());
+        if width > 0 {
+            for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
+                write_number(number, alphabet, digits, at.key, slot);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -207,7 +375,7 @@ impl Content {
 /// The character that a random byte stands for: six of its bits choose among 64. Comparisons instead of a table, for
 /// the loop to be vectorized.
 #[inline(always)]
-fn character(byte: u8) -> u8 {
+const fn character(byte: u8) -> u8 {
     let index = byte & 63;
     let shift = match index {
         0..26 => b'a',

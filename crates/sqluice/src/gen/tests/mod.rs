@@ -5,7 +5,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::functions::{Generate, compile};
+mod distributions;
+
+use super::functions::{Function, compile};
+use super::generator::{Generate, Scope, World};
 use super::parse::parse;
 use super::random::Key;
 use super::random::tests::{assert_fits, deviations};
@@ -37,6 +40,8 @@ impl From<Value<'_>> for Owned {
     }
 }
 
+const WORLD: World = World { seed: 1, rows: Vec::new() };
+
 fn generator(expression: &str) -> std::sync::Arc<dyn Generate> {
     compile(&parse(expression, 0).unwrap()).unwrap_or_else(|fault| panic!("{expression}: {fault:?}"))
 }
@@ -49,7 +54,7 @@ fn values(expression: &str, seed: u64, first: u64, count: usize, batch: usize) -
     let mut values = Vec::new();
     for start in (0..count).step_by(batch) {
         let rows = Rows { first: first + start as u64, count: batch.min(count - start) };
-        generator.fill(key, rows, &mut vector);
+        generator.fill(Scope { key, world: &WORLD }, rows, &mut vector).unwrap();
         let mixed = vector.mixed_values();
         let column = vector.column(&mixed);
         values.extend((0..rows.count).map(|row| Owned::from(column.get(row))));
@@ -80,6 +85,27 @@ fn expressions() -> impl Strategy<Value = String> {
         (0..50, 0..2000).prop_map(|(min, more)| format!("blob({min}, {})", min + more)),
         "[a-z']{0,12}".prop_map(|text| format!("'{}'", text.replace('\'', "''"))),
         Just("x'00ff'".to_owned()),
+        (1..40).prop_map(|n| format!("hex({n})")),
+        Just("decimal(-1.5, 99.99, 2)".to_owned()),
+        Just("normal(5, 2)".to_owned()),
+        Just("exponential(3)".to_owned()),
+        (1..1000).prop_map(|n| format!("zipf({n}, 1.2)")),
+        Just("uuid4()".to_owned()),
+        Just("uuid7()".to_owned()),
+        prop::sample::select(&[
+            "name()",
+            "email()",
+            "city()",
+            "address()",
+            "url()",
+            "mac()",
+            "title()",
+            "paragraph()"
+        ])
+        .prop_map(str::to_owned),
+        Just("permutation(1, 1000000000000000)".to_owned()),
+        Just("distinct(email())".to_owned()),
+        Just("distinct(text(30, 30))".to_owned()),
     ];
     leaf.prop_recursive(3, 20, 5, |inner| {
         let weighted = (inner.clone(), prop::option::of(1..9)).prop_map(|(value, weight)| match weight {
@@ -88,7 +114,14 @@ fn expressions() -> impl Strategy<Value = String> {
         });
         prop_oneof![
             prop::collection::vec(weighted, 1..6).prop_map(|values| format!("choice({})", values.join(", "))),
-            (0.0..=1.0, inner).prop_map(|(p, inner)| format!("null({p:?}, {inner})")),
+            (0.0..=1.0, inner.clone()).prop_map(|(p, inner)| format!("null({p:?}, {inner})")),
+            (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| format!("case(when {a} < {b} then {b} else {a})")),
+            inner
+                .clone()
+                .prop_map(|inner| format!("json({{'a': {inner}, 'b': [{inner}]}})"))
+                .prop_filter("JSON has no blobs", |it| !it.contains("blob(") && !it.contains("x'00ff'")),
+            (inner.clone(), 0..9).prop_map(|(inner, n)| format!("case(when {inner} is null then {n})")),
         ]
     })
 }
@@ -103,6 +136,40 @@ proptest! {
         let middle = count / 2;
         let rest = values(&expression, seed, first + middle as u64, count - middle, batch);
         prop_assert_eq!(&rest[..], &whole[middle..]);
+    }
+
+    #[test]
+    fn rows_in_any_order_have_the_values_that_they_have_in_theirs(
+        expression in expressions(), seed: u64, first in 0u64..1 << 40, order in prop::collection::vec(0usize..50, 1..60),
+    ) {
+        let whole = values(&expression, seed, first, 50, ROWS_MAX);
+        let generator = generator(&expression);
+        let key = Key::of_column(seed, "t", "c");
+        let rows: Vec<u64> = order.iter().map(|&row| first + row as u64).collect();
+        let mut vector = Vector::default();
+        generator.fill_at(Scope { key, world: &WORLD }, &rows, &mut vector).unwrap();
+        for (index, &row) in order.iter().enumerate() {
+            prop_assert_eq!(&Owned::from(vector.get(index)), &whole[row]);
+        }
+    }
+
+    #[test]
+    fn values_have_the_class_and_the_size_that_they_should(expression in expressions()) {
+        use super::generator::Class;
+        let generator = generator(&expression);
+        for value in values(&expression, 3, 0, 200, 200) {
+            let (class, bytes) = match &value {
+                Owned::Null => (Class::Null, 0),
+                Owned::Int(_) => (Class::Int, 8),
+                Owned::Real(_) => (Class::Real, 8),
+                Owned::Text(text) => (Class::Text, text.len()),
+                Owned::Blob(blob) => (Class::Blob, blob.len()),
+            };
+            prop_assert!(generator.nullable() || class != Class::Null);
+            prop_assert!(class == Class::Null || [class, Class::Any].contains(&generator.class()), "{:?}", value);
+            // Suffixes of endless phrases come on top.
+            prop_assert!(bytes as u64 <= generator.size().max + 24, "{} of {:?}", bytes, generator.size());
+        }
     }
 
     #[test]
@@ -297,7 +364,8 @@ fn classes_of_columns_follow_from_the_expression() {
         ("choice(1, 'a')", "any"),
     ] {
         let mut vector = Vector::default();
-        generator(expression).fill(Key::of_column(1, "t", "c"), Rows { first: 0, count: 100 }, &mut vector);
+        let at = Scope { key: Key::of_column(1, "t", "c"), world: &WORLD };
+        generator(expression).fill(at, Rows { first: 0, count: 100 }, &mut vector).unwrap();
         let mixed = vector.mixed_values();
         assert_eq!(shape(&vector.column(&mixed)), expected, "{expression}");
     }
@@ -378,5 +446,174 @@ fn values_never_change_from_version_to_version() {
         ("null(0.5, row())", [Null, Null, Int(1_000_003)]),
     ] {
         assert_eq!(values(expression, 42, 1_000_000, 3, 3), expected, "{expression}");
+    }
+}
+
+#[test]
+fn every_example_gives_values_in_its_schema() {
+    for function in super::FUNCTIONS {
+        let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
+        let spec = Spec::new(&Schema::parse(sql, Path::new("s.sql")).unwrap())
+            .unwrap_or_else(|error| panic!("{function:?}: {error}"));
+        let rows = if function.name == "distinct" { 3 } else { 3000 };
+        let mut source = spec.tables[1].source_among(7, &[1000, rows], 0, rows).unwrap();
+        let mut seen = HashMap::new();
+        while let Some(mut part) = source.next_part().unwrap() {
+            part.decode(&mut |batch: &Batch<'_>| {
+                for row in 0..batch.rows {
+                    *seen.entry(format!("{:?}", batch.columns[4].get(row))).or_insert(0) += 1;
+                }
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{function:?}: {error}"));
+        }
+        assert!(seen.len() > 1, "{function:?} gives {seen:?}");
+    }
+}
+
+#[test]
+fn distinct_values_are_distinct_for_as_many_rows_as_there_are_values() {
+    for (expression, count) in [
+        ("permutation(-5, 4)", 10),
+        ("distinct(int(1, 1000))", 1000),
+        ("distinct(digits(3))", 1000),
+        ("distinct(hex(2))", 256),
+        ("distinct(text(2, 2))", 4096),
+        ("distinct(blob(1, 1))", 256),
+        ("distinct(date('2024-01-01', '2024-12-31'))", 366),
+        ("distinct(decimal(0, 1, 2))", 101),
+        ("distinct(choice(1, 'a', 2.5, x'00'))", 4),
+        ("distinct(choice('a', 'b': 7))", 2),
+    ] {
+        let mut seen: Vec<String> =
+            values(expression, 5, 0, count, 64).iter().map(|it| format!("{it:?}")).collect();
+        let generator = generator(expression);
+        assert_eq!(generator.rows_max(&WORLD).unwrap(), Some(count as u64), "{expression}");
+        let at = Scope { key: Key::of_column(5, "t", "c"), world: &WORLD };
+        let more = generator.fill(at, Rows { first: count as u64, count: 1 }, &mut Vector::default());
+        assert!(more.unwrap_err().to_string().contains("for more rows than that"), "{expression}");
+        let in_order = seen.is_sorted();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), count, "{expression}");
+        assert!(count < 10 || !in_order, "{expression} is not shuffled");
+    }
+    for expression in
+        ["distinct(country())", "distinct(email())", "distinct(username())", "uuid4()", "uuid7()"]
+    {
+        let mut seen: Vec<String> =
+            values(expression, 5, 0, 50_000, 1000).iter().map(|it| format!("{it:?}")).collect();
+        assert!(expression != "uuid7()" || seen.is_sorted());
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 50_000, "{expression}");
+    }
+}
+
+/// The values of one table's rows, of tables with `all` rows.
+fn rows_of(sql: &str, number: usize, all: &[u64]) -> Vec<Vec<Owned>> {
+    let spec = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap())
+        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    let mut source = spec.tables[number].source_among(7, all, 0, all[number]).unwrap();
+    let mut rows = Vec::new();
+    while let Some(mut part) = source.next_part().unwrap() {
+        part.decode(&mut |batch: &Batch<'_>| {
+            for row in 0..batch.rows {
+                rows.push(batch.columns.iter().map(|column| column.get(row).into()).collect());
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+    rows
+}
+
+#[test]
+fn references_name_rows_and_columns_of_one_parent_agree() {
+    let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY /* gen: permutation(1000, 1999) */, city TEXT, at TEXT, -- gen: date('2020-01-01', '2020-12-31')
+          q INTEGER REFERENCES p);
+        CREATE TABLE c (p INTEGER REFERENCES p, -- gen: null(0.2, ref(p.id, zipf(1.1)))
+          city TEXT, -- gen: p.city
+          after TEXT, -- gen: date(p.at, '2021-01-01')
+          label TEXT, -- gen: template('{p}/{{{city}}}')
+          grand, -- gen: p.q.city
+          n INT, -- gen: case(when p is null then -1 else p * 2 + 1)
+          s, -- gen: sql('coalesce(p, 0) || upper(city)')
+          up TEXT -- gen: upper(city)
+        )";
+    let sql = sql.replace("-- gen: p.q.city", "-- gen: p.q");
+    let parents = rows_of(&sql, 0, &[1000, 5000]);
+    let by_id: HashMap<String, &Vec<Owned>> =
+        parents.iter().map(|row| (format!("{:?}", row[0]), row)).collect();
+    assert_eq!(by_id.len(), 1000);
+    // A row of the same table refers to one before it.
+    for (index, row) in parents.iter().enumerate().skip(1) {
+        let position = parents.iter().position(|other| other[0] == row[3]);
+        assert!(position.is_some_and(|position| position < index));
+    }
+    assert_eq!(parents[0][3], Owned::Null);
+    let children = rows_of(&sql, 1, &[1000, 5000]);
+    let mut orphans = 0;
+    for row in &children {
+        let text = |value: &Owned| match value {
+            Owned::Text(text) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        if row[0] == Owned::Null {
+            orphans += 1;
+            assert_eq!(row[1..3], [Owned::Null, Owned::Null]);
+            assert_eq!((&row[3], &row[5]), (&Owned::Text("/{}".to_owned()), &Owned::Int(-1)));
+            continue;
+        }
+        let parent = by_id[&format!("{:?}", row[0])];
+        let Owned::Int(id) = row[0] else { panic!("{row:?}") };
+        assert_eq!((&row[1], &row[4]), (&parent[1], &parent[3]));
+        assert!(text(&row[2]) >= text(&parent[2]) && text(&row[2]).as_str() <= "2021-01-01");
+        let city = text(&row[1]);
+        assert_eq!(text(&row[3]), format!("{id}/{{{city}}}"));
+        assert_eq!(row[5], Owned::Int(2 * id + 1));
+        assert_eq!(text(&row[6]), format!("{id}{}", city.to_uppercase()));
+        assert_eq!(text(&row[7]), city.to_uppercase());
+    }
+    assert!((700..1300).contains(&orphans), "{orphans}");
+}
+
+#[test]
+fn columns_that_are_distinct_together_have_all_combinations_once() {
+    let sql = "CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY);
+        CREATE TABLE ab (a REFERENCES a, b REFERENCES b, k INT CHECK (k BETWEEN 1 AND 5), PRIMARY KEY (a, b, k)) WITHOUT ROWID";
+    let mut rows: Vec<String> = rows_of(sql, 2, &[6, 7, 210]).iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    rows.dedup();
+    assert_eq!(rows.len(), 210);
+}
+
+#[test]
+fn ascending_values_ascend_from_end_to_end() {
+    let sql =
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, at TEXT -- gen: ascending(date('2020-01-01', '2020-12-31'))
+        )";
+    for count in [1, 3, 100, 50_000] {
+        let days: Vec<String> = rows_of(sql, 0, &[count]).iter().map(|row| format!("{:?}", row[1])).collect();
+        assert!(days.is_sorted());
+        if count == 50_000 {
+            assert!(days[0].contains("2020-01-01") && days[49_999].contains("2020-12-31"));
+        }
+    }
+}
+
+#[test]
+fn what_depends_on_itself_is_refused_with_the_way() {
+    for (sql, place, hint) in [
+        (
+            "CREATE TABLE t (a, -- gen: b + 1\n b, -- gen: c\n c -- gen: template('{a}')\n)",
+            "s.sql:3:20: t.a depends on itself",
+            "t.a needs t.b needs t.c needs t.a",
+        ),
+        ("CREATE TABLE t (a -- gen: a\n)", "s.sql:1:27: t.a depends on itself", "t.a needs t.a"),
+        ("CREATE TABLE t (a -- gen: sql('a + 1')\n)", "s.sql:1:31: t.a depends on itself", "t.a needs t.a"),
+    ] {
+        let error = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.hint_text()), (place, Some(hint)));
     }
 }
