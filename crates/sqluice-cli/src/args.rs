@@ -200,7 +200,7 @@ Presets:\n"
 }
 
 /// How many rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rows {
     /// So many, of the table of that name or of each that is not named.
     Count(Option<String>, u64),
@@ -634,9 +634,10 @@ mod tests {
 
     #[test]
     fn rows_may_name_a_table() {
-        assert_eq!(rows("1e3"), Ok((None, 1000)));
-        assert_eq!(rows("a=b=10k"), Ok((Some("a=b".to_owned()), 10_000)));
-        assert!(rows("a=").is_err());
+        assert_eq!(rows("1e3"), Ok(Rows::Count(None, 1000)));
+        assert_eq!(rows("a=b=10k"), Ok(Rows::Count(Some("a=b".to_owned()), 10_000)));
+        assert_eq!(rows("a=2.5x"), Ok(Rows::PerParent("a".to_owned(), 2.5)));
+        assert!(["a=", "a=x", "a=-1x", "a=NaNx"].iter().all(|text| rows(text).is_err()));
     }
 
     #[test]
