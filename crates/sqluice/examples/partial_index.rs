@@ -61,15 +61,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Bytes of the database.
 fn pages(connection: &Connection) -> rusqlite::Result<u64> {
-    connection.query_row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [], |row| {
-        row.get::<_, i64>(0).map(i64::unsigned_abs)
-    })
+    connection.query_row(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        [],
+        |row| row.get::<_, i64>(0).map(i64::unsigned_abs),
+    )
 }
 
 /// How long it takes to count the active users of an area, on average.
 fn ask(connection: &Connection) -> rusqlite::Result<Duration> {
-    let mut question =
-        connection.prepare("SELECT count(*), max(age) FROM user WHERE active = 1 AND area = printf('%06d', ?1)")?;
+    let mut question = connection
+        .prepare("SELECT count(*), max(age) FROM user WHERE active = 1 AND area = printf('%06d', ?1)")?;
     let started = Instant::now();
     for area in 0..QUESTIONS {
         question.query_row([area * 7919], |row| row.get::<_, i64>(0))?;

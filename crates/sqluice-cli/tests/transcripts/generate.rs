@@ -133,7 +133,8 @@ CREATE TABLE orders (
 #[test]
 fn a_preview_shows_rows_as_they_will_be_read_and_writes_nothing() {
     let expected = "customer\n  id  city  twice\n  1   Rome  2\n  2   Rome  4\n\norders\n  id  customer  label\n  1   1         Rome 1\n  2   1         Rome 2\n";
-    for args in ["generate s.sql -n customer=5 --preview 2", "generate x.db s.sql -n customer=5 --preview 2"] {
+    for args in ["generate s.sql -n customer=5 --preview 2", "generate x.db s.sql -n customer=5 --preview 2"]
+    {
         let done = sqluice(args).file("s.sql", SHOP).succeeds();
         assert_eq!(done.ran.stdout, expected);
         assert!(!done.folder().join("x.db").exists());
@@ -156,10 +157,24 @@ fn rows_of_a_table_follow_from_those_of_its_parent() {
         sqluice(&format!("generate x.db s.sql {rows}")).file("s.sql", SHOP).succeeds().holds(count, expected);
     }
     let done = sqluice("generate x.db s.sql -n customer=5 --dry-run").file("s.sql", SHOP).succeeds();
-    assert!(done.ran.stdout.contains("-- note     orders gets 3 rows for each of customer"), "{}", done.ran.stdout);
+    assert!(
+        done.ran.stdout.contains("-- note     orders gets 3 rows for each of customer"),
+        "{}",
+        done.ran.stdout
+    );
     let files = [("s.sql", SHOP)];
-    fails(&files, "generate x.db s.sql -n orders=5", 2, "error: how many rows shall customer have?\n\nhint: --rows customer=1M, or --rows 1M for every table");
-    fails(&files, "generate x.db s.sql -n customer=3x", 2, "error: how many rows shall customer have?\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M");
+    fails(
+        &files,
+        "generate x.db s.sql -n orders=5",
+        2,
+        "error: how many rows shall customer have?\n\nhint: --rows customer=1M, or --rows 1M for every table",
+    );
+    fails(
+        &files,
+        "generate x.db s.sql -n customer=3x",
+        2,
+        "error: how many rows shall customer have?\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M",
+    );
 }
 
 #[test]
@@ -172,9 +187,18 @@ fn all_shares_together_are_the_whole() {
     let rows = |name: &str| {
         let connection = rusqlite::Connection::open(folder.join(name)).unwrap();
         let mut all = Vec::new();
-        for sql in ["SELECT quote(id) || quote(email) || quote(n) FROM a", "SELECT quote(a) || quote(t) || quote(at) FROM b"] {
+        for sql in [
+            "SELECT quote(id) || quote(email) || quote(n) FROM a",
+            "SELECT quote(a) || quote(t) || quote(at) FROM b",
+        ] {
             let mut statement = connection.prepare(&format!("{sql} ORDER BY rowid")).unwrap();
-            all.push(statement.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap).collect::<Vec<_>>());
+            all.push(
+                statement
+                    .query_map([], |row| row.get::<_, String>(0))
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect::<Vec<_>>(),
+            );
         }
         all
     };
@@ -201,26 +225,59 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
     for (comment, column, expected) in [
         ("int(1, 2", 19, "expected `,` or `)`, found the end of the comment"),
         ("emial()", 11, "no function is called `emial`\n\nhint: did you mean email()? There are: [..]"),
-        ("frist", 11, "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; a text is written in quotes: 'frist', a function with (): frist()"),
-        ("ref(custmer.id)", 15, "no table is called `custmer`\n\nhint: did you mean customer? There are: customer, orders"),
+        (
+            "frist",
+            11,
+            "orders has no column `frist`\n\nhint: did you mean first? There are: customer, first, x; a text is written in quotes: 'frist', a function with (): frist()",
+        ),
+        (
+            "ref(custmer.id)",
+            15,
+            "no table is called `custmer`\n\nhint: did you mean customer? There are: customer, orders",
+        ),
         ("ref(customer.idd)", 15, "customer has no column `idd`\n\nhint: did you mean id? There are: [..]"),
-        ("ref(customer.id, zpif(1))", 28, "ref: no way to refer is called `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each\n\nhint: ref(table.column, which): [..]"),
+        (
+            "ref(customer.id, zpif(1))",
+            28,
+            "ref: no way to refer is called `zpif` with 1 arguments: did you mean zipf? There are: any, zipf, each\n\nhint: ref(table.column, which): [..]",
+        ),
         ("first.city", 11, "first refers to no row of another table, so it has no city\n\nhint: [..]"),
         ("orders.city", 11, "orders.city is of another table\n\nhint: [..]"),
         ("customer.town", 11, "customer has no column `town`\n\nhint: there are: id, city; [..]"),
         ("x + 1", 11, "orders.x depends on itself\n\nhint: orders.x needs orders.x"),
-        ("lower(customer)", 17, "lower: argument 1 is a text, not customer\n\nhint: lower(x): a text in lower case, for example lower(customer.last)"),
+        (
+            "lower(customer)",
+            17,
+            "lower: argument 1 is a text, not customer\n\nhint: lower(x): a text in lower case, for example lower(customer.last)",
+        ),
         ("case(when first = 'a' thn 1)", 33, "expected `then`, found `thn`"),
         ("template('{frist}')", 22, "orders has no column `frist`\n\nhint: did you mean first? [..]"),
-        ("distinct(real(0, 1))", 20, "distinct: argument 1 is something of which there are so many [..], not real(0, 1)\n\nhint: [..]"),
-        ("sql('upper(frist)')", 15, "sql: SQLite does not accept it: no such column: frist\n\nhint: sql('expression'): [..]"),
-        ("date('2024-02-30', '2025-01-01')", 16, "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2024-02-30'\n\nhint: [..]"),
+        (
+            "distinct(real(0, 1))",
+            20,
+            "distinct: argument 1 is something of which there are so many [..], not real(0, 1)\n\nhint: [..]",
+        ),
+        (
+            "sql('upper(frist)')",
+            15,
+            "sql: SQLite does not accept it: no such column: frist\n\nhint: sql('expression'): [..]",
+        ),
+        (
+            "date('2024-02-30', '2025-01-01')",
+            16,
+            "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2024-02-30'\n\nhint: [..]",
+        ),
     ] {
         let sql = format!(
             "CREATE TABLE customer (id INTEGER PRIMARY KEY, city TEXT);\nCREATE TABLE orders (customer INTEGER REFERENCES customer, first TEXT,\n  x -- gen: {comment}\n);"
         );
         let column = column + 2;
-        fails(&[("s.sql", &sql)], "generate x.db s.sql -n 9", 1, &format!("error: s.sql:3:{column}: {expected}"));
+        fails(
+            &[("s.sql", &sql)],
+            "generate x.db s.sql -n 9",
+            1,
+            &format!("error: s.sql:3:{column}: {expected}"),
+        );
     }
 }
 
@@ -238,8 +295,23 @@ fn more_rows_than_values_are_refused_before_anything_is_written() {
 fn a_check_that_is_not_understood_is_told_before_the_run_ends_at_it() {
     let schema = "CREATE TABLE t (a INT CHECK (a % 7 = 3));";
     let done = sqluice("generate x.db s.sql -n 9 --dry-run").file("s.sql", schema).succeeds();
-    assert!(done.ran.stdout.contains("-- note     rows of t break CHECK (a % 7 = 3), which ends the run: say in comments"), "{}", done.ran.stdout);
-    fails(&[("s.sql", schema)], "generate x.db s.sql -n 9", 1, "[..]rows of t break CHECK (a % 7 = 3), which ends the run: [..]\n\nerror: [..]CHECK[..]");
-    let said = "CREATE TABLE t (a INT CHECK (a % 7 = 3)); -- no\n".replace("))", ") -- gen: int(0, 1000) * 7 + 3\n)");
-    sqluice("generate x.db s.sql -n 9").file("s.sql", said).succeeds().holds("SELECT count(*) FROM t WHERE a % 7 = 3", "9");
+    assert!(
+        done.ran
+            .stdout
+            .contains("-- note     rows of t break CHECK (a % 7 = 3), which ends the run: say in comments"),
+        "{}",
+        done.ran.stdout
+    );
+    fails(
+        &[("s.sql", schema)],
+        "generate x.db s.sql -n 9",
+        1,
+        "[..]rows of t break CHECK (a % 7 = 3), which ends the run: [..]\n\nerror: [..]CHECK[..]",
+    );
+    let said = "CREATE TABLE t (a INT CHECK (a % 7 = 3)); -- no\n"
+        .replace("))", ") -- gen: int(0, 1000) * 7 + 3\n)");
+    sqluice("generate x.db s.sql -n 9")
+        .file("s.sql", said)
+        .succeeds()
+        .holds("SELECT count(*) FROM t WHERE a % 7 = 3", "9");
 }
