@@ -87,12 +87,12 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// All, the longer ones of those that begin alike first.
+    /// All, the longer ones of those that begin alike first, and of those that mean the same the usual one last.
     pub(super) const ALL: [(&'static str, Comparison); 8] = [
         ("==", Comparison::Equal),
         ("=", Comparison::Equal),
-        ("<>", Comparison::NotEqual),
         ("!=", Comparison::NotEqual),
+        ("<>", Comparison::NotEqual),
         ("<=", Comparison::LessOrEqual),
         (">=", Comparison::GreaterOrEqual),
         ("<", Comparison::Less),

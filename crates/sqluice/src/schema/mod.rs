@@ -253,6 +253,20 @@ impl Table {
         ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
     }
 
+    /// The columns of the PRIMARY KEY.
+    pub(crate) fn primary_key(&self) -> Option<Vec<usize>> {
+        if let Some(alias) = self.rowid_alias {
+            return Some(vec![alias]);
+        }
+        let declared = |index: &&Index| index.origin == IndexOrigin::PrimaryKey;
+        let key = self.clustered.as_ref().or_else(|| self.indexes.iter().find(declared))?;
+        let columns = key.columns[..key.key_columns].iter().map(|column| match column.value {
+            Indexed::Column(column) => Some(column),
+            Indexed::Rowid | Indexed::Expression => None,
+        });
+        columns.collect()
+    }
+
     /// The columns of each key that tells its rows apart, the primary one first. Partial indexes and those on expressions are left
     /// out: they do not, or no column names them.
     pub(crate) fn unique_keys(&self) -> Vec<Vec<usize>> {

@@ -4,6 +4,7 @@ use super::Chooser;
 use crate::affinity::Affinity;
 use crate::error::Result;
 use crate::r#gen::functions::compile;
+use crate::r#gen::generator::World;
 use crate::r#gen::parse::parse;
 use crate::schema::index::Indexed;
 use crate::schema::{Reference, Table};
@@ -116,8 +117,13 @@ impl Chooser<'_> {
                 }
                 continue;
             }
-            let one = |&&column: &&usize| self.is_open(column) && !self.refers[column];
-            match members.iter().rev().find(one) {
+            let mut ones: Vec<usize> =
+                members.into_iter().filter(|&column| self.is_open(column) && !self.refers[column]).collect();
+            // Rather one that no other key has made different already.
+            let grouped =
+                |column: usize| self.chosen[column].as_ref().is_some_and(|it| it.starts_with("distinct("));
+            ones.sort_by_key(|&column| (grouped(column), std::cmp::Reverse(column)));
+            match ones.first() {
                 Some(&column) => self.make_distinct(column, folded)?,
                 None => self.note_alike(&key),
             }
@@ -186,11 +192,23 @@ impl Chooser<'_> {
         }
         proposals.extend(self.bounds[column].patterns.iter().filter_map(|(_, numbered)| numbered.clone()));
         let bounds = &self.bounds[column];
+        let told = !["text(", "choice(", "distinct("].iter().any(|other| chosen.starts_with(other));
+        if declared.affinity == Affinity::Text && told {
+            let numbered = format!("template('{{{}}} {{row()}}')", chosen.replace('\'', "''"));
+            let room = super::types::length(declared).unwrap_or(u64::MAX);
+            if super::types::longest(&numbered).is_some_and(|longest| longest <= room) {
+                proposals.push(numbered);
+            }
+        }
         let typed = super::types::distinct(declared, bounds.length_min, bounds.length_max, folded);
         proposals.extend(typed.into_iter().map(|typed| match typed.strip_prefix("distinct(") {
             Some(inner) => self.distinct(inner.strip_suffix(')').unwrap_or(inner), self.free_group()),
             None => typed,
         }));
+        // Few values are for few rows, unless a CHECK asks for them.
+        if bounds.one_of.is_none() && bounds.low.is_none() && bounds.high.is_none() {
+            proposals.sort_by_key(|proposal| capacity(proposal) < FEW);
+        }
         for proposal in proposals {
             if self.keeps(column, &proposal)? {
                 self.chosen[column] = Some(proposal);
@@ -202,6 +220,17 @@ impl Chooser<'_> {
     }
 }
 
+/// So few different values are less than a table may want.
+const FEW: u64 = 1000;
+
+/// How many rows an expression has values for.
+fn capacity(expression: &str) -> u64 {
+    let world = World { seed: 1, rows: Vec::new() };
+    let generator = parse(expression, 0).and_then(|expr| compile(&expr));
+    let most = generator.ok().and_then(|generator| generator.rows_max(&world).ok().flatten());
+    most.unwrap_or(u64::MAX)
+}
+
 fn compiles(expression: &str) -> bool {
     parse(expression, 0).and_then(|expr| compile(&expr)).is_ok()
 }
@@ -211,7 +240,7 @@ fn parent_columns(reference: &Reference, parent: &Table) -> Option<Vec<usize>> {
     let named: Option<Vec<usize>> =
         reference.parent_columns.iter().map(|column| parent.column(column)).collect();
     let columns = match named? {
-        none if none.is_empty() => parent.unique_keys().into_iter().next()?,
+        none if none.is_empty() => parent.primary_key()?,
         named => named,
     };
     (columns.len() == reference.columns.len()).then_some(columns)

@@ -3,6 +3,7 @@
 use super::checks::{Bound, Bounds, End};
 use super::{names, types};
 use crate::affinity::Affinity;
+use crate::r#gen::functions::shifted;
 use crate::r#gen::parse::Literal;
 use crate::schema::{Column, Table};
 
@@ -175,27 +176,39 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
     let with_time = has("2000-01-01 00:00:00".len())
         || (!has("2000-01-01".len())
             && (upper.contains("TIME") || (!upper.contains("DATE") && names::is_second(&declared.name))));
-    let (function, first, last) = if with_time {
-        ("timestamp", "'2000-01-01 00:00:00'", "'2031-12-31 23:59:59'")
+    let (function, first, last, unit, computed) = if with_time {
+        ("timestamp", "2000-01-01 00:00:00", "2031-12-31 23:59:59", "second", "datetime")
     } else {
-        ("date", "'2000-01-01'", "'2031-12-31'")
+        ("date", "2000-01-01", "2031-12-31", "day", "date")
     };
-    let unit = if with_time { "second" } else { "day" };
-    let name_of = if with_time { "datetime" } else { "date" };
-    let end = |bound: &Option<Bound>, otherwise: &str, step: &str| {
-        let Some(Bound { end, open }) = bound else { return otherwise.to_owned() };
-        match end {
-            End::Column(name) if *open => {
-                format!(
-                    "sql('{name_of}({}, ''{step}1 {unit}'')')",
-                    crate::schema::quoted(name).replace('\'', "''")
-                )
+    let years = 20 * 365 * if with_time { 86_400 } else { 1 };
+    // The end that is said, or one that lies some years from the other.
+    let end = |bound: &Option<Bound>, other: &Option<Bound>, otherwise: &str, sign: i64| {
+        let value = |bound: &Option<Bound>| match bound {
+            Some(Bound { end: End::Value(Literal::Text(text)), .. }) => Some(text.clone()),
+            _ => None,
+        };
+        match bound {
+            Some(Bound { end: End::Column(name), open: true }) => {
+                let name = crate::schema::quoted(name).replace('\'', "''");
+                let plus = if sign > 0 { "-" } else { "+" };
+                Some(format!("sql('{computed}({name}, ''{plus}1 {unit}'')')"))
             }
-            End::Column(name) => column(name),
-            End::Value(value) => value.to_string(),
+            Some(Bound { end: End::Column(name), .. }) => Some(column(name)),
+            Some(bound) => {
+                let text = value(&Some(bound.clone()))?;
+                let text = if bound.open { shifted(&text, -sign)? } else { text };
+                Some(Literal::Text(text).to_string())
+            }
+            None => {
+                let far = value(other).and_then(|other| shifted(&other, sign * years));
+                Some(Literal::Text(far.unwrap_or(otherwise.to_owned())).to_string())
+            }
         }
     };
-    Some(format!("{function}({}, {})", end(&bounds.low, first, "+"), end(&bounds.high, last, "-")))
+    let low = end(&bounds.low, &bounds.high, first, -1)?;
+    let high = end(&bounds.high, &bounds.low, last, 1)?;
+    Some(format!("{function}({low}, {high})"))
 }
 
 /// A column in an expression.

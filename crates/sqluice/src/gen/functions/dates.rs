@@ -82,6 +82,18 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
     (written[..text.len()] == *text).then_some(moment)
 }
 
+/// The day or second that is so many days or seconds after one, in the same form; years from 1 to 9999.
+pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
+    let width = text.len();
+    let step = if width == DAY_BYTES { i64::from(DAY) } else { 1 };
+    let moment = parse(text.as_bytes())?.checked_add_signed(steps.checked_mul(step)?)?;
+    let mut written = [0; SECOND_BYTES + SLACK];
+    write(moment, &mut written);
+    let written = &written[..width];
+    parse(written)?;
+    String::from_utf8(written.to_vec()).ok()
+}
+
 /// Days since 0000-03-01 in the Gregorian calendar. Years that begin in March end with the day that only some have.
 fn day_number(year: u64, month: u64, day: u64) -> u64 {
     let year = year - u64::from(month <= 2);
@@ -190,6 +202,20 @@ mod tests {
             write((first + u64::from(day)) * u64::from(DAY), &mut text);
             assert_eq!(&text[..DAY_BYTES], expected.as_bytes());
             assert_eq!(parse(expected.as_bytes()), Some((first + u64::from(day)) * u64::from(DAY)));
+        }
+    }
+
+    #[test]
+    fn days_and_seconds_are_shifted_over_the_ends_of_months_and_years() {
+        for (text, steps, expected) in [
+            ("2024-02-28", 1, Some("2024-02-29")),
+            ("2024-01-01", -1, Some("2023-12-31")),
+            ("1999-12-31 23:59:59", 1, Some("2000-01-01 00:00:00")),
+            ("9999-12-31", 1, None),
+            ("0001-01-01", -1, None),
+            ("2023-02-30", 1, None),
+        ] {
+            assert_eq!(shifted(text, steps).as_deref(), expected, "{text}");
         }
     }
 

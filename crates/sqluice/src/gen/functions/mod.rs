@@ -34,6 +34,7 @@ use super::names::{Context, Names};
 use super::parse::{Argument, Expr, Literal, Node};
 use super::vector::{Rows, Vector};
 use crate::error::Error;
+pub(crate) use dates::shifted;
 pub(crate) use keys::group_of;
 
 /// Up to so many outcomes are drawn with 32 random bits, more with 64.

@@ -217,7 +217,7 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         }
         Node::Column { of: None, name } => {
             let table = names.table(name, place)?;
-            match names.tables[table].unique_keys().first().map(Vec::as_slice) {
+            match names.tables[table].primary_key().as_deref() {
                 Some(&[column]) => (table, column),
                 _ => return Err(arguments.wrong(0, "a column, as table.column")),
             }

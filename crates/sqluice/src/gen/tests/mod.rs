@@ -607,7 +607,7 @@ fn what_depends_on_itself_is_refused_with_the_way() {
     for (sql, place, hint) in [
         (
             "CREATE TABLE t (a, -- gen: b + 1\n b, -- gen: c\n c -- gen: template('{a}')\n)",
-            "s.sql:3:20: t.a depends on itself",
+            "s.sql:3:23: t.a depends on itself",
             "t.a needs t.b needs t.c needs t.a",
         ),
         ("CREATE TABLE t (a -- gen: a\n)", "s.sql:1:27: t.a depends on itself", "t.a needs t.a"),
