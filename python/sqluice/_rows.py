@@ -98,7 +98,8 @@ def _of_rows(data: Iterable[Any], columns: Sequence[str] | None, known_columns: 
         if columns is not None:
             return "chosen", list(columns), itertools.chain(head, rows)
         head += itertools.islice(rows, _HEAD_ROWS - 1)
-        names = list(dict.fromkeys(itertools.chain.from_iterable(head)))
+        # One that is none is told with its place.
+        names = list(dict.fromkeys(key for row in head if isinstance(row, Mapping) for key in row))
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
             raise InputError(f"the key {wrong!r} is no str, and can't be the name of a column")
