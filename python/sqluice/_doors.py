@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from . import _sqluice
+from ._locks import used
 from ._progress import Callback, Watched
 from ._report import CheckReport, MadeIndexes, PackReport, Report, UnpackReport, of_json
 from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, write_options
@@ -107,7 +108,7 @@ def load(
         if_exists=if_exists,
         upsert=names(primary_key) if upserts else [],
     )
-    with Watched(progress) as tell:
+    with used(db, busy_timeout), Watched(progress) as tell:
         return of_json(Report, _sqluice.load(os.fspath(db), args, options, tell))
 
 
@@ -156,7 +157,7 @@ def generate(
         analyze=analyze,
         if_exists="append" if append else "fail",
     )
-    with Watched(progress) as tell:
+    with used(db, busy_timeout), Watched(progress) as tell:
         return of_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, tell))
 
 
@@ -172,7 +173,7 @@ def index(
 ) -> MadeIndexes:
     """Makes indexes of a database that is there, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
     options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
-    with Watched(progress) as tell:
+    with used(db, busy_timeout), Watched(progress) as tell:
         return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, tell))
 
 
@@ -180,7 +181,7 @@ def check(
     db: Path, *, full: bool = False, threads: int | None = None, progress: bool | Callback = False
 ) -> CheckReport:
     """Looks whether a database is sound; `full`: SQLite's own `integrity_check` looks, too. What is wrong is in the report."""
-    with Watched(progress) as tell:
+    with used(db), Watched(progress) as tell:
         return of_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, tell))
 
 
@@ -211,7 +212,7 @@ def pack(
         busy_timeout=busy_timeout,
         if_exists=if_exists,
     )
-    with Watched(progress) as tell:
+    with used(db, busy_timeout), Watched(progress) as tell:
         text = _sqluice.pack(
             os.fspath(db), os.fspath(folder), layout, compress, names(include), names(exclude), options, tell
         )
@@ -231,7 +232,7 @@ def unpack(
     progress: bool | Callback = False,
 ) -> UnpackReport:
     """Makes files of an archive below `folder`. Rows that can't be restored there are in the report, and the rest goes on."""
-    with Watched(progress) as tell:
+    with used(db), Watched(progress) as tell:
         text = _sqluice.unpack(
             os.fspath(db), os.fspath(folder), layout, names(include), names(exclude), overwrite, tree, threads, tell
         )

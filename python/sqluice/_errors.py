@@ -129,7 +129,8 @@ def of_engine(
 ) -> BaseException:
     """The exception for an error of the engine."""
     if errno is not None:
-        named = os.fspath(file) if file else None
+        said = re.fullmatch(r"cannot (?:read|open|make|write|look at|list) (.+)", message)
+        named = os.fspath(file) if file else said and said.group(1)
         error = OSError(errno, os.strerror(errno)) if named is None else OSError(errno, os.strerror(errno), named)
         error.add_note(message)
         if hint:

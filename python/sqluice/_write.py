@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from . import _sqluice
 from ._errors import UsageError
+from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, of_json
 from ._rows import Data, names_in_schema, understand
@@ -130,26 +131,27 @@ def write(
             return names_in_schema(schema, table)
         return list(schema) if found is None and isinstance(schema, Mapping) else found
 
-    given = understand(data, columns, known_columns, wants_index, index_label)
-    indexes = [] if isinstance(index, bool) else specs(index)
-    if wants_index:
-        indexes.append(", ".join(map(quoted, given.index_columns)))
-    about = _table(given, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
-    options = write_options(
-        threads=threads,
-        memory=memory,
-        temp_dir=temp_dir,
-        page_size=page_size,
-        overwrite=overwrite,
-        busy_timeout=busy_timeout,
-        foreign_keys=foreign_keys,
-        analyze=analyze,
-        on_conflict=on_conflict,
-        if_exists=if_exists,
-        upsert=names(primary_key),
-    )
-    with Watched(progress) as tell:
-        text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, tell)
+    with used(db, busy_timeout):
+        given = understand(data, columns, known_columns, wants_index, index_label)
+        indexes = [] if isinstance(index, bool) else specs(index)
+        if wants_index:
+            indexes.append(", ".join(map(quoted, given.index_columns)))
+        about = _table(given, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
+        options = write_options(
+            threads=threads,
+            memory=memory,
+            temp_dir=temp_dir,
+            page_size=page_size,
+            overwrite=overwrite,
+            busy_timeout=busy_timeout,
+            foreign_keys=foreign_keys,
+            analyze=analyze,
+            on_conflict=on_conflict,
+            if_exists=if_exists,
+            upsert=names(primary_key),
+        )
+        with Watched(progress) as tell:
+            text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, tell)
     return of_json(Report, text)
 
 

@@ -13,8 +13,10 @@
 
 #[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
 mod arrow;
+mod blobs;
 mod cells;
 mod doors;
+mod entities;
 mod errors;
 mod options;
 mod rows;
@@ -28,10 +30,20 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _sqluice {
     #[pymodule_export]
+    use crate::blobs::Blobs;
+    #[pymodule_export]
+    use crate::entities::{Entities, Kind};
+    #[pymodule_export]
     use crate::doors::{check, generate, index, load, pack, unpack};
     #[pymodule_export]
     use crate::write::{columns_of, write};
     use pyo3::prelude::*;
+
+    /// Runs the command; the first argument is its name. Returns the status of the process.
+    #[pyfunction]
+    fn command(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| sqluice_cli::run(args)).code()
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

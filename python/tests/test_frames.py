@@ -220,7 +220,7 @@ def pandas_frame(pd: Any) -> Any:
             "x": [0.5, None, 2.0],
             "s": ["a", None, "ä"],
             "flag": [True, False, True],
-            "when": pd.to_datetime(["2024-02-29T01:02:03", None, "1969-12-31T23:59:59.999999"]),
+            "when": pd.to_datetime(["2024-02-29T01:02:03", None, "1969-12-31T23:59:59.999999"], format="ISO8601"),
             "zoned": pd.to_datetime(["2024-02-29T01:02:03", None, "2024-02-29"], format="ISO8601").tz_localize("Europe/Oslo"),
             "mixed": [1, "a", None],
             "kind": pd.Categorical(["u", "v", "u"]),

@@ -189,7 +189,7 @@ def test_what_sqlite3_has_adapters_for_is_stored_as_these_do_it(db: Path) -> Non
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (datetime.time(1, 2, 3), "01:02:03"),
+        (datetime.time(1, 2, 3, 4), "01:02:03.000004"),
         (datetime.timedelta(seconds=1, microseconds=5), 1_000_005),
         (datetime.timedelta(days=-1), -86_400_000_000),
         (decimal.Decimal("123456789012345678901234567890.10"), "123456789012345678901234567890.10"),

@@ -1,7 +1,6 @@
 //! `sqluice generate`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::generate;
@@ -10,10 +9,11 @@ use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
 use super::{print_plan, print_report, refuse_page_size};
+use crate::Exit;
 use crate::args::Generate;
 use crate::printer::Printer;
 
-pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let (target, schema) = files(args)?;
     refuse_page_size(&args.write, target.as_deref())?;
     let generate = generate::Generate {

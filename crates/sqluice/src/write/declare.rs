@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::load::keys::{IndexSpec, names_in};
 use crate::plan::{There, WriteOptions};
-use crate::schema::{Schema, quoted};
+use crate::schema::{Schema, Table, quoted};
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,11 @@ impl NewTable {
             Error::usage(format!("table {} can't be made: {}", self.name, error.message())).hint(hint)
         })?;
         let only = schema.tables.len() == 1 && schema.others.is_empty();
-        if !only || schema.tables[0].columns.len() != self.columns.len() {
+        let is_given = |table: &Table| {
+            table.columns.len() == self.columns.len()
+                && table.columns.iter().all(|column| column.generated.is_none())
+        };
+        if !only || !schema.tables.iter().all(is_given) {
             let message = format!("the types of table {} declare more than its columns", self.name);
             return Err(Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB or what else SQLite takes"));
         }
