@@ -24,12 +24,17 @@ from ._report import (
     UnpackReport,
 )
 from ._sqluice import __version__, sqlite_version
+from ._stores import BlobStore, EntityStore, EntityType, Filter, Written, field
 from ._write import write
 
 __all__ = [
+    "BlobStore",
     "CheckReport",
+    "EntityStore",
+    "EntityType",
     "Error",
     "Existing",
+    "Filter",
     "IndexReport",
     "InputError",
     "Interrupted",
@@ -43,8 +48,10 @@ __all__ = [
     "TargetError",
     "UnpackReport",
     "UsageError",
+    "Written",
     "__version__",
     "check",
+    "field",
     "generate",
     "index",
     "load",

@@ -137,9 +137,7 @@ pub(crate) fn load(
     write: Options,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    reported(py, progress, |progress, cancel| {
-        args.load(target, &write)?.prepare(cancel)?.run(progress)
-    })
+    reported(py, progress, |progress, cancel| args.load(target, &write)?.prepare(cancel)?.run(progress))
 }
 
 #[derive(FromPyObject)]
@@ -168,8 +166,7 @@ pub(crate) fn generate(
             (None, None, Some(name)) => preset(&name)?,
             _ => return Err(Error::usage("one of a schema, its file and a preset says what is made")),
         };
-        let generate =
-            Generate { target, schema, rows: args.rows, seed: args.seed, write: write.write()? };
+        let generate = Generate { target, schema, rows: args.rows, seed: args.seed, write: write.write()? };
         generate.prepare()?.run(progress, cancel)
     })
 }

@@ -54,7 +54,6 @@ enum Given {
     Int(i64),
     Real(f64),
     Text(String),
-    Null(Option<String>),
 }
 
 impl Given {
@@ -62,7 +61,7 @@ impl Given {
         match self {
             Given::Int(int) => Ok(Key::Int(*int)),
             Given::Text(text) => Ok(Key::from(text)),
-            Given::Real(_) | Given::Null(_) => Err(Error::usage("a key is an int or a str")),
+            Given::Real(_) => Err(Error::usage("a key is an int or a str")),
         }
     }
 
@@ -71,17 +70,16 @@ impl Given {
             Given::Int(int) => Field::Int(int),
             Given::Real(real) => Field::Real(real),
             Given::Text(text) => Field::Text(text.into()),
-            Given::Null(_) => Field::Null,
         }
     }
 }
 
 /// A field, an operator, and what it is compared with.
-type Comparison = (String, String, Vec<Given>);
+type Comparison = (String, String, Vec<Option<Given>>);
 
 fn filter(comparisons: Vec<Comparison>) -> Result<Filter> {
     comparisons.into_iter().try_fold(all(), |filter, (name, operator, values)| {
-        let mut values = values.into_iter().map(Given::field);
+        let mut values = values.into_iter().map(|value| value.map_or(Field::Null, Given::field));
         if operator == "one of" {
             return Ok(filter.and(field(name).one_of(values)));
         }
@@ -213,9 +211,10 @@ impl Kind {
         skip: u64,
     ) -> PyResult<Vec<String>> {
         self.with(py, |kind| {
-            let query = order.into_iter().fold(Query::from(filter(comparisons)?), |query, (field, descends)| {
-                if descends { query.order_descending(field) } else { query.order(field) }
-            });
+            let query =
+                order.into_iter().fold(Query::from(filter(comparisons)?), |query, (field, descends)| {
+                    if descends { query.order_descending(field) } else { query.order(field) }
+                });
             let query = limit.into_iter().fold(query, Query::limit).skip(skip);
             Ok(kind.query(query)?.into_iter().map(Entity::into_json).collect())
         })

@@ -32,9 +32,9 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::entities::{Entities, Kind};
-    #[pymodule_export]
     use crate::doors::{check, generate, index, load, pack, unpack};
+    #[pymodule_export]
+    use crate::entities::{Entities, Kind};
     #[pymodule_export]
     use crate::write::{columns_of, write};
     use pyo3::prelude::*;

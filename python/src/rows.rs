@@ -74,7 +74,9 @@ impl RowFeed {
         let known = known.iter().copied().chain(std::iter::repeat(none)).take(self.names.len());
         Ok(match &self.first {
             None => known.collect(),
-            Some(part) => part.columns.iter().zip(known).map(|(cells, known)| cells.seen().and(known)).collect(),
+            Some(part) => {
+                part.columns.iter().zip(known).map(|(cells, known)| cells.seen().and(known)).collect()
+            }
         })
     }
 
@@ -350,9 +352,12 @@ impl RowFeed {
             self.watched[index] = Some(all);
             self.other = true;
             let declared = seen.declared_type();
-            let message = format!("the first rows made this a column of type {declared}, and this value is of another kind");
+            let message = format!(
+                "the first rows made this a column of type {declared}, and this value is of another kind"
+            );
             let name = &self.names[index];
-            let hint = format!("schema={{{name:?}: \"\"}} keeps all values as they are, another type converts them");
+            let hint =
+                format!("schema={{{name:?}: \"\"}} keeps all values as they are, another type converts them");
             let number = self.done - part.rows as u64 + row as u64 + 1;
             return Err(of_value(py, &message, number, name, Some(&hint)));
         }

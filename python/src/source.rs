@@ -194,7 +194,8 @@ impl Sink for Numbering<'_> {
             }
             Err(Refused::Rows(rows)) => {
                 let rows = rows.into_iter();
-                let rows = rows.map(|refused| RefusedRow { error: number(refused.error, refused.row), ..refused });
+                let rows =
+                    rows.map(|refused| RefusedRow { error: number(refused.error, refused.row), ..refused });
                 Err(Refused::Rows(rows.collect()))
             }
             Err(stop) => Err(stop),

@@ -167,8 +167,7 @@ impl Writing {
                     let (table, filled) = prepared.filled(0);
                     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
                     let as_text: Vec<bool> = as_text.collect();
-                    let rows =
-                        Rows::new(PathBuf::new(), fields.len(), filled.to_vec(), &as_text, self.arrow);
+                    let rows = Rows::new(PathBuf::new(), fields.len(), filled.to_vec(), &as_text, self.arrow);
                     let source = ArrowSource::new(Box::new(Batches(pieces)), rows, 0..u64::MAX);
                     Box::new(Numbered(source)) as Box<dyn Source>
                 };
@@ -184,7 +183,8 @@ impl Writing {
     }
 
     fn prepared(&self, columns: Vec<(String, String)>) -> Result<(PreparedWrite, bool)> {
-        let TableArgs { table, primary_key, index, unique, schema, strict, without_rowid, about, .. } = &self.table;
+        let TableArgs { table, primary_key, index, unique, schema, strict, without_rowid, about, .. } =
+            &self.table;
         let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
         let there = table_of(&self.target, table, &self.options)?;
         let is_new = there.is_none() && schema.is_none();

@@ -1,6 +1,5 @@
 //! `sqluice advise`.
 
-
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 

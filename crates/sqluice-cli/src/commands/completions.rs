@@ -1,6 +1,5 @@
 //! `sqluice completions`.
 
-
 use clap::CommandFactory;
 
 use crate::Exit;

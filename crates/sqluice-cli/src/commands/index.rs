@@ -1,6 +1,5 @@
 //! `sqluice index`.
 
-
 use sqluice::index::{self, Report};
 use sqluice::plan::{Road, WriteOptions};
 use sqluice::progress::Cancel;

@@ -1,6 +1,5 @@
 //! `sqluice pack`.
 
-
 use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;

@@ -65,12 +65,7 @@ fn tell(report: &UnpackReport, printer: &Printer) {
 }
 
 /// Prints the names, and what is known of the files.
-fn list(
-    args: &Unpack,
-    selection: &Selection,
-    printer: &Printer,
-    cancel: &Cancel,
-) -> anyhow::Result<Exit> {
+fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut out = Out::new();
     let terminal = io::stdout().is_terminal();
     let mut refused = 0;

@@ -63,7 +63,8 @@ impl NewTable {
             return Err(Error::usage("a table WITHOUT ROWID needs a key to find its rows by")
                 .hint("name its columns: --primary-key"));
         }
-        let type_of = |name: &str| self.columns.iter().find(|column| column.0 == name).map(|column| &*column.1);
+        let type_of =
+            |name: &str| self.columns.iter().find(|column| column.0 == name).map(|column| &*column.1);
         let is_rowid = !self.without_rowid
             && matches!(key[..], [one] if type_of(one).is_some_and(|declared| declared.eq_ignore_ascii_case("INTEGER")));
         let mut lines = Vec::new();
@@ -108,7 +109,8 @@ impl NewTable {
             Some(column) => Ok(column),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|column| column.0.as_str()).take(20).collect();
-                let message = format!("{flag} names the column {name:?}, which table {} does not have", self.name);
+                let message =
+                    format!("{flag} names the column {name:?}, which table {} does not have", self.name);
                 Err(Error::usage(message).hint(format!("there are: {}", names.join(", "))))
             }
         }

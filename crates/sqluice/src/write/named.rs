@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::add;
 use crate::encode::Conversions;
 use crate::error::{Error, Result};
 use crate::existing_database;
@@ -15,7 +16,6 @@ use crate::load::default;
 use crate::new_database;
 use crate::pipeline::Job;
 use crate::plan::{IfThere, Plan, Road, Rows, There, WriteOptions};
-use super::add;
 use crate::progress::{Amount, Cancel, Progress};
 use crate::report::Report;
 use crate::schema::{Schema, Table};
@@ -206,8 +206,7 @@ impl NamedRows {
                 .hint("rows are found by the values of these columns"));
         }
         let names = |key: Vec<usize>| key.into_iter().map(|column| &*table.columns[column].name);
-        let known: Vec<Vec<&str>> =
-            table.unique_keys().into_iter().map(|key| names(key).collect()).collect();
+        let known: Vec<Vec<&str>> = table.unique_keys().into_iter().map(|key| names(key).collect()).collect();
         let is_key = |known: &Vec<&str>| {
             known.len() == keys.len() && keys.iter().all(|key| known.iter().any(|name| same(name, key)))
         };
