@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile(
     "sqluice",
+    database=None,
     deadline=None,
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
