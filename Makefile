@@ -28,7 +28,7 @@ demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9
 # Tests come last, all of them whatever fails: their closing lines hold the counts.
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
-	tools/python
+	SQLUICE_BUILD='--workspace --lib --tests' tools/python
 
 python: ## The Python package: built, its types checked, its tests run (ARGS='-k frames' for some)
 	@tools/setup test

@@ -183,6 +183,9 @@ def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(d
                 door()
         if rows is None:
             other.execute("INSERT INTO t VALUES (3)")
+        else:
+            # A query that is not read to its end keeps its lock.
+            rows.fetchall()
         other.execute("COMMIT")
         # An idle connection is in nobody's way.
         sqluice.write(db, [(2,)], "t", if_exists="append")
