@@ -15,7 +15,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate mutants install clean
+.PHONY: help setup demo test lint python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,15 @@ demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9
 # Tests come last, all of them whatever fails: their closing lines hold the counts.
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
+	SQLUICE_BUILD='--workspace --lib --tests' tools/python
+
+python: ## The Python package: built, its types checked, its tests run (ARGS='-k frames' for some)
+	@tools/setup test
+	tools/python $(ARGS)
+
+wheel: ## A release wheel and a source distribution of the Python package, in target/wheels
+	@tools/setup test
+	tools/wheel
 
 lint: ## Formatting, clippy and the docs, warnings as errors
 	@tools/setup build

@@ -4,7 +4,6 @@
 //! error. Nothing is told by colour alone.
 
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ColorChoice;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::progress::Progress;
 
+use crate::Exit;
 use crate::args::Global;
 use crate::progress::{Bar, Lines};
 
@@ -108,7 +108,7 @@ impl Printer {
     }
 
     /// An error with its causes and hint; returns the exit code that it means.
-    pub(crate) fn error(&self, error: &anyhow::Error) -> ExitCode {
+    pub(crate) fn error(&self, error: &anyhow::Error) -> Exit {
         let engine = error.downcast_ref::<Error>();
         let kind = engine.map_or(ErrorKind::Target, Error::kind);
         let mut text = format!("{} {error}", self.paint("1;31", "error:"));
@@ -119,7 +119,7 @@ impl Printer {
             text += &format!("\n\n{} {hint}", self.paint("1;36", "hint:"));
         }
         self.say(&text);
-        ExitCode::from(match kind {
+        Exit::from(match kind {
             ErrorKind::Input | ErrorKind::Target => 1,
             ErrorKind::Usage => 2,
             ErrorKind::Interrupted => 130,

@@ -1,6 +1,17 @@
-//! `write`: a database whose rows come from the caller's own sources.
+//! `write`: a database whose rows come from the caller's own sources: of a schema that is known ([`write_tables`]), or of rows that
+//! are known by the names of their columns ([`Write`]).
+
+#[cfg(feature = "csv")]
+mod declare;
+#[cfg(feature = "csv")]
+mod named;
 
 use std::path::Path;
+
+#[cfg(feature = "csv")]
+pub use declare::NewTable;
+#[cfg(feature = "csv")]
+pub use named::{NamedRows, PreparedWrite, Write, table_of};
 
 use crate::encode::Conversions;
 use crate::error::{Error, Result};

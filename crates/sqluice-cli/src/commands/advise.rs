@@ -1,14 +1,13 @@
 //! `sqluice advise`.
 
-use std::process::ExitCode;
-
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 
+use crate::Exit;
 use crate::args::Advise;
 use crate::printer::Printer;
 
-pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let schema = Schema::read(&args.schema)?;
     let advise = sqluice_lab::advise::Advise {
         rows: args.rows,
@@ -21,5 +20,5 @@ pub(super) fn run(args: &Advise, printer: &Printer, cancel: &Cancel) -> anyhow::
         printer.data(&advised.to_string())?;
     }
     // A way that wrote something else than it should have is a fault of this program or of the disk.
-    Ok(if advised.has_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if advised.has_failed() { Exit::FAILURE } else { Exit::SUCCESS })
 }

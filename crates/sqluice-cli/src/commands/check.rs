@@ -1,13 +1,13 @@
 //! `sqluice check`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde::Serialize;
 use sqluice::check::Check;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
+use crate::Exit;
 use crate::args;
 use crate::printer::{Printer, grouped};
 
@@ -26,7 +26,7 @@ struct Report<'a> {
     seconds: f64,
 }
 
-pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let checked = {
         let progress = printer.progress();
         let threads = args.threads.map(usize::from);
@@ -50,7 +50,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
     } else if !(printer.is_quiet() && report.sound) {
         printer.data(&text(&report))?;
     }
-    Ok(if report.sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.sound { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
 fn text(report: &Report<'_>) -> String {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
@@ -12,10 +11,11 @@ use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
 
 use super::{print_plan, print_report, refuse_page_size};
+use crate::Exit;
 use crate::args::{Generate, Rows};
 use crate::printer::Printer;
 
-pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let (target, schema) = files(args)?;
     refuse_page_size(&args.write, target.as_deref())?;
     if let Some(scale) = scale(args)? {
@@ -78,7 +78,7 @@ fn tpch(
     scale: f64,
     printer: &Printer,
     cancel: &Cancel,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let prepared = Tpch { target, scale, write: args.write.options() }.prepare()?;
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
@@ -98,10 +98,10 @@ fn count(rows: &Rows) -> Option<(Option<String>, u64)> {
 const WIDTH_MAX: usize = 40;
 
 /// Prints a table for each table, its columns below each other.
-fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<ExitCode> {
+fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(&previews)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let mut text = String::new();
     for (index, Preview { table, columns, rows }) in previews.iter().enumerate() {
@@ -125,7 +125,7 @@ fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit
         }
     }
     printer.data(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The database and the schema file among the arguments: each is there or not, as --discard and --preset say.

@@ -1,16 +1,15 @@
 //! `sqluice index`.
 
-use std::process::ExitCode;
-
 use sqluice::index::{self, Report};
 use sqluice::plan::{Road, WriteOptions};
 use sqluice::progress::Cancel;
 
 use super::entries;
+use crate::Exit;
 use crate::args::Index;
 use crate::printer::{Printer, counted, grouped, rate};
 
-pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let index = index::Index {
         busy_timeout: args.busy_timeout,
         write: WriteOptions {
@@ -28,7 +27,7 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
         } else {
             printer.data(&plan.to_string())?;
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let report = index.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
     } else {
         tell(&report, printer);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 fn tell(report: &Report, printer: &Printer) {

@@ -1,7 +1,6 @@
 //! `sqluice info`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde::Serialize;
 use sqluice::check::{Check, Checked};
@@ -9,6 +8,7 @@ use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 use sqluice_format::check::{Tree, TreeKind};
 
+use crate::Exit;
 use crate::args;
 use crate::printer::{Printer, grouped};
 
@@ -48,7 +48,7 @@ struct TreeReport {
     fill: f64,
 }
 
-pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let checked = {
         let progress = printer.progress();
         let check = Check { target: args.db.clone(), full: false, checksum: false, threads: None };
@@ -64,7 +64,7 @@ pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyh
     } else {
         printer.data(&text(&report))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 impl Report {

@@ -3,7 +3,6 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use sqluice::size::Bytes;
 use sqluice_lab::record::{Experiment, Outcome, Run, Variant};
 use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, report, run as run_lab};
 
+use crate::Exit;
 use crate::args::Lab;
 use crate::printer::{Printer, wait};
 
@@ -23,10 +23,10 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// What shells say of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
 
-pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     if args.list {
         printer.data(&format!("{}\n", ids().join("\n")))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let old = args.compare.as_deref().map(read).transpose()?;
     // Whatever is wrong with it shall be known before the hour is over.
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
 }
 
 /// What failed is told once more, where it can't be overlooked.
-fn end(record: &Run, printer: &Printer) -> ExitCode {
+fn end(record: &Run, printer: &Printer) -> Exit {
     let mut failed = false;
     for (experiment, variant) in variants(record) {
         if let Outcome::Failed { why } = &variant.outcome {
@@ -93,9 +93,9 @@ fn end(record: &Run, printer: &Printer) -> ExitCode {
         printer.warn("interrupted: what was measured so far is shown");
     }
     match (failed, record.interrupted) {
-        (_, true) => ExitCode::from(INTERRUPTED),
-        (true, false) => ExitCode::FAILURE,
-        (false, false) => ExitCode::SUCCESS,
+        (_, true) => Exit::from(INTERRUPTED),
+        (true, false) => Exit::FAILURE,
+        (false, false) => Exit::SUCCESS,
     }
 }
 

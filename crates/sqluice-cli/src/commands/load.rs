@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
-use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
@@ -14,11 +13,12 @@ use sqluice::schema::Schema;
 use sqluice::source::arrow::ArrowOptions;
 
 use super::{print_plan, print_report, refuse_page_size};
+use crate::Exit;
 use crate::args::Load;
 use crate::formats::{Format, Quote};
 use crate::printer::Printer;
 
-pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     refuse_swapped(&args.db)?;
     refuse_page_size(&args.write, Some(&args.db))?;
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {

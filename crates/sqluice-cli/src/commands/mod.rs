@@ -12,7 +12,6 @@ mod pack;
 mod unpack;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use sqluice::error::Error;
 use sqluice::plan::{Action, Plan, Road};
@@ -20,11 +19,12 @@ use sqluice::progress::Cancel;
 use sqluice::report::{ExistingReport, Report, TableReport};
 use sqluice::size::Bytes;
 
+use crate::Exit;
 use crate::args::{Args, Command, Write};
 use crate::printer::{Printer, counted, grouped, rate};
 
 /// Does what the arguments say.
-pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
@@ -52,24 +52,24 @@ fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
 }
 
 /// Prints a plan that is not carried out.
-fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<ExitCode> {
+fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     plan.refuse()?;
     if printer.is_json() {
         printer.json(plan)?;
     } else {
         printer.data(&plan.to_string())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// Prints what was written; `rejects` is where bad rows went.
-fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> anyhow::Result<ExitCode> {
+fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
         printer.json(report)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     tell(report, rejects, printer);
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// The same in words.

@@ -1,20 +1,19 @@
 //! `sqluice pack`.
 
-use std::process::ExitCode;
-
 use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
 use super::{print_plan, refuse_page_size, tell};
+use crate::Exit;
 use crate::args::{Compress, Pack};
 use crate::printer::{Printer, counted};
 
 /// What is left out is named up to so many times.
 const SKIPPED_MAX: usize = 20;
 
-pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     refuse_page_size(&args.write, Some(&args.db))?;
     let pack = archive::Pack {
         layout: if args.kv { Layout::Kv } else { Layout::Sqlar },
@@ -43,7 +42,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     let report = prepared.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
         printer.json(&report)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let PackReport { files, folders, links, file_bytes, report, .. } = report;
     let mut what = vec![counted(files, "file")];
@@ -51,7 +50,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     what.extend((links > 0).then(|| counted(links, "link")));
     printer.note(&format!("{} packed, {} of content", what.join(", "), Bytes(file_bytes)));
     tell(&report, None, printer);
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::SUCCESS)
 }
 
 /// What becomes of a table that is there.

@@ -3,20 +3,20 @@
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::process::ExitCode;
 
 use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
 use sqluice::error::Error;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
+use crate::Exit;
 use crate::args::Unpack;
 use crate::printer::{Printer, counted, grouped};
 
 /// Rows that are refused are named up to so many times.
 const REFUSALS_MAX: usize = 50;
 
-pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let selection = Selection::new(&args.include, &args.exclude)?;
     if args.list {
         return list(args, &selection, printer, cancel);
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
         tell(&report, printer);
     }
     if report.refused == 0 {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::SUCCESS);
     }
     let message = format!("{} of the archive could not be restored", counted(report.refused, "row"));
     Err(Error::input(message).hint("the rest was; see above").into())
@@ -65,12 +65,7 @@ fn tell(report: &UnpackReport, printer: &Printer) {
 }
 
 /// Prints the names, and what is known of the files.
-fn list(
-    args: &Unpack,
-    selection: &Selection,
-    printer: &Printer,
-    cancel: &Cancel,
-) -> anyhow::Result<ExitCode> {
+fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut out = Out::new();
     let terminal = io::stdout().is_terminal();
     let mut refused = 0;
@@ -94,7 +89,7 @@ fn list(
         Ok(())
     })?;
     out.flush().map_err(cannot_write)?;
-    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
 /// What `sqlite3 -Atv` tells before a name.
@@ -117,12 +112,12 @@ fn details(listed: &Listed) -> String {
 }
 
 /// Writes one file to standard output.
-fn stdout(args: &Unpack) -> anyhow::Result<ExitCode> {
+fn stdout(args: &Unpack) -> anyhow::Result<Exit> {
     let name = args.stdout.as_deref().unwrap_or_default();
     let mut out = Out::new();
     let written = archive::write_file(&args.db, layout(args), name.as_bytes(), &mut out)
         .and_then(|_| out.flush().map_err(cannot_write));
-    written.map(|()| ExitCode::SUCCESS).map_err(Into::into)
+    written.map(|()| Exit::SUCCESS).map_err(Into::into)
 }
 
 fn cannot_write(error: io::Error) -> Error {

@@ -23,8 +23,8 @@ pub struct Iter<'s> {
 }
 
 impl<'s> Iter<'s> {
-    pub(super) fn new(pool: &'s Pool) -> Iter<'s> {
-        Iter { pool, ahead: VecDeque::new(), after: None, done: false, inflater: None }
+    pub(super) fn new(pool: &'s Pool, after: Option<Vec<u8>>) -> Iter<'s> {
+        Iter { pool, ahead: VecDeque::new(), after, done: false, inflater: None }
     }
 
     fn read_ahead(&mut self) -> Result<()> {

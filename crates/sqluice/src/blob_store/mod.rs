@@ -172,7 +172,12 @@ impl BlobStore {
 
     /// Keys and blobs in the order of the keys' bytes.
     pub fn iter(&self) -> Iter<'_> {
-        Iter::new(&self.pool)
+        Iter::new(&self.pool, None)
+    }
+
+    /// Those whose keys come after `key`.
+    pub fn iter_after(&self, key: impl Into<Vec<u8>>) -> Iter<'_> {
+        Iter::new(&self.pool, Some(key.into()))
     }
 
     /// Puts a blob under a key, in the place of the one that was there.

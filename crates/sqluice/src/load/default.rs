@@ -8,7 +8,7 @@ use crate::schema::{Column, token};
 use crate::source::columns::Constant;
 
 /// The value of a column that the file does not have.
-pub(super) fn constant(column: &Column) -> Result<Constant> {
+pub(crate) fn constant(column: &Column) -> Result<Constant> {
     let Some(sql) = &column.default else { return Ok(Constant::Null) };
     let refuse = || {
         Error::input(format!("the file has no column {}, and its DEFAULT {sql} is no constant", column.name))

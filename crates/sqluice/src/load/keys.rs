@@ -23,7 +23,7 @@ const COLLATIONS: [&str; 3] = ["BINARY", "NOCASE", "RTRIM"];
 
 /// An index that the user asks for.
 #[derive(Debug, PartialEq, Eq)]
-struct IndexSpec {
+pub(crate) struct IndexSpec {
     unique: bool,
     columns: Vec<KeyPart>,
 }
@@ -107,14 +107,15 @@ pub(super) fn statements(load: &Request, tables: &[&LoadTable]) -> Result<String
     for spec in specs(load)? {
         let names = spec.names();
         for table in tables.iter().filter(|table| table.has_all(load, &names)) {
-            sql += &spec.statement(table, load, &mut taken);
+            let own: Vec<&str> = names.iter().map(|name| table.spelled(load, name)).collect();
+            sql += &spec.statement(table.name(), &own, &mut taken);
         }
     }
     Ok(sql)
 }
 
 /// The names, in small letters, that tables, indexes and views of a schema have.
-fn names_in(schema: &Schema) -> Vec<String> {
+pub(crate) fn names_in(schema: &Schema) -> Vec<String> {
     let indexes = schema.tables.iter().flat_map(|table| &table.indexes).map(|index| &index.name);
     let tables = schema.tables.iter().map(|table| &table.name);
     let others = schema.others.iter().map(|object| &object.name);
@@ -134,7 +135,8 @@ fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
 }
 
 impl IndexSpec {
-    fn parse(text: &str, unique: bool) -> Result<IndexSpec> {
+    /// Understands what the user asks for.
+    pub(crate) fn parse(text: &str, unique: bool) -> Result<IndexSpec> {
         let mut spec = IndexSpec { unique, columns: Vec::new() };
         let tokens = tokens(text);
         for part in tokens.split(|token| token.is_symbol(text, ",")) {
@@ -147,18 +149,19 @@ impl IndexSpec {
         Ok(spec)
     }
 
-    fn flag(&self) -> &'static str {
+    /// The flag that asks for it.
+    pub(crate) fn flag(&self) -> &'static str {
         if self.unique { "--unique" } else { "--index" }
     }
 
-    fn names(&self) -> Vec<&str> {
+    /// Its columns, as the user names them.
+    pub(crate) fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|column| column.name.as_str()).collect()
     }
 
-    /// The statement that makes it for a table that has its columns; `taken` are the names that others have.
-    fn statement(&self, table: &LoadTable, load: &Request, taken: &mut Vec<String>) -> String {
-        let own: Vec<&str> = self.names().into_iter().map(|name| table.spelled(load, name)).collect();
-        let base = format!("idx_{}_{}", table.name(), own.join("_"));
+    /// The statement that makes it for a table, which calls its columns `own`; `taken` are the names that others have.
+    pub(crate) fn statement(&self, table: &str, own: &[&str], taken: &mut Vec<String>) -> String {
+        let base = format!("idx_{table}_{}", own.join("_"));
         let mut name = base.clone();
         let mut number = 2;
         while taken.contains(&name.to_ascii_lowercase()) {
@@ -172,7 +175,7 @@ impl IndexSpec {
         });
         let columns = columns.collect::<Vec<_>>().join(", ");
         let unique = if self.unique { "UNIQUE " } else { "" };
-        format!("CREATE {unique}INDEX {} ON {} ({columns});\n", quoted(&name), quoted(table.name()))
+        format!("CREATE {unique}INDEX {} ON {} ({columns});\n", quoted(&name), quoted(table))
     }
 }
 

@@ -21,12 +21,12 @@
 #[cfg(feature = "parquet")]
 mod columnar;
 mod csv;
-mod default;
+pub(crate) mod default;
 mod duplicate;
 mod files;
 mod format;
 mod json;
-mod keys;
+pub(crate) mod keys;
 mod order;
 mod paths;
 mod request;

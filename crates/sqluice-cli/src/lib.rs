@@ -1,0 +1,63 @@
+//! The `sqluice` command as a function: the binary calls it, and so does the Python package's console script.
+
+mod args;
+mod commands;
+mod formats;
+mod numbers;
+mod printer;
+mod progress;
+mod signals;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// How the command ended: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(u8);
+
+impl Exit {
+    /// Done.
+    pub const SUCCESS: Exit = Exit(0);
+    /// The input or the target is at fault.
+    pub const FAILURE: Exit = Exit(1);
+
+    /// The status of the process.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+}
+
+impl From<u8> for Exit {
+    fn from(code: u8) -> Exit {
+        Exit(code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.0)
+    }
+}
+
+/// Runs the command with its arguments, the first of which is its name. It takes the signals that ask to stop for itself, and writes to
+/// standard output and standard error.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let args = match args::Args::try_parse_from(args) {
+        Ok(args) => args,
+        // Help is one, too.
+        Err(error) => {
+            // When nobody listens, that changes nothing.
+            let _ = error.print();
+            return Exit(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let printer = printer::Printer::new(&args.global);
+    let cancel = sqluice::progress::Cancel::new();
+    let done = signals::listen(&cancel).and_then(|()| commands::run(&args, &printer, &cancel));
+    match done {
+        Ok(exit) => exit,
+        Err(error) => printer.error(&error),
+    }
+}

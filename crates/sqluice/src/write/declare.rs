@@ -1,0 +1,118 @@
+//! A table that rows are given for, as a statement.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::load::keys::{IndexSpec, names_in};
+use crate::plan::{There, WriteOptions};
+use crate::schema::{Schema, Table, quoted};
+
+/// A table that is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct NewTable {
+    /// Its name.
+    pub name: String,
+    /// The names of its columns, and what they are declared with, which may be nothing: such a column keeps values as they are.
+    pub columns: Vec<(String, String)>,
+    /// The columns of its PRIMARY KEY. One INTEGER column is another name for the rowid; of others none may be NULL.
+    pub primary_key: Vec<String>,
+    /// Its indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`.
+    pub indexes: Vec<String>,
+    /// Its unique indexes, in the same way.
+    pub uniques: Vec<String>,
+    /// It is STRICT.
+    pub strict: bool,
+    /// It is WITHOUT ROWID.
+    pub without_rowid: bool,
+}
+
+impl NewTable {
+    /// What declares it, in a database at `target`, if there is one: its indexes get names that are free.
+    ///
+    /// # Errors
+    /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
+    pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
+        let mut taken = vec![self.name.to_ascii_lowercase()];
+        if let Some(there) = There::look(target, options)? {
+            taken.extend(names_in(&there.schema));
+        }
+        let sql = self.table_sql()? + &self.index_sql(&mut taken)?;
+        let schema = Schema::parse(sql, Path::new("")).map_err(|error| {
+            let hint = "see the names of the columns, and what they are declared with";
+            Error::usage(format!("table {} can't be made: {}", self.name, error.message())).hint(hint)
+        })?;
+        let only = schema.tables.len() == 1 && schema.others.is_empty();
+        let is_given = |table: &Table| {
+            table.columns.len() == self.columns.len()
+                && table.columns.iter().all(|column| column.generated.is_none())
+        };
+        if !only || !schema.tables.iter().all(is_given) {
+            let message = format!("the types of table {} declare more than its columns", self.name);
+            return Err(Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB or what else SQLite takes"));
+        }
+        Ok(schema)
+    }
+
+    fn table_sql(&self) -> Result<String> {
+        if self.columns.is_empty() {
+            return Err(Error::usage(format!("table {} would have no column", self.name)));
+        }
+        let key = self.primary_key.iter().map(|name| self.spelled(name, "--primary-key"));
+        let key = key.collect::<Result<Vec<_>>>()?;
+        if self.without_rowid && key.is_empty() {
+            return Err(Error::usage("a table WITHOUT ROWID needs a key to find its rows by")
+                .hint("name its columns: --primary-key"));
+        }
+        let type_of =
+            |name: &str| self.columns.iter().find(|column| column.0 == name).map(|column| &*column.1);
+        let is_rowid = !self.without_rowid
+            && matches!(key[..], [one] if type_of(one).is_some_and(|declared| declared.eq_ignore_ascii_case("INTEGER")));
+        let mut lines = Vec::new();
+        for (name, declared) in &self.columns {
+            let declared = match declared.is_empty() && self.strict {
+                true => "ANY",
+                false => declared.as_str(),
+            };
+            let more = match key.contains(&name.as_str()) {
+                true if is_rowid => " PRIMARY KEY",
+                true if !declared.to_ascii_uppercase().contains("NOT NULL") => " NOT NULL",
+                _ => "",
+            };
+            lines.push(format!("  {} {declared}{more}", quoted(name)).trim_end().to_owned());
+        }
+        if !key.is_empty() && !is_rowid {
+            let columns: Vec<String> = key.iter().map(|name| quoted(name)).collect();
+            lines.push(format!("  PRIMARY KEY ({})", columns.join(", ")));
+        }
+        let options = [("STRICT", self.strict), ("WITHOUT ROWID", self.without_rowid)];
+        let options: Vec<&str> = options.iter().filter(|(_, is)| *is).map(|(option, _)| *option).collect();
+        let options = if options.is_empty() { String::new() } else { format!(" {}", options.join(", ")) };
+        Ok(format!("CREATE TABLE {} (\n{}\n){options};\n", quoted(&self.name), lines.join(",\n")))
+    }
+
+    fn index_sql(&self, taken: &mut Vec<String>) -> Result<String> {
+        let uniques = self.uniques.iter().map(|text| IndexSpec::parse(text, true));
+        let specs = uniques.chain(self.indexes.iter().map(|text| IndexSpec::parse(text, false)));
+        let mut sql = String::new();
+        for spec in specs {
+            let spec = spec?;
+            let own = spec.names().into_iter().map(|name| self.spelled(name, spec.flag()));
+            sql += &spec.statement(&self.name, &own.collect::<Result<Vec<_>>>()?, taken);
+        }
+        Ok(sql)
+    }
+
+    /// A column's name as the table has it.
+    fn spelled(&self, name: &str, flag: &str) -> Result<&str> {
+        let mut names = self.columns.iter().map(|column| column.0.as_str());
+        match names.find(|column| column.eq_ignore_ascii_case(name)) {
+            Some(column) => Ok(column),
+            None => {
+                let names: Vec<&str> = self.columns.iter().map(|column| column.0.as_str()).take(20).collect();
+                let message =
+                    format!("{flag} names the column {name:?}, which table {} does not have", self.name);
+                Err(Error::usage(message).hint(format!("there are: {}", names.join(", "))))
+            }
+        }
+    }
+}

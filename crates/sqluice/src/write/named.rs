@@ -1,0 +1,320 @@
+//! Rows that are known by the names of their columns, for tables that are there or are made for them.
+//!
+//! ```text
+//!  rows     name, id                                  the columns that the caller's source gives
+//!  table    id INTEGER PRIMARY KEY, name TEXT, note TEXT DEFAULT '-'
+//!           Field(1)                Field(0)   Constant('-')          how its batches are made: [`PreparedWrite::filled`]
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use super::add;
+use crate::encode::Conversions;
+use crate::error::{Error, Result};
+use crate::existing_database;
+use crate::load::default;
+use crate::new_database;
+use crate::pipeline::Job;
+use crate::plan::{IfThere, Plan, Road, Rows, There, WriteOptions};
+use crate::progress::{Amount, Cancel, Progress};
+use crate::report::Report;
+use crate::schema::{Schema, Table};
+use crate::source::columns::{ColumnFrom, Constant};
+use crate::source::{NoRows, Part, Source};
+
+/// Rows for a table.
+#[derive(Clone, Debug, Default)]
+pub struct NamedRows {
+    /// The table.
+    pub table: String,
+    /// The columns that the rows have, in the order in which the source has them.
+    pub columns: Vec<String>,
+    /// Rows may come in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
+    /// Otherwise rows that do not ascend end the run with an error that [`Error::is_out_of_order`].
+    pub in_any_order: bool,
+    /// How many rows there are, about.
+    pub about: Option<u64>,
+}
+
+/// Rows for tables of a database, a new one or one that is there.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// The database.
+    pub target: PathBuf,
+    /// Declares the tables that the database does not have yet.
+    pub schema: Schema,
+    /// The rows of each table that gets some.
+    pub rows: Vec<NamedRows>,
+    /// A conversion that loses digits of a text is an error.
+    pub lossless: bool,
+    /// How to write.
+    pub options: WriteOptions,
+}
+
+/// A write whose tables are known.
+#[derive(Debug)]
+pub struct PreparedWrite {
+    write: Write,
+    plan: Plan,
+    schema: Schema,
+    /// Of each rows, which table they are for, and how its columns are filled.
+    tables: Vec<(usize, Vec<ColumnFrom>)>,
+}
+
+/// The table of that name that the database at `target` has; `None` also where the database is yet to be made.
+///
+/// # Errors
+/// When what is there is no database that we can read and write.
+pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
+    Ok(There::look(target, options)?.and_then(|there| there.table(name).cloned()))
+}
+
+impl Write {
+    /// Decides what will be done. Nothing is written.
+    ///
+    /// # Errors
+    /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
+    pub fn prepare(&self) -> Result<PreparedWrite> {
+        let Write { target, rows, options, .. } = self;
+        let there = There::look(target, options)?;
+        let (schema, mut plan) = match &there {
+            None => (self.schema.clone(), Plan::new(&self.schema, Some(target.clone()), options)?),
+            Some(there) => {
+                let schema = self.with_tables(there)?;
+                let plan = Plan::into_existing(&schema, there, options)?;
+                (schema, plan)
+            }
+        };
+        let mut tables: Vec<(usize, Vec<ColumnFrom>)> = Vec::new();
+        for rows in rows {
+            let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
+            let Some(index) = schema.tables.iter().position(named) else {
+                return Err(Error::usage(format!("nothing declares table {}", rows.table)));
+            };
+            if tables.iter().any(|(other, _)| *other == index) {
+                return Err(Error::usage(format!("table {} is given rows twice", rows.table)));
+            }
+            let table = &schema.tables[index];
+            let filled = rows.fill(table, there.is_some())?;
+            rows.choose((index, table), there.as_ref(), &filled, &mut plan, options)?;
+            tables.push((index, filled));
+        }
+        plan.refuse()?;
+        Ok(PreparedWrite { write: self.clone(), plan, schema, tables })
+    }
+
+    /// The schema with those tables that are there and get rows, instead of those that do not.
+    fn with_tables(&self, there: &There) -> Result<Schema> {
+        let if_there = &self.options.if_there;
+        for rows in &self.rows {
+            let hint = "if_exists says what becomes of it: append, replace or upsert";
+            there.refuse_name(&rows.table, if_there, hint)?;
+        }
+        let mut schema = there.combine(self.schema.clone())?;
+        schema.tables.retain(|table| there.table(&table.name).is_none());
+        for rows in &self.rows {
+            if let Some(table) = there.table(&rows.table) {
+                if let IfThere::Upsert(keys) = if_there {
+                    rows.check_keys(keys, table)?;
+                }
+                schema.tables.push(table.clone());
+            }
+        }
+        Ok(schema)
+    }
+}
+
+impl NamedRows {
+    /// How the columns of a table are filled.
+    fn fill(&self, table: &Table, by_sqlite: bool) -> Result<Vec<ColumnFrom>> {
+        let same = |one: &String, other: &str| one.eq_ignore_ascii_case(other);
+        for (index, name) in self.columns.iter().enumerate() {
+            if self.columns[..index].iter().any(|other| same(other, name)) {
+                return Err(Error::usage(format!("the rows have two columns {name:?}"))
+                    .hint("to SQLite names are the same that differ in the case of ASCII letters only"));
+            }
+            let Some(column) = table.column(name) else {
+                let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).take(20).collect();
+                return Err(Error::input(format!("table {} has no column {name:?}", table.name))
+                    .hint(format!("its columns are {}", names.join(", "))));
+            };
+            if table.columns[column].generated.is_some() {
+                return Err(Error::input(format!("the rows have column {name}, which SQLite computes"))
+                    .hint("leave it out"));
+            }
+        }
+        let filled = table.columns.iter().enumerate().map(|(index, column)| {
+            match self.columns.iter().position(|name| same(name, &column.name)) {
+                Some(field) => Ok(ColumnFrom::Field(field)),
+                // NULL is the next rowid.
+                None if column.generated.is_some() || table.rowid_alias == Some(index) => {
+                    Ok(ColumnFrom::Constant(Constant::Null))
+                }
+                None => match default::constant(column) {
+                    Ok(constant) => Ok(ColumnFrom::Constant(constant)),
+                    // SQLite computes it when it inserts the row.
+                    Err(_) if by_sqlite => Ok(ColumnFrom::Constant(Constant::Null)),
+                    Err(error) => Err(error),
+                },
+            }
+        });
+        filled.collect()
+    }
+
+    /// The road that the rows take.
+    fn choose(
+        &self,
+        (index, table): (usize, &Table),
+        there: Option<&There>,
+        filled: &[ColumnFrom],
+        plan: &mut Plan,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let given = |column: &usize| matches!(filled[*column], ColumnFrom::Field(_));
+        let with_rowids = table.rowid_alias.as_ref().is_some_and(given);
+        if let Some(there) = there {
+            let columns = 0..table.columns.len();
+            let computed = columns.clone().find(|column| {
+                let declared = &table.columns[*column];
+                let left_out = !given(column) && declared.generated.is_none();
+                left_out && table.rowid_alias != Some(*column) && default::constant(declared).is_err()
+            });
+            let rows = Rows {
+                about: self.about,
+                with_rowids,
+                ascending: !self.in_any_order,
+                columns: Some(columns.filter(given).collect()),
+                computed: computed.map(|column| table.columns[column].name.clone()),
+                ..Rows::default()
+            };
+            plan.choose((index, table), there, rows, options)?;
+        }
+        match plan.tables[index].road {
+            Road::Pages | Road::Sorted if with_rowids && self.in_any_order => {
+                let why = "rows may come in any order of their rowids";
+                plan.sort_rows((index, table), true, why, options)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the columns that rows are to be found by are given, and a key of the table.
+    fn check_keys(&self, keys: &[String], table: &Table) -> Result<()> {
+        let same = |one: &str, other: &String| one.eq_ignore_ascii_case(other);
+        if let Some(key) = keys.iter().find(|key| !self.columns.iter().any(|name| same(key, name))) {
+            return Err(Error::usage(format!("the key has the column {key:?}, which the rows do not have"))
+                .hint("rows are found by the values of these columns"));
+        }
+        let names = |key: Vec<usize>| key.into_iter().map(|column| &*table.columns[column].name);
+        let known: Vec<Vec<&str>> = table.unique_keys().into_iter().map(|key| names(key).collect()).collect();
+        let is_key = |known: &Vec<&str>| {
+            known.len() == keys.len() && keys.iter().all(|key| known.iter().any(|name| same(name, key)))
+        };
+        if known.iter().any(is_key) {
+            return Ok(());
+        }
+        let message =
+            format!("no PRIMARY KEY or UNIQUE constraint of table {} is on {}", table.name, keys.join(", "));
+        let known: Vec<String> = known.iter().map(|names| names.join(", ")).collect();
+        Err(Error::usage(message).hint(match known.is_empty() {
+            true => format!("make one: CREATE UNIQUE INDEX ... ON {} ({})", table.name, keys.join(", ")),
+            false => format!("its keys are {}", known.join("; ")),
+        }))
+    }
+}
+
+impl PreparedWrite {
+    /// What will be done.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The table that gets the rows of that index, and what fills its columns: the source makes its batches so.
+    pub fn filled(&self, rows: usize) -> (&Table, &[ColumnFrom]) {
+        let (table, filled) = &self.tables[rows];
+        (&self.schema.tables[*table], filled)
+    }
+
+    /// Does it, with a source for the rows of each table, in their order.
+    ///
+    /// # Errors
+    /// When a source fails, a value can't be stored, or the database can't be written: it is as it was, then.
+    pub fn run(
+        mut self,
+        mut sources: Vec<Box<dyn Source + '_>>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Report> {
+        let (tables, given) = (self.tables.len(), sources.len());
+        if tables != given {
+            return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
+        }
+        let mut looks = 1;
+        loop {
+            match self.attempt(&mut sources, progress, cancel) {
+                // No source has been asked for rows.
+                Err(error) if error.is_out_of_date() && looks < existing_database::LOOKS_MAX => {
+                    looks += 1;
+                    let again = self.write.prepare()?;
+                    let same = |(one, other): (usize, usize)| {
+                        let (one, other) = (self.filled(one), again.filled(other));
+                        one.0.sql == other.0.sql && one.1 == other.1
+                    };
+                    if !(0..tables).zip(0..tables).all(same) {
+                        return Err(error);
+                    }
+                    self = again;
+                }
+                done => return done.map_err(with_rows),
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        sources: &mut [Box<dyn Source + '_>],
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Report> {
+        progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
+        let conversions = if self.write.lossless { Conversions::Lossless } else { Conversions::All };
+        let mut given: Vec<Option<Borrowed<'_, '_>>> = self.schema.tables.iter().map(|_| None).collect();
+        for ((table, _), source) in self.tables.iter().zip(sources) {
+            given[*table] = Some(Borrowed(source));
+        }
+        let jobs = self.schema.tables.iter().zip(given).map(|(table, source)| Job {
+            table,
+            conversions,
+            source: match source {
+                Some(source) => Box::new(source),
+                None => Box::new(NoRows) as Box<dyn Source + '_>,
+            },
+        });
+        let (jobs, cancel) = (jobs.collect(), cancel.child());
+        match self.plan.existing {
+            None => new_database::write(&self.plan, &self.schema, jobs, None, "write", progress, &cancel),
+            Some(_) => {
+                existing_database::write(&self.plan, &self.schema, jobs, None, "write", progress, &cancel)
+            }
+        }
+    }
+}
+
+/// A source that is used again if nobody has asked it for rows.
+struct Borrowed<'b, 's>(&'b mut Box<dyn Source + 's>);
+
+impl Source for Borrowed<'_, '_> {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        self.0.next_part()
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.0.total()
+    }
+}
+
+/// Adds to an error about two rows with the same key which they are.
+fn with_rows(mut error: Error) -> Error {
+    let Some(duplicate) = error.take_duplicate() else { return error };
+    error.with_words(&format!(" ({})", duplicate.rows))
+}

@@ -1,0 +1,62 @@
+"""Fill SQLite files at the speed of the disk.
+
+    >>> import sqluice
+    >>> sqluice.write("towns.db", [("Oslo", 59.9), ("Rome", 41.9)], "town", columns=["name", "latitude"])  # doctest: +ELLIPSIS
+    <Report: 2 rows to towns.db, ...>
+
+What is written is a database as SQLite itself would have made it. A new one appears under its name when it is whole and on the disk; one
+that is there changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
+"""
+
+from ._doors import check, generate, index, load, pack, unpack
+from ._errors import Error, InputError, Interrupted, TargetError, UsageError
+from ._progress import Progress
+from ._report import (
+    CheckReport,
+    Existing,
+    IndexReport,
+    MadeIndexes,
+    PackReport,
+    Phase,
+    Report,
+    Skipped,
+    TableReport,
+    UnpackReport,
+)
+from ._sqluice import __version__, sqlite_version
+from ._stores import BlobStore, EntityStore, EntityType, Filter, Written, field
+from ._write import write
+
+__all__ = [
+    "BlobStore",
+    "CheckReport",
+    "EntityStore",
+    "EntityType",
+    "Error",
+    "Existing",
+    "Filter",
+    "IndexReport",
+    "InputError",
+    "Interrupted",
+    "MadeIndexes",
+    "PackReport",
+    "Phase",
+    "Progress",
+    "Report",
+    "Skipped",
+    "TableReport",
+    "TargetError",
+    "UnpackReport",
+    "UsageError",
+    "Written",
+    "__version__",
+    "check",
+    "field",
+    "generate",
+    "index",
+    "load",
+    "pack",
+    "sqlite_version",
+    "unpack",
+    "write",
+]

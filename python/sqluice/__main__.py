@@ -1,0 +1,16 @@
+"""The command `sqluice`: the same program as the binary."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _sqluice
+
+
+def main() -> int:
+    """Runs it with the arguments of the process."""
+    return _sqluice.command(["sqluice", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

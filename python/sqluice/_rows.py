@@ -1,0 +1,272 @@
+"""What data is: how its rows and the names of their columns are found.
+
+```text
+__arrow_c_stream__, __arrow_c_array__    pyarrow, polars, DuckDB: record batches, which the engine reads itself
+pandas.DataFrame                         columns, some rows at a time
+numpy.ndarray                            the same: fields of a structured array, columns of one with two dimensions
+an iterable of tuples and the like       one by one; the first say what they are
+an iterable of dicts, dataclasses        the same; the names of the columns are their keys, their fields
+an iterable of Arrow batches, frames     one after another
+```
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any
+
+from ._errors import InputError, UsageError
+
+# Rows that say what the others are.
+_HEAD_ROWS = 10_000
+
+# Rows of a chunk of columns.
+_CHUNK_ROWS = 32 << 10
+
+Given = tuple[str, list[str], Any] | tuple[Any, Any]
+
+
+@dataclasses.dataclass(slots=True)
+class Data:
+    """Rows for the engine."""
+
+    make: Callable[[], Given]
+    """Gives them."""
+    again: bool
+    """Whether it can do so more than once."""
+    about: int | None = None
+    """How many there are."""
+    index_columns: list[str] = dataclasses.field(default_factory=list)
+    """The columns that a frame's index became."""
+
+
+def understand(
+    data: Any,
+    columns: Sequence[str] | None,
+    known_columns: Callable[[], Sequence[str] | None],
+    frame_index: bool | None,
+    index_label: str | Sequence[str] | None,
+) -> Data:
+    """How the engine gets the rows of `data`; `known_columns` asks the table for its columns."""
+    if _is_frame(data):
+        return _of_frame(data, columns, frame_index, index_label)
+    if frame_index is not None or index_label is not None:
+        raise UsageError("only a pandas frame has an index that can be written", hint="leave index_label out, and name columns in index=")
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        if columns is not None:
+            raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
+        about = next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
+        return Data(lambda: (data, None), hasattr(data, "__len__") or about is not None, about)
+    if _is_array(data):
+        return _of_array(data, columns, known_columns)
+    if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
+        hint = "give a list of dicts, or a frame" if isinstance(data, Mapping) else "give rows: tuples, dicts, objects, a frame"
+        raise UsageError(f"a {type(data).__name__} is no sequence of rows", hint=hint)
+    again = isinstance(data, Sized) and not isinstance(data, Iterator)
+    about = len(data) if isinstance(data, Sized) else None
+
+    def make() -> Given:
+        return _of_rows(data, columns, known_columns)
+
+    return Data(make, again, about)
+
+
+def names_in_schema(sql: str, table: str) -> list[str] | None:
+    """The columns that take values of a table that statements declare."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(sql)
+        names = connection.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", (table,)).fetchall()
+    except sqlite3.Error:
+        # The engine says what is wrong with them, and where.
+        return None
+    finally:
+        connection.close()
+    return [name for (name,) in names] or None
+
+
+def _of_rows(data: Iterable[Any], columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None]) -> Given:
+    rows = iter(data)
+    head = list(itertools.islice(rows, 1))
+    first = head[0] if head else ()
+    if hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__"):
+        return first, rows
+    if isinstance(first, Mapping):
+        if columns is not None:
+            return "chosen", list(columns), itertools.chain(head, rows)
+        head += itertools.islice(rows, _HEAD_ROWS - 1)
+        # One that is none is told with its place.
+        names = list(dict.fromkeys(key for row in head if isinstance(row, Mapping) for key in row))
+        wrong = next((name for name in names if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise InputError(f"the key {wrong!r} is no str, and can't be the name of a column")
+        return "mapping", names, itertools.chain(head, rows)
+    fields = _fields(first)
+    if fields is not None:
+        return "attributes", list(columns or fields), itertools.chain(head, rows)
+    if head and (isinstance(first, (str, bytes)) or not isinstance(first, Iterable)):
+        raise InputError(f"row 1: a {type(first).__name__} is no row", hint="make it a tuple, a dict or an object", row=1)
+    names = list(columns or _names(data, first) or known_columns() or [])
+    if not names:
+        raise UsageError("nothing says what the columns are called", hint='columns=["id", "name"] does')
+    return "sequence", names, itertools.chain(head, rows)
+
+
+def _fields(row: Any) -> list[str] | None:
+    """The names of the attributes of a dataclass or a class of `attrs`."""
+    if isinstance(row, type):
+        return None
+    if dataclasses.is_dataclass(row):
+        return [field.name for field in dataclasses.fields(row)]
+    attributes = getattr(type(row), "__attrs_attrs__", None)
+    return None if attributes is None else [attribute.name for attribute in attributes]
+
+
+def _names(data: Any, row: Any) -> list[str] | None:
+    """The names that a row has for its values, or a cursor for its columns."""
+    named = getattr(row, "_fields", None)
+    if named is not None:
+        return list(named)
+    if isinstance(row, sqlite3.Row):
+        return list(row.keys())
+    description = getattr(data, "description", None)
+    return [column[0] for column in description] if description else None
+
+
+def _is_frame(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame"
+
+
+def _is_array(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "numpy" and hasattr(data, "ndim") and hasattr(data, "dtype")
+
+
+def _of_frame(
+    frame: Any, columns: Sequence[str] | None, frame_index: bool | None, index_label: str | Sequence[str] | None
+) -> Data:
+    """A frame, with its index as the first columns, if that is wanted.
+
+    By default an index is written that says something: one with a name, or one that does not just count.
+    """
+    index = frame.index
+    if columns is not None:
+        frame = frame[list(columns)]
+    wanted = frame_index
+    if wanted is None:
+        wanted = index_label is not None or type(index).__name__ != "RangeIndex" or index.name is not None
+    labels: list[str] = []
+    parts: list[tuple[str, Any]] = []
+    if wanted:
+        labels = _index_labels(frame, index_label)
+        parts = [(label, index.get_level_values(level)) for level, label in enumerate(labels)]
+    for position, name in enumerate(frame.columns):
+        parts.append((_column_name(name), frame.iloc[:, position]))
+    names = [name for name, _ in parts]
+    rows = len(frame)
+
+    def chunks() -> Iterator[list[Any]]:
+        for start in range(0, rows, _CHUNK_ROWS):
+            yield [_of_series(values[start : start + _CHUNK_ROWS]) for _, values in parts]
+
+    return Data(lambda: ("columns", names, chunks()), True, rows, labels)
+
+
+def _column_name(name: Any) -> str:
+    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+
+def _index_labels(frame: Any, index_label: str | Sequence[str] | None) -> list[str]:
+    """As `to_sql` names them."""
+    levels = frame.index.nlevels
+    if index_label is not None:
+        labels = [index_label] if isinstance(index_label, str) else list(index_label)
+        if len(labels) != levels:
+            raise UsageError(f"index_label has {len(labels)} names, and the index has {levels} levels")
+        return labels
+    if levels == 1 and frame.index.name is None and "index" not in frame.columns:
+        return ["index"]
+    return [f"level_{level}" if name is None else str(name) for level, name in enumerate(frame.index.names)]
+
+
+def _of_series(values: Any) -> Any:
+    """Some values of a frame's column, as a list or a buffer."""
+    import numpy
+
+    dtype = values.dtype
+    zone = getattr(dtype, "tz", None)
+    if zone is not None:
+        # In UTC, and with its zone, as Arrow's.
+        naive = values.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(values, "dt") else values.tz_convert("UTC").tz_localize(None)
+        return [None if text is None else text + "+00:00" for text in _moments(naive.to_numpy())]
+    if isinstance(dtype, numpy.dtype):
+        return _of_numpy(values.to_numpy())
+    if type(dtype).__name__ == "CategoricalDtype":
+        return values.astype(object).tolist()
+    return values.to_numpy(dtype=object, na_value=None).tolist()
+
+
+def _of_array(array: Any, columns: Sequence[str] | None, known_columns: Callable[[], Sequence[str] | None]) -> Data:
+    if array.dtype.names is not None:
+        fields = list(array.dtype.names)
+        parts = [array[field] for field in fields]
+        names = list(columns or fields)
+    elif array.ndim == 2:
+        parts = [array[:, column] for column in range(array.shape[1])]
+        names = list(columns or known_columns() or [])
+    elif array.ndim == 1:
+        parts = [array]
+        names = list(columns or known_columns() or [])
+    else:
+        raise UsageError(f"an array of {array.ndim} dimensions is no table", hint="one of 2 is, or a structured one")
+    if not names:
+        raise UsageError("nothing says what the columns are called", hint='columns=["id", "name"] does')
+    if len(names) != len(parts):
+        raise UsageError(f"the array has {len(parts)} columns, and {len(names)} names are given")
+    rows = len(array)
+
+    def chunks() -> Iterator[list[Any]]:
+        for start in range(0, rows, _CHUNK_ROWS):
+            yield [_of_numpy(part[start : start + _CHUNK_ROWS]) for part in parts]
+
+    return Data(lambda: ("columns", names, chunks()), True, rows)
+
+
+def _of_numpy(values: Any) -> Any:
+    """Some values of a column, as a list or a buffer of int64 or float64."""
+    import numpy
+
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if values.ndim == 1:
+        if kind in "bi" or (kind == "u" and size < 8):
+            return numpy.ascontiguousarray(values, dtype="int64")
+        if kind == "f" and size <= 8:
+            return numpy.ascontiguousarray(values, dtype="float64")
+        if kind == "M":
+            return _moments(values)
+        if kind == "m":
+            missing = numpy.isnat(values)
+            ints = values.view("int64").tolist()
+            return [None if gone else value for value, gone in zip(ints, missing.tolist(), strict=True)] if missing.any() else ints
+    return values.tolist()
+
+
+def _moments(values: Any) -> list[str | None]:
+    """ISO 8601, with as many digits of a second as it needs: 0, 3, 6 or 9, as of Arrow's timestamps."""
+    import numpy
+
+    unit = numpy.datetime_data(values.dtype)[0]
+    if unit in ("Y", "M", "W", "D"):
+        texts = numpy.datetime_as_string(values.astype("datetime64[D]")).tolist()
+    else:
+        texts = numpy.datetime_as_string(values, unit="ns").tolist()
+        texts = [_shortened(text) for text in texts]
+    return [None if text == "NaT" else text for text in texts]
+
+
+def _shortened(text: str) -> str:
+    while text.endswith("000") and "." in text:
+        text = text[:-3]
+    return text.removesuffix(".")

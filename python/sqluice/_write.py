@@ -1,0 +1,188 @@
+"""`write`: rows into a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from . import _sqluice
+from ._errors import UsageError
+from ._locks import used
+from ._progress import Callback, Watched
+from ._report import Report, of_json
+from ._rows import Data, names_in_schema, understand
+
+Path = str | os.PathLike[str]
+IfExists = Literal["fail", "replace", "append", "upsert"]
+OnConflict = Literal["abort", "ignore", "replace"]
+
+MEMORY = 256 << 20
+"""Bytes for buffers, unless told otherwise."""
+
+
+def names(given: str | Sequence[str] | None) -> list[str]:
+    """One name, or several."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else list(given)
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def specs(given: str | Sequence[str | Sequence[str]] | None) -> list[str]:
+    """What is to be indexed: each as columns with commas between them, or as a sequence of names."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [given]
+    return [one if isinstance(one, str) else ", ".join(map(quoted, one)) for one in given]
+
+
+def write_options(
+    *,
+    threads: int | None = None,
+    memory: int = MEMORY,
+    temp_dir: Path | None = None,
+    page_size: int | None = None,
+    overwrite: bool = False,
+    busy_timeout: float = 5.0,
+    foreign_keys: bool | None = None,
+    analyze: bool = False,
+    on_conflict: str = "abort",
+    if_exists: str = "fail",
+    upsert: Sequence[str] = (),
+) -> dict[str, Any]:
+    """How to write, as the engine wants it."""
+    return {
+        "threads": threads,
+        "memory": memory,
+        "temp_dir": None if temp_dir is None else os.fspath(temp_dir),
+        "page_size": page_size,
+        "overwrite": overwrite,
+        "busy_timeout": float(busy_timeout),
+        "foreign_keys": foreign_keys,
+        "analyze": analyze,
+        "on_conflict": on_conflict,
+        "if_exists": if_exists,
+        "upsert": list(upsert),
+    }
+
+
+def write(
+    db: Path,
+    data: Any,
+    table: str,
+    *,
+    if_exists: IfExists = "fail",
+    primary_key: str | Sequence[str] | None = None,
+    index: bool | str | Sequence[str | Sequence[str]] | None = None,
+    unique: str | Sequence[str | Sequence[str]] | None = None,
+    schema: str | Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    strict: bool = False,
+    without_rowid: bool = False,
+    on_conflict: OnConflict = "abort",
+    index_label: str | Sequence[str] | None = None,
+    decimal: Literal["auto", "text", "real"] = "auto",
+    timestamp: Literal["iso", "unix"] = "iso",
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: int = MEMORY,
+    temp_dir: Path | None = None,
+    page_size: int | None = None,
+    busy_timeout: float = 5.0,
+    foreign_keys: bool | None = None,
+    analyze: bool = False,
+    progress: bool | Callback = False,
+) -> Report:
+    """Writes the rows of `data` to a table of the database `db`, which is made if it is not there.
+
+    All rows are written, or, when something goes wrong, none: a new database appears when it is whole, one that is there changes by
+    one transaction.
+
+    data: anything with `__arrow_c_stream__` or `__arrow_c_array__` (pyarrow, polars, DuckDB), a pandas frame, a NumPy array, or any
+        iterable of tuples, dicts, dataclasses, Arrow batches or frames. It is read as it is written, some megabytes ahead.
+    if_exists: what becomes of a table that is there: `fail`; `append` adds the rows; `replace` gives it these rows instead of its own
+        (its columns, indexes and triggers stay); `upsert` changes rows whose `primary_key` is there, and adds others.
+    primary_key, index, unique, schema, strict, without_rowid: what a new table is like; one that is there stays as it is. Each index
+        is `"name"`, `"area, name DESC"` or `["area", "name"]`. One INTEGER column as the key is another name for the rowid.
+    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table and what goes with it. Without it
+        types are those of Arrow, or those that the first rows have (32,768 of them, or 4 MiB): INTEGER, REAL, TEXT, BLOB, and none,
+        which keeps values as they are, where they are of several kinds. A later value of another kind ends the run; of data that can
+        be read twice, such as a list, it starts anew with types for all of them.
+    columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
+    index: also True or False for a pandas frame: whether its index is written, as `to_sql` does it. By default one that has a name
+        or does not just count from 0 is.
+    on_conflict: what becomes of a row with a key that another row has: `abort` ends the run, `ignore` leaves the later one out,
+        `replace` the earlier.
+    overwrite: a whole database of that name is replaced.
+    threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
+    progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
+    """
+    wants_index = index if isinstance(index, bool) else None
+
+    def known_columns() -> Sequence[str] | None:
+        found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)
+        if found is None and isinstance(schema, str):
+            return names_in_schema(schema, table)
+        return list(schema) if found is None and isinstance(schema, Mapping) else found
+
+    with used(db, busy_timeout):
+        given = understand(data, columns, known_columns, wants_index, index_label)
+        indexes = [] if isinstance(index, bool) else specs(index)
+        if wants_index:
+            indexes.append(", ".join(map(quoted, given.index_columns)))
+        about = _table(given, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
+        options = write_options(
+            threads=threads,
+            memory=memory,
+            temp_dir=temp_dir,
+            page_size=page_size,
+            overwrite=overwrite,
+            busy_timeout=busy_timeout,
+            foreign_keys=foreign_keys,
+            analyze=analyze,
+            on_conflict=on_conflict,
+            if_exists=if_exists,
+            upsert=names(primary_key),
+        )
+        with Watched(progress) as tell:
+            text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, tell)
+    return of_json(Report, text)
+
+
+def _table(
+    given: Data,
+    table: str,
+    primary_key: list[str],
+    index: list[str],
+    unique: list[str],
+    schema: str | Mapping[str, str] | None,
+    strict: bool,
+    without_rowid: bool,
+    decimal: str,
+    timestamp: str,
+) -> dict[str, Any]:
+    """The table, as the engine wants it."""
+    if isinstance(schema, str):
+        said = {"primary_key": primary_key, "unique": unique, "index": index, "strict": strict, "without_rowid": without_rowid}
+        more = next((name for name, value in said.items() if value and name != "primary_key"), None)
+        if more is not None:
+            raise UsageError(f"schema declares the table, and {more} says more", hint="write it into the schema")
+    return {
+        "table": table,
+        "primary_key": primary_key,
+        "index": index,
+        "unique": unique,
+        "schema": schema if isinstance(schema, str) else None,
+        "types": list(schema.items()) if isinstance(schema, Mapping) else [],
+        "strict": strict,
+        "without_rowid": without_rowid,
+        "decimal": decimal,
+        "timestamp": timestamp,
+        "about": given.about,
+    }

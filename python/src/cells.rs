@@ -1,0 +1,273 @@
+//! A column of values that come one by one.
+//!
+//! ```text
+//!  1, 2, None, 3          Int [1, 2, 0, 3]        valid 1101
+//!  1, 'a', None           Any [1, 'a', NULL]      once values of two kinds are there
+//!  text, blobs            spans of one buffer
+//! ```
+
+use sqluice::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
+
+/// See the module's description.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    rows: usize,
+    values: Kind,
+    /// Text and blobs.
+    data: Vec<u8>,
+    /// One bit a row; empty while nothing is NULL.
+    valid: Vec<u64>,
+    seen: Seen,
+}
+
+#[derive(Debug, Default)]
+enum Kind {
+    /// All NULL so far.
+    #[default]
+    Null,
+    Int(Vec<i64>),
+    Real(Vec<f64>),
+    Text(Vec<Span>),
+    Blob(Vec<Span>),
+    Any(Vec<Cell>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Cell {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(Span),
+    Blob(Span),
+}
+
+/// What kinds of values there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen(u8);
+
+impl Seen {
+    const INT: Seen = Seen(1);
+    /// An integer that a float can't hold.
+    const LARGE: Seen = Seen(2);
+    const REAL: Seen = Seen(4);
+    const TEXT: Seen = Seen(8);
+    const BLOB: Seen = Seen(16);
+
+    /// The type that a column for such values is declared with: one that keeps them all as they are, but for integers among
+    /// floats, which become floats of the same value. None where there is no such type: then nothing is converted.
+    pub(crate) fn declared_type(self) -> &'static str {
+        let only = |kinds: u8| self.0 & !kinds == 0 && self.0 != 0;
+        match () {
+            () if only(Seen::INT.0 | Seen::LARGE.0) => "INTEGER",
+            () if only(Seen::REAL.0 | Seen::INT.0) => "REAL",
+            () if only(Seen::TEXT.0) => "TEXT",
+            () if only(Seen::BLOB.0) => "BLOB",
+            () => "",
+        }
+    }
+
+    /// Both.
+    pub(crate) fn and(self, other: Seen) -> Seen {
+        Seen(self.0 | other.0)
+    }
+}
+
+/// Integers up to this one are floats, too.
+const FLOAT_INT_MAX: u64 = 1 << 53;
+
+impl Cells {
+    /// Bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let one = match self.values {
+            Kind::Null => 0,
+            Kind::Int(_) | Kind::Real(_) | Kind::Text(_) | Kind::Blob(_) => 8,
+            Kind::Any(_) => 16,
+        };
+        self.rows * one + self.data.len()
+    }
+
+    /// Bytes of text and blobs.
+    pub(crate) fn data_bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    /// What kinds of values there are.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// The first row whose value does not leave the type as it is that a column of `seen` has.
+    pub(crate) fn first_other(&self, seen: Seen) -> Option<usize> {
+        let declared = seen.declared_type();
+        (0..self.rows).find(|row| {
+            let kind = match self.cell(*row) {
+                Cell::Null => Seen::default(),
+                Cell::Int(int) => seen_of(int),
+                Cell::Real(_) => Seen::REAL,
+                Cell::Text(_) => Seen::TEXT,
+                Cell::Blob(_) => Seen::BLOB,
+            };
+            seen.and(kind).declared_type() != declared
+        })
+    }
+
+    pub(crate) fn push_null(&mut self) {
+        if self.valid.is_empty() && !matches!(self.values, Kind::Any(_)) {
+            self.valid = vec![u64::MAX; self.rows / 64 + 1];
+        }
+        match &mut self.values {
+            Kind::Null => {}
+            Kind::Int(ints) => ints.push(0),
+            Kind::Real(reals) => reals.push(0.0),
+            Kind::Text(spans) | Kind::Blob(spans) => spans.push(Span::default()),
+            Kind::Any(cells) => cells.push(Cell::Null),
+        }
+        self.count(false);
+    }
+
+    pub(crate) fn push_int(&mut self, int: i64) {
+        self.seen = self.seen.and(seen_of(int));
+        match &mut self.values {
+            Kind::Int(ints) => ints.push(int),
+            Kind::Null => self.values = Kind::Int(with_last(self.rows, int)),
+            _ => self.any().push(Cell::Int(int)),
+        }
+        self.count(true);
+    }
+
+    pub(crate) fn push_real(&mut self, real: f64) {
+        self.seen = self.seen.and(Seen::REAL);
+        match &mut self.values {
+            Kind::Real(reals) => reals.push(real),
+            Kind::Null => self.values = Kind::Real(with_last(self.rows, real)),
+            _ => self.any().push(Cell::Real(real)),
+        }
+        self.count(true);
+    }
+
+    pub(crate) fn push_text(&mut self, text: &str) {
+        self.seen = self.seen.and(Seen::TEXT);
+        let span = self.keep(text.as_bytes());
+        match &mut self.values {
+            Kind::Text(spans) => spans.push(span),
+            Kind::Null => self.values = Kind::Text(with_last(self.rows, span)),
+            _ => self.any().push(Cell::Text(span)),
+        }
+        self.count(true);
+    }
+
+    pub(crate) fn push_blob(&mut self, blob: &[u8]) {
+        self.seen = self.seen.and(Seen::BLOB);
+        let span = self.keep(blob);
+        match &mut self.values {
+            Kind::Blob(spans) => spans.push(span),
+            Kind::Null => self.values = Kind::Blob(with_last(self.rows, span)),
+            _ => self.any().push(Cell::Blob(span)),
+        }
+        self.count(true);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Span {
+        // A part ends long before 4 GiB, and SQLite's values before 1 GB.
+        let span = Span { start: self.data.len() as u32, len: bytes.len() as u32 };
+        self.data.extend_from_slice(bytes);
+        span
+    }
+
+    fn count(&mut self, is_valid: bool) {
+        if !self.valid.is_empty() {
+            let word = self.rows / 64;
+            if word >= self.valid.len() {
+                self.valid.resize(word + 1, u64::MAX);
+            }
+            if !is_valid {
+                self.valid[word] &= !(1 << (self.rows % 64));
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// The cells, now that values of several kinds are there.
+    fn any(&mut self) -> &mut Vec<Cell> {
+        if !matches!(self.values, Kind::Any(_)) {
+            let cells = (0..self.rows).map(|row| self.cell(row)).collect();
+            self.values = Kind::Any(cells);
+            self.valid = Vec::new();
+        }
+        match &mut self.values {
+            Kind::Any(cells) => cells,
+            _ => unreachable!("it was just made so"),
+        }
+    }
+
+    fn cell(&self, row: usize) -> Cell {
+        if self.valid.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 0) {
+            return Cell::Null;
+        }
+        match &self.values {
+            Kind::Null => Cell::Null,
+            Kind::Int(ints) => Cell::Int(ints[row]),
+            Kind::Real(reals) => Cell::Real(reals[row]),
+            Kind::Text(spans) => Cell::Text(spans[row]),
+            Kind::Blob(spans) => Cell::Blob(spans[row]),
+            Kind::Any(cells) => cells[row],
+        }
+    }
+
+    /// Some of the values, where they are of several kinds; otherwise none.
+    pub(crate) fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
+        let Kind::Any(cells) = &self.values else { return Vec::new() };
+        let bytes = |span: Span| &self.data[span.start as usize..][..span.len as usize];
+        let value = |cell: &Cell| match *cell {
+            Cell::Null => Value::Null,
+            Cell::Int(int) => Value::Int(int),
+            Cell::Real(real) if real.is_nan() => Value::Null,
+            Cell::Real(real) => Value::Real(real),
+            Cell::Text(span) => Value::Text(bytes(span)),
+            Cell::Blob(span) => Value::Blob(bytes(span)),
+        };
+        cells[from..from + rows].iter().map(value).collect()
+    }
+
+    /// Some of the values as a column; `mixed` are those of [`Cells::mixed`]. `from` is a multiple of 64.
+    pub(crate) fn column<'a>(&'a self, from: usize, rows: usize, mixed: &'a [Value<'a>]) -> Column<'a> {
+        let some = from..from + rows;
+        let bytes = |spans| Bytes { data: &self.data, spans: Spans::Anywhere(spans) };
+        let values = match &self.values {
+            Kind::Null => return Column::NULL,
+            Kind::Int(ints) => Values::Int(&ints[some]),
+            Kind::Real(reals) => Values::Real(&reals[some]),
+            Kind::Text(spans) => Values::Text(bytes(&spans[some])),
+            Kind::Blob(spans) => Values::Blob(bytes(&spans[some])),
+            Kind::Any(_) => Values::Any(mixed),
+        };
+        let words = from / 64..(from + rows).div_ceil(64);
+        let validity = (!self.valid.is_empty()).then(|| Bitmap(&self.valid[words]));
+        Column { values, validity }
+    }
+}
+
+fn seen_of(int: i64) -> Seen {
+    if int.unsigned_abs() > FLOAT_INT_MAX { Seen::INT.and(Seen::LARGE) } else { Seen::INT }
+}
+
+/// So many values that are NULL, and then one.
+fn with_last<T: Clone + Default>(nulls: usize, value: T) -> Vec<T> {
+    let mut values = vec![T::default(); nulls];
+    values.push(value);
+    values
+}
+
+impl From<Vec<i64>> for Cells {
+    fn from(ints: Vec<i64>) -> Cells {
+        let seen = ints.iter().fold(Seen::default(), |seen, int| seen.and(seen_of(*int)));
+        Cells { rows: ints.len(), values: Kind::Int(ints), seen, ..Cells::default() }
+    }
+}
+
+impl From<Vec<f64>> for Cells {
+    fn from(reals: Vec<f64>) -> Cells {
+        let seen = if reals.is_empty() { Seen::default() } else { Seen::REAL };
+        Cells { rows: reals.len(), values: Kind::Real(reals), seen, ..Cells::default() }
+    }
+}

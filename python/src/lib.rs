@@ -1,0 +1,53 @@
+//! The compiled module of the Python package: arguments in, the engine's call, its report out. What is friendly about the package
+//! is written in Python, beside it.
+//!
+//! ```text
+//!  calling thread    rows of Python or Arrow ──> columns ──> channel      holds the GIL while it takes rows, and only then;
+//!                    watches for Ctrl-C, tells progress                   waits without it
+//!  engine's threads  channel ──> source ──> pages                         never touch Python
+//! ```
+//!
+//! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
+
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
+mod arrow;
+mod blobs;
+mod cells;
+mod doors;
+mod entities;
+mod errors;
+mod options;
+mod rows;
+mod run;
+mod source;
+mod write;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `sqluice`.
+#[pymodule]
+mod _sqluice {
+    #[pymodule_export]
+    use crate::blobs::Blobs;
+    #[pymodule_export]
+    use crate::doors::{check, generate, index, load, pack, unpack};
+    #[pymodule_export]
+    use crate::entities::{Entities, Kind};
+    #[pymodule_export]
+    use crate::write::{columns_of, write};
+    use pyo3::prelude::*;
+
+    /// Runs the command; the first argument is its name. Returns the status of the process.
+    #[pyfunction]
+    fn command(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| sqluice_cli::run(args)).code()
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("sqlite_version", sqluice::sqlite_version())
+    }
+}

@@ -1,0 +1,89 @@
+//! How a database is written, as the package says it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sqluice::error::{Error, Result};
+use sqluice::plan::{IfThere, OnConflict, WriteOptions};
+use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
+use sqluice_format::page::PageSize;
+
+/// What all that write have in common.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    threads: Option<usize>,
+    memory: u64,
+    temp_dir: Option<PathBuf>,
+    page_size: Option<u32>,
+    overwrite: bool,
+    busy_timeout: f64,
+    foreign_keys: Option<bool>,
+    analyze: bool,
+    on_conflict: String,
+    if_exists: String,
+    upsert: Vec<String>,
+}
+
+impl Options {
+    pub(crate) fn write(&self) -> Result<WriteOptions> {
+        let page_size = match self.page_size {
+            None => PageSize::DEFAULT,
+            Some(bytes) => PageSize::new(bytes)
+                .ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))?,
+        };
+        Ok(WriteOptions {
+            threads: self.threads,
+            memory_bytes: self.memory,
+            temp_dir: self.temp_dir.clone(),
+            page_size,
+            overwrite: self.overwrite,
+            busy_timeout: seconds(self.busy_timeout)?,
+            foreign_keys: self.foreign_keys,
+            analyze: self.analyze,
+            on_conflict: match self.on_conflict.as_str() {
+                "abort" => OnConflict::Abort,
+                "ignore" => OnConflict::Ignore,
+                "replace" => OnConflict::Replace,
+                other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
+            },
+            if_there: match self.if_exists.as_str() {
+                "fail" => IfThere::Refuse,
+                "append" => IfThere::Append,
+                "replace" => IfThere::Replace,
+                "upsert" => IfThere::Upsert(self.upsert.clone()),
+                other => return Err(choice("if_exists", other, "fail, append, replace or upsert")),
+            },
+            ..WriteOptions::default()
+        })
+    }
+}
+
+/// What becomes of Arrow's decimals and timestamps.
+pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
+    Ok(ArrowOptions {
+        decimal: match decimal {
+            "auto" => DecimalAs::Auto,
+            "text" => DecimalAs::Text,
+            "real" => DecimalAs::Real,
+            other => return Err(choice("decimal", other, "auto, text or real")),
+        },
+        timestamp: match timestamp {
+            "iso" => TimestampAs::Iso,
+            "unix" => TimestampAs::Unix,
+            other => return Err(choice("timestamp", other, "iso or unix")),
+        },
+    })
+}
+
+/// Seconds as a duration.
+pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| Error::usage(format!("busy_timeout: {seconds} seconds are no time")).because(error))
+}
+
+/// What is none of the words that may be there.
+pub(crate) fn choice(name: &str, given: &str, words: &str) -> Error {
+    Error::usage(format!("{name}: {given:?} is none of {words}"))
+}

@@ -1,0 +1,377 @@
+//! Rows of Python into columns: tuples and other sequences, dicts, objects with attributes, and columns that come in chunks.
+//!
+//! What is exactly a `str`, `int`, `float`, `bytes`, `bool` or `None` is taken here; `sqluice._values.adapt` makes one of these of
+//! anything else.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
+
+use crate::cells::{Cells, Seen};
+use crate::errors::of_value;
+use crate::run::Feed;
+use crate::source::{Piece, RowsOfPython};
+
+/// Rows of a part at most.
+const PART_ROWS: usize = 32 << 10;
+
+/// Bytes of text and blobs after which a part ends.
+const PART_BYTES: usize = 4 << 20;
+
+/// The longest value that SQLite stores, in bytes.
+const VALUE_BYTES_MAX: usize = 1_000_000_000;
+
+/// What a row is.
+pub(crate) enum Shape {
+    /// A sequence with a value for each column.
+    Sequence,
+    /// A dict with the names of the columns; what it lacks is NULL.
+    Mapping {
+        names: Vec<Py<PyString>>,
+        /// It may have other keys.
+        others: bool,
+    },
+    /// An object with attributes of these names.
+    Attributes(Vec<Py<PyString>>),
+    /// No row but a chunk of rows: a list with a column for each, which is a list of values, or a buffer of int64 or float64.
+    Columns,
+}
+
+/// Rows as an iterator gives them.
+pub(crate) struct RowFeed {
+    rows: Py<PyIterator>,
+    shape: Shape,
+    names: Vec<String>,
+    adapt: Py<PyAny>,
+    /// Rows so far.
+    done: u64,
+    /// The first part, which was looked at.
+    first: Option<RowsOfPython>,
+    /// For columns whose types were found from values: what these are, as far as they were looked at.
+    watched: Vec<Option<Seen>>,
+    /// Some later value did not go with them.
+    pub(crate) other: bool,
+}
+
+impl RowFeed {
+    /// Rows of the shape, with columns of these names.
+    pub(crate) fn new(
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        shape: Shape,
+        names: Vec<String>,
+    ) -> PyResult<RowFeed> {
+        let adapt = py.import("sqluice._values")?.getattr("adapt")?.unbind();
+        let rows = rows.try_iter()?.unbind();
+        let watched = vec![None; names.len()];
+        Ok(RowFeed { rows, shape, names, adapt, done: 0, first: None, watched, other: false })
+    }
+
+    /// What kinds of values the columns of the first part have, together with those that are `known`.
+    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<Seen>> {
+        self.first = self.part(py)?;
+        let none = Seen::default();
+        let known = known.iter().copied().chain(std::iter::repeat(none)).take(self.names.len());
+        Ok(match &self.first {
+            None => known.collect(),
+            Some(part) => {
+                part.columns.iter().zip(known).map(|(cells, known)| cells.seen().and(known)).collect()
+            }
+        })
+    }
+
+    /// Watches the columns that are declared for values of these kinds.
+    pub(crate) fn watch(&mut self, watched: Vec<Option<Seen>>) {
+        self.watched = watched;
+    }
+
+    /// What kinds of values there are, those of the columns that are watched.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.watched.iter().map(|seen| seen.unwrap_or_default()).collect()
+    }
+
+    /// The next part.
+    fn part(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
+        if let Shape::Columns = self.shape {
+            return self.chunk(py);
+        }
+        let mut columns: Vec<Cells> = self.names.iter().map(|_| Cells::default()).collect();
+        let mut rows = 0;
+        let iterator = self.rows.clone_ref(py).into_bound(py);
+        while rows < PART_ROWS {
+            let Some(row) = iterator.clone().next() else { break };
+            self.push_row(&row?, &mut columns)?;
+            rows += 1;
+            self.done += 1;
+            if columns.iter().map(Cells::data_bytes).sum::<usize>() >= PART_BYTES {
+                break;
+            }
+        }
+        Ok((rows > 0).then_some(RowsOfPython { rows, columns }))
+    }
+
+    fn push_row(&self, row: &Bound<'_, PyAny>, columns: &mut [Cells]) -> PyResult<()> {
+        let py = row.py();
+        match &self.shape {
+            Shape::Sequence => {
+                if let Ok(tuple) = row.cast::<PyTuple>() {
+                    self.check_length(py, tuple.len())?;
+                    for (index, value) in tuple.iter_borrowed().enumerate() {
+                        self.push(&value, index, &mut columns[index])?;
+                    }
+                } else if let Ok(list) = row.cast::<PyList>() {
+                    self.check_length(py, list.len())?;
+                    // A list can change while it is read.
+                    for (index, value) in list.iter().take(columns.len()).enumerate() {
+                        self.push(&value, index, &mut columns[index])?;
+                    }
+                } else {
+                    let tuple = self.as_tuple(row)?;
+                    self.check_length(py, tuple.len())?;
+                    for (index, value) in tuple.iter_borrowed().enumerate() {
+                        self.push(&value, index, &mut columns[index])?;
+                    }
+                }
+            }
+            Shape::Mapping { names, others } => {
+                let made;
+                let dict = match row.cast::<PyDict>() {
+                    Ok(dict) => dict,
+                    Err(_) => {
+                        made = self.as_dict(row)?;
+                        &made
+                    }
+                };
+                let mut found = 0;
+                for (index, name) in names.iter().enumerate() {
+                    match dict.get_item(name)? {
+                        Some(value) => {
+                            found += 1;
+                            self.push(&value, index, &mut columns[index])?;
+                        }
+                        None => columns[index].push_null(),
+                    }
+                }
+                if found < dict.len() && !others {
+                    return Err(self.unknown_key(dict));
+                }
+            }
+            Shape::Attributes(names) => {
+                for (index, name) in names.iter().enumerate() {
+                    self.push(&row.getattr(name)?, index, &mut columns[index])?;
+                }
+            }
+            Shape::Columns => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&self, value: &Bound<'_, PyAny>, column: usize, cells: &mut Cells) -> PyResult<()> {
+        if value.is_none() {
+            cells.push_null();
+        } else if !self.push_exact(value, column, cells)? {
+            let adapted = self.adapt.bind(value.py()).call1((value,)).map_err(|error| {
+                self.about(value.py(), column, &error.value(value.py()).to_string(), None, Some(&error))
+            })?;
+            if adapted.is_none() {
+                cells.push_null();
+            } else if !self.push_exact(&adapted, column, cells)? {
+                let message = format!("a {} can't be stored", value.get_type().name()?);
+                let hint = "convert it to str, int, float or bytes";
+                return Err(self.about(value.py(), column, &message, Some(hint), None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a value of one of the types that SQLite knows; otherwise says that it is none.
+    #[inline]
+    fn push_exact(&self, value: &Bound<'_, PyAny>, column: usize, cells: &mut Cells) -> PyResult<bool> {
+        let py = value.py();
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            let text = text.to_str().map_err(|error| {
+                self.about(py, column, "text with half of a surrogate pair is no Unicode", None, Some(&error))
+            })?;
+            self.check_bytes(py, column, text.len())?;
+            cells.push_text(text);
+        } else if let Ok(int) = value.cast_exact::<PyInt>() {
+            let int = int.extract::<i64>().map_err(|error| {
+                let hint = "SQLite's integers have 64 bits: store it as str or float";
+                self.about(py, column, "the integer is too large for SQLite", Some(hint), Some(&error))
+            })?;
+            cells.push_int(int);
+        } else if let Ok(real) = value.cast_exact::<PyFloat>() {
+            let real = real.value();
+            // As SQLite has it.
+            if real.is_nan() { cells.push_null() } else { cells.push_real(real) }
+        } else if let Ok(blob) = value.cast_exact::<PyBytes>() {
+            self.check_bytes(py, column, blob.as_bytes().len())?;
+            cells.push_blob(blob.as_bytes());
+        } else if let Ok(truth) = value.cast_exact::<PyBool>() {
+            cells.push_int(i64::from(truth.is_true()));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The next chunk of columns.
+    fn chunk(&mut self, py: Python<'_>) -> PyResult<Option<RowsOfPython>> {
+        let Some(chunk) = self.rows.clone_ref(py).into_bound(py).next() else { return Ok(None) };
+        let chunk = chunk?;
+        let mut columns = Vec::new();
+        let mut rows = None;
+        for (index, column) in chunk.try_iter()?.enumerate() {
+            let cells = self.column(py, &column?, index)?;
+            let length = cells.1;
+            if *rows.get_or_insert(length) != length {
+                return Err(self.about(py, index, "the columns have different lengths", None, None));
+            }
+            columns.push(cells.0);
+        }
+        let rows = rows.unwrap_or(0);
+        self.check_length(py, columns.len())?;
+        self.done += rows as u64;
+        Ok((rows > 0).then_some(RowsOfPython { rows, columns }))
+    }
+
+    fn column(&self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
+        if let Ok(list) = column.cast::<PyList>() {
+            let mut cells = Cells::default();
+            let mut rows = 0;
+            for value in list.iter() {
+                self.push(&value, index, &mut cells)?;
+                rows += 1;
+            }
+            return Ok((cells, rows));
+        }
+        if let Ok(ints) = PyBuffer::<i64>::get(column) {
+            let ints = ints.to_vec(py)?;
+            let rows = ints.len();
+            return Ok((Cells::from(ints), rows));
+        }
+        let reals = PyBuffer::<f64>::get(column)?.to_vec(py)?;
+        let rows = reals.len();
+        if !reals.iter().any(|real| real.is_nan()) {
+            return Ok((Cells::from(reals), rows));
+        }
+        let mut cells = Cells::default();
+        for real in reals {
+            if real.is_nan() { cells.push_null() } else { cells.push_real(real) }
+        }
+        Ok((cells, rows))
+    }
+
+    fn as_tuple<'py>(&self, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = row.py();
+        let text = row.cast::<PyString>().is_ok() || row.cast::<PyBytes>().is_ok();
+        let tuple = match text {
+            true => None,
+            false => py.get_type::<PyTuple>().call1((row,)).ok().and_then(|tuple| tuple.cast_into().ok()),
+        };
+        tuple.ok_or_else(|| self.no_row(row))
+    }
+
+    fn as_dict<'py>(&self, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let py = row.py();
+        let made = py.get_type::<PyDict>().call1((row,)).ok().and_then(|dict| dict.cast_into().ok());
+        made.ok_or_else(|| self.no_row(row))
+    }
+
+    fn no_row(&self, row: &Bound<'_, PyAny>) -> PyErr {
+        let py = row.py();
+        let kind = row.get_type().name().map_or("object".to_owned(), |name| name.to_string());
+        let message = format!("row {}: a {kind} is no row like the first", self.done + 1);
+        crate::errors::usage(py, message)
+    }
+
+    fn check_length(&self, py: Python<'_>, length: usize) -> PyResult<()> {
+        let columns = self.names.len();
+        if length == columns {
+            return Ok(());
+        }
+        let row = self.done + 1;
+        let message = format!("row {row} has {length} values, and there are {columns} columns");
+        let error = sqluice::error::Error::input(message).of_record("", row);
+        Err(crate::errors::raised(py, &error))
+    }
+
+    fn check_bytes(&self, py: Python<'_>, column: usize, bytes: usize) -> PyResult<()> {
+        if bytes <= VALUE_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!("{bytes} bytes are more than SQLite stores: {VALUE_BYTES_MAX}");
+        Err(self.about(py, column, &message, None, None))
+    }
+
+    fn unknown_key(&self, dict: &Bound<'_, PyDict>) -> PyErr {
+        let py = dict.py();
+        let names: Vec<&String> = self.names.iter().collect();
+        let mut keys = dict.keys().into_iter().filter_map(|key| key.str().ok()).map(|key| key.to_string());
+        let key = keys.find(|key| !names.contains(&key)).unwrap_or_default();
+        let hint = "columns= names all keys, or those to write in the order of their columns";
+        self.about_named(py, &key, "no row before has this key", Some(hint), None)
+    }
+
+    fn about(
+        &self,
+        py: Python<'_>,
+        column: usize,
+        message: &str,
+        hint: Option<&str>,
+        cause: Option<&PyErr>,
+    ) -> PyErr {
+        let name = self.names.get(column).map_or("", String::as_str);
+        self.about_named(py, name, message, hint, cause)
+    }
+
+    fn about_named(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        message: &str,
+        hint: Option<&str>,
+        cause: Option<&PyErr>,
+    ) -> PyErr {
+        let error = of_value(py, message, self.done + 1, name, hint);
+        error.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+        error
+    }
+
+    /// Whether the part goes with the types that were found before.
+    fn check_kinds(&mut self, py: Python<'_>, part: &RowsOfPython) -> PyResult<()> {
+        for (index, cells) in part.columns.iter().enumerate() {
+            let Some(seen) = self.watched[index] else { continue };
+            let all = seen.and(cells.seen());
+            // Without a type nothing is converted.
+            if seen.declared_type().is_empty() || all.declared_type() == seen.declared_type() {
+                continue;
+            }
+            let Some(row) = cells.first_other(seen) else { continue };
+            self.watched[index] = Some(all);
+            self.other = true;
+            let declared = seen.declared_type();
+            let message = format!(
+                "the first rows made this a column of type {declared}, and this value is of another kind"
+            );
+            let name = &self.names[index];
+            let hint =
+                format!("schema={{{name:?}: \"\"}} keeps all values as they are, another type converts them");
+            let number = self.done - part.rows as u64 + row as u64 + 1;
+            return Err(of_value(py, &message, number, name, Some(&hint)));
+        }
+        Ok(())
+    }
+}
+
+impl Feed for RowFeed {
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Piece>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(Piece::Rows(first)));
+        }
+        let Some(part) = self.part(py)? else { return Ok(None) };
+        self.check_kinds(py, &part)?;
+        Ok(Some(Piece::Rows(part)))
+    }
+}

@@ -1,0 +1,214 @@
+"""Files, made-up rows, indexes, checks, archives, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqluice
+from twin import query, sound
+
+CSV = "id,name,height\n1,Oslo,23.5\n2,Rome,21\n"
+
+
+def test_load_takes_files_and_their_options(db: Path, tmp_path: Path) -> None:
+    file, lines = tmp_path / "town.csv", tmp_path / "lines.ndjson"
+    file.write_text(CSV)
+    lines.write_text('{"a": 1}\n{"a": 2, "b": "x"}\n')
+    report = sqluice.load(db, [file, str(lines)], primary_key="id", index=["name"])
+    assert [(table.name, table.rows) for table in report.tables] == [("town", 2), ("lines", 2)]
+    assert query(db, "SELECT * FROM town") == [(1, "Oslo", 23.5), (2, "Rome", 21.0)]
+    assert query(db, "SELECT * FROM lines") == [(1, None), (2, "x")]
+    sqluice.load(db, file, if_exists="upsert", primary_key="id", limit=1)
+    sqluice.load(db, file, table="u", format="csv", delimiter=",", header=False, columns=["a", "b", "c"], types={"a": "TEXT"}, null=["Rome"])
+    assert query(db, "SELECT * FROM u") == [("id", "name", "height"), ("1", "Oslo", "23.5"), ("2", None, "21")]
+
+
+def test_load_puts_bad_rows_aside_and_tells_the_place_of_the_first(db: Path, tmp_path: Path) -> None:
+    file, rejects = tmp_path / "a.csv", tmp_path / "rejects"
+    file.write_text("id,name\n1,a\nx\n3,c\n")
+    with pytest.raises(sqluice.InputError) as raised:
+        sqluice.load(db, file)
+    assert (raised.value.file, raised.value.line) == (str(file), 3)
+    assert str(raised.value).startswith(f"{file}:3")
+    report = sqluice.load(db, file, reject=rejects)
+    assert (report.rows, report.rejected) == (2, 1)
+
+
+def test_parquet_is_loaded(db: Path, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
+
+    pq.write_table(pa.table({"a": [1, 2, None]}), tmp_path / "a.parquet")
+    sqluice.load(db, tmp_path / "a.parquet")
+    assert query(db, "SELECT * FROM a") == [(1,), (2,), (None,)]
+
+
+SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, age INTEGER NOT NULL -- gen: int(1, 5)\n)"
+
+
+def test_generate_makes_the_same_of_the_same_seed(db: Path, tmp_path: Path) -> None:
+    first = sqluice.generate(db, SCHEMA, rows=1_000, seed=7)
+    file = tmp_path / "schema.sql"
+    file.write_text(SCHEMA)
+    second = sqluice.generate(tmp_path / "b.db", file, rows={"t": 1_000}, seed=7)
+    assert first.rows == 1_000 and first.checksum == second.checksum
+    assert query(db, "SELECT count(*), min(age), max(age) FROM t") == [(1_000, 1, 5)]
+    assert sqluice.generate(db, SCHEMA, rows=500, seed=7, append=True).rows == 500
+    assert sqluice.generate(None, preset="user", rows=10).target is None
+    with pytest.raises(sqluice.UsageError):
+        sqluice.generate(tmp_path / "c.db", rows=1)
+    with pytest.raises(sqluice.InputError, match="schema|syntax"):
+        sqluice.generate(tmp_path / "c.db", "CREATE TABEL t (a)", rows=1)
+
+
+def test_index_makes_what_create_index_makes(db: Path) -> None:
+    sqluice.write(db, [(n % 7, n) for n in range(5_000)], "t", columns=["a", "b"])
+    report = sqluice.index(db, ["CREATE INDEX i ON t (a)", "CREATE UNIQUE INDEX j ON t (b DESC)"])
+    assert [(index.name, index.entries) for index in report.indexes] == [("i", 5_000), ("j", 5_000)]
+    assert sound(db)
+    with pytest.raises(sqluice.InputError, match="UNIQUE"):
+        sqluice.index(db, "CREATE UNIQUE INDEX k ON t (a)")
+    assert sqluice.index(db, "CREATE INDEX IF NOT EXISTS i ON t (a)").there == ("i",)
+
+
+def test_check_finds_what_is_wrong(db: Path) -> None:
+    sqluice.write(db, [(n, "x" * 50) for n in range(5_000)], "t", columns=["a", "b"], index="a")
+    report = sqluice.check(db, full=True)
+    assert report and report.sound and report.rows == 5_000 and report.problems == ()
+    with db.open("r+b") as file:
+        file.seek(3 * 4096)
+        file.write(b"\xff" * 64)
+    broken = sqluice.check(db)
+    assert not broken and broken.problem_count > 0 and broken.problems
+    assert "problem" in repr(broken)
+
+
+def test_a_folder_is_packed_and_unpacked(db: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.txt").write_text("alpha")
+    (folder / "sub" / "b.bin").write_bytes(bytes(10_000))
+    report = sqluice.pack(db, folder, compress=True, exclude="*.tmp")
+    assert (report.files, report.file_bytes) == (2, 10_005)
+    assert sqluice.unpack(db, tmp_path / "out").files == 2
+    assert (tmp_path / "out" / "a.txt").read_text() == "alpha"
+    assert (tmp_path / "out" / "sub" / "b.bin").read_bytes() == bytes(10_000)
+    assert sqluice.unpack(db, tmp_path / "some", include=["sub"]).files == 1
+    sqluice.pack(tmp_path / "kv.db", folder, layout="kv")
+    assert query(tmp_path / "kv.db", "SELECT k FROM kv ORDER BY k") == [("a.txt",), ("sub/b.bin",)]
+
+
+def test_reports_have_fields_and_say_them(db: Path) -> None:
+    report = sqluice.write(db, [(1,)], "t", columns=["a"])
+    assert dataclasses.asdict(report)["tables"][0]["name"] == "t"
+    assert report.tables[0].action == "make" and report.tables[0].road == "pages"
+    assert report.target == str(db) and report.bytes == db.stat().st_size
+    assert repr(report).startswith(f"<Report: 1 row to {db}")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        report.rows = 5  # type: ignore[misc]
+
+
+def test_errors_of_the_system_are_those_of_python(db: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        sqluice.load(db, tmp_path / "nothing.csv")
+    assert raised.value.errno == errno.ENOENT
+    assert raised.value.filename == str(tmp_path / "nothing.csv")
+    with pytest.raises(FileNotFoundError):
+        sqluice.check(tmp_path / "nothing.db")
+    with pytest.raises(OSError):
+        sqluice.write(tmp_path / "no" / "folder.db", [(1,)], "t", columns=["a"])
+
+
+def test_errors_are_a_tree(db: Path) -> None:
+    for kind in (sqluice.InputError, sqluice.TargetError, sqluice.UsageError, sqluice.Interrupted):
+        assert issubclass(kind, sqluice.Error)
+    assert issubclass(sqluice.InputError, ValueError) and issubclass(sqluice.UsageError, ValueError)
+    db.write_text("this is no database, and long enough to be seen as none " * 100)
+    with pytest.raises(sqluice.Error) as raised:
+        sqluice.write(db, [(1,)], "t", columns=["a"])
+    assert raised.value.message and raised.value.file is None
+    assert "--" not in str(raised.value)
+
+
+def test_hints_speak_python(db: Path) -> None:
+    with pytest.raises(sqluice.UsageError) as raised:
+        sqluice.write(db, [(1,)], "t", columns=["a"], memory=1)
+    assert raised.value.hint == "memory=24MiB or more" or "--" not in str(raised.value)
+
+
+IN_USE = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
+    sqluice.write(db, [(1,)], "t", columns=["a"])
+    other = subprocess.Popen([sys.executable, "-c", IN_USE, db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None and other.stdout.readline() == "ready\n"
+    with pytest.raises(sqluice.TargetError, match="in use|locked"):
+        sqluice.write(db, [(2,)], "t", if_exists="append", busy_timeout=0.05)
+    other.communicate("")
+    sqluice.write(db, [(2,)], "t", if_exists="append")
+    assert query(db, "SELECT * FROM t") == [(1,), (2,)]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="nothing tells of locks here")
+@pytest.mark.parametrize("mode", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE", "BEGIN; SELECT * FROM t"])
+def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(db: Path, mode: str) -> None:
+    sqluice.write(db, [(1,)], "t", columns=["a"])
+    with closing(sqlite3.connect(db, isolation_level=None)) as other:
+        begin, _, select = mode.partition(";")
+        other.execute(begin)
+        rows = other.execute(select) if select else None
+        for door in (
+            lambda: sqluice.write(db, [(2,)], "t", if_exists="append", busy_timeout=0.05),
+            lambda: sqluice.write(db, [(2,)], "t", overwrite=True, columns=["a"], busy_timeout=0.05),
+            lambda: sqluice.index(db, "CREATE INDEX i ON t (a)", busy_timeout=0.05),
+            lambda: sqluice.check(db),
+        ):
+            with pytest.raises(sqluice.TargetError, match="this process"):
+                door()
+        if rows is None:
+            other.execute("INSERT INTO t VALUES (3)")
+        else:
+            # A query that is not read to its end keeps its lock.
+            rows.fetchall()
+        other.execute("COMMIT")
+        # An idle connection is in nobody's way.
+        sqluice.write(db, [(2,)], "t", if_exists="append")
+        assert other.execute("SELECT count(*) FROM t").fetchone() == (2 if rows is not None else 3,)
+    assert sound(db)
+
+
+def test_the_package_works_with_nothing_else_installed(db: Path) -> None:
+    script = """
+import json, sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ('numpy', 'pandas', 'pyarrow', 'polars', 'duckdb'):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+import datetime, decimal, sqlite3, uuid, sqluice
+rows = [(1, 'a', 2.5, b'x', None, True, datetime.date(2024, 2, 29), decimal.Decimal('1.5'), uuid.UUID(int=1))]
+report = sqluice.write(sys.argv[1], rows, 't', columns=list('abcdefghi'))
+assert sqluice.check(sys.argv[1], full=True)
+loaded = [name for name in sys.modules if name.partition('.')[0] in ('numpy', 'pandas', 'pyarrow', 'polars', 'duckdb')]
+print(json.dumps([report.rows, loaded]))
+"""
+    done = subprocess.run([sys.executable, "-c", script, db], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [1, []]
+    assert query(db, "SELECT a, b, c, e, f, g, h FROM t") == [(1, "a", 2.5, None, 1, "2024-02-29", "1.5")]

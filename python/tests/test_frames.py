@@ -1,0 +1,340 @@
+"""Arrow, frames and arrays: every type, from whoever has it."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqluice
+from hypothesis import given
+from hypothesis import strategies as st
+from twin import declared, query, sound, stored, twin
+
+ROWS = 2_500
+
+
+def need(name: str) -> Any:
+    return pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def typed(db: Path, column: str = "a") -> str:
+    """The declared type of a column."""
+    ((found,),) = query(db, f"SELECT type FROM pragma_table_info('t') WHERE name = '{column}'")
+    return str(found)
+
+
+INTS = [-5, 0, None, 100, 7]
+WORDS = ["", "ä", None, "a\0b", "x" * 40]
+MOMENTS = [datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), None, datetime.datetime(2024, 2, 29, 1, 2, 3)]
+ISO = ["1969-12-31T23:59:59.999999", None, "2024-02-29T01:02:03"]
+DAYS = [datetime.date(1900, 1, 1), None, datetime.date(2024, 2, 29)]
+
+
+def arrow_types() -> list[Any]:
+    """Name, how to make the type, values, the declared type, what is stored."""
+    cases: list[tuple[str, Any, list[Any], str, list[Any]]] = []
+
+    def case(name: str, make: Any, values: list[Any], declares: str, expected: list[Any] | None = None) -> None:
+        cases.append((name, make, values, declares, values if expected is None else expected))
+
+    for bits in (8, 16, 32, 64):
+        case(f"int{bits}", lambda pa, bits=bits: getattr(pa, f"int{bits}")(), INTS, "INTEGER")
+        unsigned = [2 ** min(bits, 63) - 1, None, 0]
+        case(f"uint{bits}", lambda pa, bits=bits: getattr(pa, f"uint{bits}")(), unsigned, "INTEGER")
+    case("null", lambda pa: pa.null(), [None, None], "")
+    case("bool", lambda pa: pa.bool_(), [True, None, False], "INTEGER", [1, None, 0])
+    floats = [0.5, None, -1e30, math.inf, math.nan]
+    case("float64", lambda pa: pa.float64(), floats, "REAL", [0.5, None, -1e30, math.inf, None])
+    case("float32", lambda pa: pa.float32(), [0.5, None, 3.0], "REAL")
+    for name in ("string", "large_string", "string_view"):
+        case(name, lambda pa, name=name: getattr(pa, name)(), WORDS, "TEXT")
+    blobs = [None if word is None else word.encode() for word in WORDS]
+    for name in ("binary", "large_binary", "binary_view"):
+        case(name, lambda pa, name=name: getattr(pa, name)(), blobs, "BLOB")
+    case("fixed binary", lambda pa: pa.binary(3), [b"abc", None, b"\0\0\0"], "BLOB")
+    case("dictionary", lambda pa: pa.dictionary(pa.int8(), pa.string()), ["a", None, "b", "a"], "TEXT")
+    case("runs", lambda pa: ("run_end_encoded", pa.int32(), pa.int64()), [1, 1, 1, 2, 2], "INTEGER")
+    money = [decimal.Decimal("1.50"), None, decimal.Decimal("-99999.99")]
+    case("short decimal", lambda pa: pa.decimal128(9, 2), money, "NUMERIC", [1.5, None, -99999.99])
+    long = [decimal.Decimal("1234567890123456789012345.10"), None]
+    case("long decimal", lambda pa: pa.decimal128(38, 2), long, "TEXT", ["1234567890123456789012345.10", None])
+    case("wide decimal", lambda pa: pa.decimal256(60, 2), long, "TEXT", ["1234567890123456789012345.10", None])
+    case("date32", lambda pa: pa.date32(), DAYS, "TEXT", ["1900-01-01", None, "2024-02-29"])
+    case("date64", lambda pa: pa.date64(), DAYS, "TEXT", ["1900-01-01", None, "2024-02-29"])
+    clock = [datetime.time(1, 2, 3), None, datetime.time(23, 59, 59)]
+    case("time32", lambda pa: pa.time32("s"), clock, "TEXT", ["01:02:03", None, "23:59:59"])
+    case("time64", lambda pa: pa.time64("ns"), clock, "TEXT", ["01:02:03", None, "23:59:59"])
+    case("timestamp", lambda pa: pa.timestamp("us"), MOMENTS, "TEXT", ISO)
+    zoned = [None if text is None else text + "+00:00" for text in ISO]
+    case("zoned timestamp", lambda pa: pa.timestamp("us", tz="UTC"), MOMENTS, "TEXT", zoned)
+    spans = [datetime.timedelta(seconds=1), None, datetime.timedelta(days=-1)]
+    case("duration", lambda pa: pa.duration("ms"), spans, "INTEGER", [1000, None, -86_400_000])
+    lists = [[1, 2], None, []]
+    case("list", lambda pa: pa.list_(pa.int64()), lists, "TEXT", ["[1,2]", None, "[]"])
+    case("large list", lambda pa: pa.large_list(pa.int64()), lists, "TEXT", ["[1,2]", None, "[]"])
+    structs = [{"x": 1, "y": "a"}, None]
+    case("struct", lambda pa: pa.struct([("x", pa.int8()), ("y", pa.string())]), structs, "TEXT", ['{"x":1,"y":"a"}', None])
+    case("map", lambda pa: pa.map_(pa.string(), pa.int64()), [[("k", 1)], None], "TEXT", ['{"k":1}', None])
+    return cases
+
+
+@pytest.mark.parametrize(("make", "values", "declares", "expected"), [case[1:] for case in arrow_types()], ids=[case[0] for case in arrow_types()])
+def test_every_type_of_arrow_is_stored(db: Path, make: Any, values: list[Any], declares: str, expected: list[Any]) -> None:
+    pa = need("pyarrow")
+    kind = make(pa)
+    many = [values[row % len(values)] for row in range(ROWS)]
+    if isinstance(kind, tuple):
+        array = pa.RunEndEncodedArray.from_arrays(pa.array([len(values[:3]), len(values)], kind[1]), pa.array([1, 2], kind[2]))
+        many = values
+    else:
+        array = pa.array(many, kind)
+    table = pa.table({"a": array})
+    sqluice.write(db, table, "t")
+    found = [value for (value,) in query(db, "SELECT a FROM t")]
+    assert found == [expected[row % len(values)] for row in range(len(many))]
+    assert typed(db) == declares
+    assert sound(db)
+
+
+def test_an_unsigned_integer_that_is_too_large_is_an_error_with_its_row(db: Path) -> None:
+    pa = need("pyarrow")
+    table = pa.table({"a": pa.array([1] * 5_000 + [2**63], pa.uint64())})
+    with pytest.raises(sqluice.InputError, match="a") as raised:
+        sqluice.write(db, table, "t")
+    assert raised.value.row == 5_001
+    assert not db.exists()
+    sqluice.write(db, table, "t", schema={"a": "TEXT"})
+    assert query(db, "SELECT a FROM t ORDER BY rowid DESC LIMIT 1") == [(str(2**63),)]
+
+
+def test_decimals_and_timestamps_can_be_had_otherwise(db: Path) -> None:
+    pa = need("pyarrow")
+    table = pa.table({"d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "t": pa.array([MOMENTS[2]], pa.timestamp("s"))})
+    sqluice.write(db, table, "t", decimal="text", timestamp="unix")
+    assert query(db, "SELECT d, t FROM t") == [("1.50", 1709168523)]
+
+
+def a_table(pa: Any, rows: int = ROWS) -> Any:
+    return pa.table({"n": list(range(rows)), "s": [f"row {row}" for row in range(rows)], "x": [row / 4 for row in range(rows)]})
+
+
+def expected(rows: int = ROWS) -> list[tuple[Any, ...]]:
+    return [(row, f"row {row}", row / 4) for row in range(rows)]
+
+
+def test_arrow_comes_as_a_table_a_batch_a_reader_or_many_batches(db: Path, tmp_path: Path) -> None:
+    pa = need("pyarrow")
+    table = a_table(pa)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100))
+    (batch,) = table.to_batches()
+    batches = (batch for batch in table.to_batches(max_chunksize=7))
+    slices = [table.slice(start, 1_000) for start in range(0, ROWS, 1_000)]
+    for number, data in enumerate([table, batch, reader, batches, slices, table.slice(0)]):
+        assert sqluice.write(db, data, f"t{number}", if_exists="append").rows == ROWS
+        assert query(db, f"SELECT * FROM t{number}") == expected()
+
+
+def test_a_reader_of_python_s_own_batches_runs_on_the_calling_thread(db: Path) -> None:
+    import threading
+
+    pa = need("pyarrow")
+    table, threads = a_table(pa), set()
+
+    def batches() -> Any:
+        for batch in table.to_batches(max_chunksize=100):
+            threads.add(threading.get_ident())
+            yield batch
+
+    sqluice.write(db, pa.RecordBatchReader.from_batches(table.schema, batches()), "t")
+    assert query(db, "SELECT * FROM t") == expected()
+    assert threads == {threading.get_ident()}
+
+
+def test_a_batch_with_other_columns_and_a_reader_that_fails_end_the_run(db: Path) -> None:
+    pa = need("pyarrow")
+    table = a_table(pa)
+
+    def failing() -> Any:
+        yield from table.to_batches()
+        raise RuntimeError("no more")
+
+    with pytest.raises(sqluice.UsageError, match="other columns"):
+        sqluice.write(db, iter([table, table.drop_columns(["x"])]), "t")
+    with pytest.raises(sqluice.InputError, match="no more"):
+        sqluice.write(db, pa.RecordBatchReader.from_batches(table.schema, failing()), "t")
+    with pytest.raises(RuntimeError, match="no more"):
+        sqluice.write(db, failing(), "t")
+    assert not db.exists()
+
+
+def test_names_and_columns_of_arrow_are_those_of_the_table(db: Path) -> None:
+    pa = need("pyarrow")
+    with pytest.raises(sqluice.UsageError, match="columns="):
+        sqluice.write(db, a_table(pa), "t", columns=["a"])
+    with pytest.raises(sqluice.UsageError, match="two columns"):
+        sqluice.write(db, pa.table([pa.array([1]), pa.array([2])], names=["a", "A"]), "t", schema="CREATE TABLE t (a, b)")
+
+
+@pytest.mark.parametrize("name", ["string", "int64"])
+def test_polars_frames_are_stored(db: Path, name: str) -> None:
+    pl = need("polars")
+    columns = {
+        "n": pl.Series([1, None, 3] * 1000, dtype=pl.UInt32),
+        "s": pl.Series(["ä", None, ""] * 1000),
+        "c": pl.Series(["a", "b", None] * 1000, dtype=pl.Categorical),
+        "when": pl.Series(MOMENTS * 1000, dtype=pl.Datetime("us")),
+        "day": pl.Series(DAYS * 1000, dtype=pl.Date),
+        "list": pl.Series([[1], None, []] * 1000, dtype=pl.List(pl.Int64)),
+        "struct": pl.Series([{"x": 1}, {"x": 2}, {"x": None}] * 1000),
+        "blob": pl.Series([b"a", None, b""] * 1000),
+        "flag": pl.Series([True, None, False] * 1000),
+    }
+    frame = pl.DataFrame(columns)
+    frame = frame if name == "string" else frame.vstack(frame).slice(3000)
+    sqluice.write(db, frame, "t")
+    found = query(db, "SELECT * FROM t")
+    assert len(found) == 3000
+    assert found[:2] == [
+        (1, "ä", "a", ISO[0], "1900-01-01", "[1]", '{"x":1}', b"a", 1),
+        (None, None, "b", None, None, None, '{"x":2}', None, None),
+    ]
+    assert found == found[:3] * 1000
+
+
+def test_duckdb_relations_are_stored(db: Path) -> None:
+    duckdb = need("duckdb")
+    relation = duckdb.sql("SELECT range AS n, 'row ' || range AS s, range / 4.0 AS x FROM range(10000)")
+    sqluice.write(db, relation, "t")
+    assert query(db, "SELECT n, s, CAST(x AS REAL) FROM t") == expected(10_000)
+
+
+def pandas_frame(pd: Any) -> Any:
+    return pd.DataFrame(
+        {
+            "n": [1, 2, 3],
+            "x": [0.5, None, 2.0],
+            "s": ["a", None, "ä"],
+            "flag": [True, False, True],
+            "when": pd.to_datetime(["2024-02-29T01:02:03", None, "1969-12-31T23:59:59.999999"], format="ISO8601"),
+            "zoned": pd.to_datetime(["2024-02-29T01:02:03", None, "2024-02-29"], format="ISO8601").tz_localize("Europe/Oslo"),
+            "mixed": [1, "a", None],
+            "kind": pd.Categorical(["u", "v", "u"]),
+            "whole": pd.array([1, None, 2**62], dtype="Int64"),
+            "span": pd.to_timedelta(["1s", None, "2ns"]),
+        }
+    )
+
+
+PANDAS = [
+    (1, 0.5, "a", 1, ISO[2], "2024-02-29T00:02:03+00:00", 1, "u", 1, 1_000_000_000),
+    (2, None, None, 0, None, None, "a", "v", None, None),
+    (3, 2.0, "ä", 1, ISO[0], "2024-02-28T23:00:00+00:00", None, "u", 2**62, 2),
+]
+
+
+def test_pandas_frames_are_stored(db: Path) -> None:
+    pd = need("pandas")
+    frame = pandas_frame(pd)
+
+    sqluice.write(db, frame, "t")
+    found = query(db, "SELECT * FROM t")
+    assert [row[:9] for row in found] == [row[:9] for row in PANDAS]
+    # Counted in the unit that the column has.
+    unit = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}[frame["span"].dtype.name[12:-1]]
+    assert [row[9] for row in found] == [1_000_000_000 // unit, None, 2 // unit]
+
+
+def test_the_index_of_a_frame_is_written_as_to_sql_writes_it(db: Path, tmp_path: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    pd = need("pandas")
+    plain = pd.DataFrame({"a": [1, 2, 3]})
+    named = plain.set_index(pd.Index([7, 8, 9], name="key"))
+    levels = plain.set_index(pd.MultiIndex.from_tuples([(1, "x"), (1, "y"), (2, "x")], names=["i", None]))
+    cases = [(plain, True, None), (plain, False, None), (named, True, None), (named, False, None), (levels, True, None), (named, True, "label"), (levels, True, ["p", "q"])]
+    for number, (frame, index, label) in enumerate(cases):
+        name = f"t{number}"
+        other = tmp_path / "other.db"
+        sqluice.write(db, frame, name, index=index, index_label=label)
+        with closing(sqlite3.connect(other)) as connection:
+            frame.to_sql(name, connection, index=index, index_label=label)
+        columns = f"SELECT name, type FROM pragma_table_info('{name}')"
+        assert query(db, columns) == query(other, columns)
+        assert query(db, f"SELECT * FROM {name}") == query(other, f"SELECT * FROM {name}")
+        indexed = f"SELECT ii.name FROM pragma_index_list('{name}') AS il, pragma_index_info(il.name) AS ii"
+        assert query(db, indexed) == query(other, indexed)
+
+
+def test_an_index_that_only_counts_is_left_out_unless_it_is_wanted(db: Path) -> None:
+    pd = need("pandas")
+    sqluice.write(db, pd.DataFrame({"a": [1, 2]}), "t")
+    sqluice.write(db, pd.DataFrame({"a": [1, 2]}, index=[5, 6]), "u")
+    assert (query(db, "SELECT * FROM t"), query(db, "SELECT * FROM u")) == ([(1,), (2,)], [(5, 1), (6, 2)])
+    with pytest.raises(sqluice.UsageError, match="pandas"):
+        sqluice.write(db, [(1,)], "v", columns=["a"], index=True)
+
+
+numbers = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=30)
+
+
+@given(ints=numbers, words=st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"])))))
+def test_frames_of_pandas_and_arrow_equal_what_executemany_stores(db: Path, ints: list[Any], words: list[Any]) -> None:
+    pa, pd = need("pyarrow"), need("pandas")
+    rows = list(zip(ints, words, strict=False))
+    columns = {"a": pd.array([row[0] for row in rows], dtype="Int64"), "b": pd.Series([row[1] for row in rows], dtype=object)}
+    schema = {"a": "INTEGER", "b": "TEXT"}
+    for data in (pd.DataFrame(columns), pa.table({"a": pa.array(columns["a"]), "b": pa.array([row[1] for row in rows], pa.string())})):
+        sqluice.write(db, data, "t", schema=schema, overwrite=True)
+        assert stored(db) == twin(db, rows)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64", "bool", ">i4", "float16", "uint64"])
+def test_arrays_of_numpy_are_stored(db: Path, dtype: str) -> None:
+    np = need("numpy")
+    array = (np.arange(3 * ROWS) % 100).astype(dtype).reshape(ROWS, 3)
+    for data in (array, np.asfortranarray(array), array[::2]):
+        sqluice.write(db, data, "t", columns=["a", "b", "c"], overwrite=True)
+        assert query(db, "SELECT * FROM t") == [tuple(row) for row in data.tolist()]
+        assert sound(db)
+
+
+def test_structured_arrays_bring_their_names(db: Path) -> None:
+    np = need("numpy")
+    kind = [("n", "i4"), ("x", "f4"), ("s", "U5"), ("b", "S3"), ("when", "M8[s]"), ("span", "m8[us]"), ("any", "O")]
+    array = np.array([(1, 0.5, "ä", b"xy", "2024-02-29T01:02:03", 5, None), (2, np.nan, "", b"", "NaT", "NaT", "z")], kind)
+    sqluice.write(db, array, "t")
+    assert query(db, "SELECT * FROM t") == [
+        (1, 0.5, "ä", b"xy", "2024-02-29T01:02:03", 5, None),
+        (2, None, "", b"", None, None, "z"),
+    ]
+
+
+def test_scalars_of_numpy_and_pandas_are_values(db: Path) -> None:
+    np, pd = need("numpy"), need("pandas")
+    row = (np.int8(5), np.float32(0.5), np.float64(0.25), np.bool_(True), np.str_("s"), np.bytes_(b"b"), np.datetime64("2024-02-29T01:02:03"), pd.NA, pd.NaT, pd.Timestamp("2024-02-29"), np.datetime64("NaT"), np.array([1, 2]))
+    sqluice.write(db, [row], "t", columns=[f"c{number}" for number in range(len(row))])
+    assert query(db, "SELECT * FROM t") == [
+        (5, 0.5, 0.25, 1, "s", b"b", "2024-02-29 01:02:03", None, None, "2024-02-29 00:00:00", None, json.dumps([1, 2]))
+    ]
+
+
+def test_an_array_that_is_no_table_is_refused(db: Path) -> None:
+    np = need("numpy")
+    with pytest.raises(sqluice.UsageError, match="dimensions"):
+        sqluice.write(db, np.zeros((2, 2, 2)), "t", columns=["a"])
+    with pytest.raises(sqluice.UsageError, match="2 columns"):
+        sqluice.write(db, np.zeros((2, 2)), "t", columns=["a"])
+
+
+def test_a_strict_table_has_the_types_of_arrow(db: Path) -> None:
+    pa = need("pyarrow")
+    table = pa.table({"n": [1], "d": pa.array([decimal.Decimal("1.5")], pa.decimal128(9, 2)), "s": ["x"], "z": pa.nulls(1)})
+    sqluice.write(db, table, "t", strict=True)
+    assert declared(db).endswith("STRICT")
+    assert query(db, "SELECT * FROM t") == [(1, 1.5, "x", None)]

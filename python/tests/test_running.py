@@ -1,0 +1,201 @@
+"""Threads, forks, signals, and who watches."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqluice
+from twin import query, sound
+
+
+def rows(count: int) -> Any:
+    return ((n, f"text {n}") for n in range(count))
+
+
+def test_many_threads_write_many_databases(tmp_path: Path) -> None:
+    def one(number: int) -> int:
+        return sqluice.write(tmp_path / f"{number}.db", rows(20_000 + number), "t", columns=["a", "b"], index="b").rows
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(one, range(24))) == [20_000 + number for number in range(24)]
+    assert all(sound(tmp_path / f"{number}.db") for number in range(24))
+
+
+def test_threads_that_write_one_database_come_one_after_another(db: Path) -> None:
+    sqluice.write(db, [(0, "")], "t", columns=["a", "b"])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: sqluice.write(db, rows(500), "t", if_exists="append", busy_timeout=60), range(8)))
+    assert query(db, "SELECT count(*) FROM t") == [(4_001,)]
+    assert sound(db)
+
+
+def test_other_threads_run_while_the_engine_does(db: Path) -> None:
+    ran, done = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal ran
+        while not done.is_set():
+            ran += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.monotonic()
+    sqluice.generate(db, preset="user", rows=3_000_000)
+    seconds = time.monotonic() - began
+    done.set()
+    thread.join()
+    # A thread that has no turn runs a handful of times.
+    assert ran > seconds / 0.001 / 20
+
+
+def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
+    sqluice.write(tmp_path / "parent.db", rows(50_000), "t", columns=["a", "b"], index="b")
+    child = os.fork()
+    if child == 0:
+        try:
+            sqluice.write(tmp_path / "child.db", rows(50_000), "t", columns=["a", "b"], index="b")
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    sqluice.write(tmp_path / "after.db", rows(50_000), "t", columns=["a", "b"], index="b")
+    assert os.waitpid(child, 0)[1] == 0
+    for name in ("parent", "child", "after"):
+        assert query(tmp_path / f"{name}.db", "SELECT count(*) FROM t") == [(50_000,)]
+        assert sound(tmp_path / f"{name}.db")
+
+
+def test_a_fork_amid_a_run_hurts_neither(db: Path) -> None:
+    def forking() -> Any:
+        for number in range(100_000):
+            if number == 50_000:
+                child = os.fork()
+                if child == 0:
+                    os._exit(7)
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            yield (number,)
+
+    assert sqluice.write(db, forking(), "t", columns=["a"]).rows == 100_000
+    assert sound(db)
+
+
+INTERRUPTED = """
+import itertools, pathlib, sys, sqluice
+db, how = sys.argv[1:]
+def rows():
+    for n in itertools.count():
+        if n == 200_000:
+            print("ready", flush=True)
+        yield (n, f"text {n}")
+try:
+    if how == "generate":
+        print("ready", flush=True)
+        sqluice.generate(db, preset="user", rows=10**9)
+    elif how == "append":
+        sqluice.write(db, rows(), "t", if_exists="append")
+    else:
+        sqluice.write(db, rows(), "u", columns=["a", "b"], index="b", overwrite=how == "overwrite")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("how", ["new", "generate", "append", "second", "overwrite"])
+def test_ctrl_c_ends_a_run_and_leaves_what_was_there(db: Path, how: str) -> None:
+    before = None
+    if how in ("append", "second", "overwrite"):
+        sqluice.write(db, rows(1_000), "t", columns=["a", "b"])
+        before = query(db, "SELECT * FROM t")
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, db, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out == "interrupted\n", err
+    assert time.monotonic() - sent < 20
+    if before is None:
+        assert os.listdir(db.parent) == []
+    else:
+        assert os.listdir(db.parent) == [db.name]
+        assert query(db, "SELECT * FROM t") == before
+        assert query(db, "SELECT name FROM sqlite_schema") == [("t",)]
+        assert sound(db)
+
+
+def test_an_exception_of_the_rows_is_raised_and_nothing_is_there(db: Path) -> None:
+    class Strange(Exception):
+        pass
+
+    def failing() -> Any:
+        yield from rows(100_000)
+        raise Strange
+
+    with pytest.raises(Strange):
+        sqluice.write(db, failing(), "t", columns=["a", "b"])
+    assert os.listdir(db.parent) == []
+
+
+def test_a_callback_is_told_of_all_phases_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
+    told: list[sqluice.Progress] = []
+
+    def slowly() -> Any:
+        for number in range(200_000):
+            if number % 50_000 == 0:
+                time.sleep(0.1)
+            yield (number,)
+
+    sqluice.write(db, slowly(), "t", columns=["a"], index="a", progress=told.append)
+    assert {"write"} <= {progress.phase for progress in told}
+    writing = [progress.rows for progress in told if progress.phase == "write"]
+    assert writing == sorted(writing) and writing[-1] > 0
+
+    class Enough(Exception):
+        pass
+
+    def end(_: sqluice.Progress) -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        sqluice.generate(tmp_path / "b.db", preset="user", rows=10**9, progress=end)
+    assert not (tmp_path / "b.db").exists()
+
+
+def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sqluice.generate(db, preset="user", rows=2_000_000, progress=True)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "generate" in told.err and "rows" in told.err
+    assert told.err.endswith("\r") and "\n" not in told.err
+    sqluice.write(db, [(1,)], "t2", columns=["a"])
+    assert capsys.readouterr().err == ""
+
+
+def test_rows_are_read_on_the_calling_thread_alone(db: Path) -> None:
+    threads = set()
+
+    def watched() -> Any:
+        for number in range(100_000):
+            threads.add(threading.get_ident())
+            yield (number,)
+
+    sqluice.write(db, watched(), "t", columns=["a"])
+    assert threads == {threading.get_ident()}
+
+
+def test_rows_may_come_from_a_call_of_the_same_package(db: Path, tmp_path: Path) -> None:
+    def nested() -> Any:
+        for number in range(3):
+            yield (sqluice.write(tmp_path / f"{number}.db", rows(1_000), "t", columns=["a", "b"]).rows,)
+
+    assert sqluice.write(db, nested(), "t", columns=["a"]).rows == 3
+    assert query(db, "SELECT sum(a) FROM t") == [(3_000,)]
