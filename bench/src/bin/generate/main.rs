@@ -3,7 +3,7 @@
 //! ```text
 //!  shop:  shop      -> verified   sqluice generate --preset shop, durable
 //!         shop_sql  -> verified   the same rows by prepared INSERTs in one transaction, indexes after: unsafe PRAGMAs, no foreign keys
-//!                                 looked up, two threads that sort, fsync
+//!                                 looked up, 200 MB of cache, two threads that sort, fsync
 //!  tpch:  tpch      -> verified   sqluice generate --preset tpch, durable, and sqluice check of what it made
 //!         parquet   -> verified   tpchgen-cli parquet, not synced
 //! ```
