@@ -110,7 +110,7 @@ def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
 
 def lineitem(scale: float, folder: Path) -> pyarrow.Table:
     """TPC-H's table; decimals as floats and dates as text, which all ways take for the same."""
-    arguments = ["tpchgen-cli", "-s", str(scale), "--tables", "lineitem", "--format=parquet", "--output-dir", str(folder)]
+    arguments = ["tpchgen-cli", "parquet", "-s", str(scale), "--tables", "lineitem", "--output-dir", str(folder)]
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
     table = pyarrow.parquet.read_table(folder / "lineitem.parquet")
     for number, field in enumerate(table.schema):
