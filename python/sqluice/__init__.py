@@ -26,6 +26,7 @@ from ._report import (
 from ._sqluice import __version__, sqlite_version
 from ._stores import BlobStore, EntityStore, EntityType, Filter, Written, field
 from ._write import write
+from ._writer import Writer
 
 __all__ = [
     "BlobStore",
@@ -48,6 +49,7 @@ __all__ = [
     "TargetError",
     "UnpackReport",
     "UsageError",
+    "Writer",
     "Written",
     "__version__",
     "check",

@@ -11,7 +11,7 @@ from ._errors import UsageError
 from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, of_json
-from ._rows import Data, names_in_schema, understand
+from ._rows import names_in_schema, understand
 
 Path = str | os.PathLike[str]
 IfExists = Literal["fail", "replace", "append", "upsert"]
@@ -136,7 +136,7 @@ def write(
         indexes = [] if isinstance(index, bool) else specs(index)
         if wants_index:
             indexes.append(", ".join(map(quoted, given.index_columns)))
-        about = _table(given, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
+        about = table_args(given.about, table, names(primary_key), indexes, specs(unique), schema, strict, without_rowid, decimal, timestamp)
         options = write_options(
             threads=threads,
             memory=memory,
@@ -155,8 +155,8 @@ def write(
     return of_json(Report, text)
 
 
-def _table(
-    given: Data,
+def table_args(
+    about: int | None,
     table: str,
     primary_key: list[str],
     index: list[str],
@@ -184,5 +184,5 @@ def _table(
         "without_rowid": without_rowid,
         "decimal": decimal,
         "timestamp": timestamp,
-        "about": given.about,
+        "about": about,
     }

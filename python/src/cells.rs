@@ -6,6 +6,8 @@
 //!  text, blobs            spans of one buffer
 //! ```
 
+use std::io::{Read, Result, Write};
+
 use sqluice::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 
 /// See the module's description.
@@ -269,5 +271,140 @@ impl From<Vec<f64>> for Cells {
     fn from(reals: Vec<f64>) -> Cells {
         let seen = if reals.is_empty() { Seen::default() } else { Seen::REAL };
         Cells { rows: reals.len(), values: Kind::Real(reals), seen, ..Cells::default() }
+    }
+}
+
+/// A value of eight bytes or fewer in a spool.
+trait Word: Copy {
+    fn to_word(self) -> u64;
+    fn of_word(word: u64) -> Self;
+}
+
+impl Word for u64 {
+    fn to_word(self) -> u64 {
+        self
+    }
+
+    fn of_word(word: u64) -> u64 {
+        word
+    }
+}
+
+impl Word for i64 {
+    fn to_word(self) -> u64 {
+        self as u64
+    }
+
+    fn of_word(word: u64) -> i64 {
+        word as i64
+    }
+}
+
+impl Word for f64 {
+    fn to_word(self) -> u64 {
+        self.to_bits()
+    }
+
+    fn of_word(word: u64) -> f64 {
+        f64::from_bits(word)
+    }
+}
+
+impl Word for Span {
+    fn to_word(self) -> u64 {
+        u64::from(self.start) << 32 | u64::from(self.len)
+    }
+
+    fn of_word(word: u64) -> Span {
+        Span { start: (word >> 32) as u32, len: word as u32 }
+    }
+}
+
+pub(crate) fn write_word(to: &mut dyn Write, word: u64) -> Result<()> {
+    to.write_all(&word.to_le_bytes())
+}
+
+pub(crate) fn read_word(from: &mut dyn Read) -> Result<u64> {
+    let mut word = [0; 8];
+    from.read_exact(&mut word)?;
+    Ok(u64::from_le_bytes(word))
+}
+
+fn write_words<T: Word>(to: &mut dyn Write, words: &[T]) -> Result<()> {
+    write_word(to, words.len() as u64)?;
+    words.iter().try_for_each(|word| write_word(to, word.to_word()))
+}
+
+fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
+    let words = read_word(from)?;
+    (0..words).map(|_| read_word(from).map(T::of_word)).collect()
+}
+
+/// To a spool and back.
+impl Cells {
+    pub(crate) fn write(&self, to: &mut dyn Write) -> Result<()> {
+        let kind = match &self.values {
+            Kind::Null => 0,
+            Kind::Int(_) => 1,
+            Kind::Real(_) => 2,
+            Kind::Text(_) => 3,
+            Kind::Blob(_) => 4,
+            Kind::Any(_) => 5,
+        };
+        write_word(to, self.rows as u64)?;
+        to.write_all(&[kind, self.seen.0])?;
+        write_words(to, &self.valid)?;
+        write_word(to, self.data.len() as u64)?;
+        to.write_all(&self.data)?;
+        match &self.values {
+            Kind::Null => Ok(()),
+            Kind::Int(ints) => write_words(to, ints),
+            Kind::Real(reals) => write_words(to, reals),
+            Kind::Text(spans) | Kind::Blob(spans) => write_words(to, spans),
+            Kind::Any(cells) => cells.iter().try_for_each(|cell| {
+                let (kind, word) = match *cell {
+                    Cell::Null => (0, 0),
+                    Cell::Int(int) => (1, int.to_word()),
+                    Cell::Real(real) => (2, real.to_word()),
+                    Cell::Text(span) => (3, span.to_word()),
+                    Cell::Blob(span) => (4, span.to_word()),
+                };
+                to.write_all(&[kind])?;
+                write_word(to, word)
+            }),
+        }
+    }
+
+    pub(crate) fn read(from: &mut dyn Read) -> Result<Cells> {
+        let rows = read_word(from)? as usize;
+        let mut head = [0; 2];
+        from.read_exact(&mut head)?;
+        let [kind, seen] = head;
+        let valid = read_words(from)?;
+        let mut data = vec![0; read_word(from)? as usize];
+        from.read_exact(&mut data)?;
+        let values = match kind {
+            0 => Kind::Null,
+            1 => Kind::Int(read_words(from)?),
+            2 => Kind::Real(read_words(from)?),
+            3 => Kind::Text(read_words(from)?),
+            4 => Kind::Blob(read_words(from)?),
+            _ => {
+                let cells = (0..rows).map(|_| {
+                    let mut kind = [0];
+                    from.read_exact(&mut kind)?;
+                    let word = read_word(from)?;
+                    Ok(match kind {
+                        [1] => Cell::Int(Word::of_word(word)),
+                        [2] => Cell::Real(Word::of_word(word)),
+                        [3] => Cell::Text(Word::of_word(word)),
+                        [4] => Cell::Blob(Word::of_word(word)),
+                        _ => Cell::Null,
+                    })
+                });
+                Kind::Any(cells.collect::<Result<_>>()?)
+            }
+        };
+        Ok(Cells { rows, values, data, valid, seen: Seen(seen) })
     }
 }

@@ -22,6 +22,7 @@ mod options;
 mod rows;
 mod run;
 mod source;
+mod spool;
 mod write;
 
 use pyo3::prelude::*;
@@ -35,6 +36,8 @@ mod _sqluice {
     use crate::doors::{check, generate, index, load, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
+    #[pymodule_export]
+    use crate::spool::{Spool, write_spools};
     #[pymodule_export]
     use crate::write::{columns_of, write};
     use pyo3::prelude::*;

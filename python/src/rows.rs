@@ -37,6 +37,20 @@ pub(crate) enum Shape {
     Columns,
 }
 
+impl Shape {
+    /// The shape of that name.
+    pub(crate) fn new(py: Python<'_>, shape: &str, names: &[String]) -> Shape {
+        let interned = || names.iter().map(|name| PyString::new(py, name).unbind()).collect();
+        match shape {
+            "mapping" => Shape::Mapping { names: interned(), others: false },
+            "chosen" => Shape::Mapping { names: interned(), others: true },
+            "attributes" => Shape::Attributes(interned()),
+            "columns" => Shape::Columns,
+            _ => Shape::Sequence,
+        }
+    }
+}
+
 /// Rows as an iterator gives them.
 pub(crate) struct RowFeed {
     rows: Py<PyIterator>,

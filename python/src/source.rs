@@ -53,26 +53,39 @@ impl Iterator for Batches {
     }
 }
 
+/// The rows of Python among the pieces.
+pub(crate) struct Pieces(pub(crate) Receiver<Piece>);
+
+impl Iterator for Pieces {
+    type Item = Result<RowsOfPython>;
+
+    fn next(&mut self) -> Option<Result<RowsOfPython>> {
+        match next(&self.0) {
+            Ok(Some(Piece::Rows(rows))) => Some(Ok(rows)),
+            Ok(Some(_)) => Some(Err(Error::usage("rows of Arrow among those of Python"))),
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
 /// Rows of Python as a source.
-pub(crate) struct RowSource {
-    pieces: Receiver<Piece>,
+pub(crate) struct RowSource<I> {
+    pieces: I,
     filled: Arc<Vec<ColumnFrom>>,
     first_row: u64,
 }
 
-impl RowSource {
+impl<I> RowSource<I> {
     /// Rows for a table whose columns are `filled` so.
-    pub(crate) fn new(pieces: Receiver<Piece>, filled: Vec<ColumnFrom>) -> RowSource {
+    pub(crate) fn new(pieces: I, filled: Vec<ColumnFrom>) -> RowSource<I> {
         RowSource { pieces, filled: Arc::new(filled), first_row: 0 }
     }
 }
 
-impl Source for RowSource {
+impl<I: Iterator<Item = Result<RowsOfPython>> + Send> Source for RowSource<I> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let Some(piece) = next(&self.pieces)? else { return Ok(None) };
-        let Piece::Rows(rows) = piece else {
-            return Err(Error::usage("rows of Arrow among those of Python"));
-        };
+        let Some(rows) = self.pieces.next().transpose()? else { return Ok(None) };
         let first_row = self.first_row;
         self.first_row += rows.rows as u64;
         Ok(Some(Box::new(RowPart { rows, filled: Arc::clone(&self.filled), first_row })))

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatch;
+use arrow_schema::Fields;
 use crossbeam_channel::bounded;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 use sqluice::affinity::Affinity;
 use sqluice::error::{Error, Result};
 use sqluice::plan::{IfThere, WriteOptions};
@@ -21,7 +22,7 @@ use crate::errors::raised;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Batches, Numbered, RowSource};
+use crate::source::{Batches, Numbered, Pieces, RowSource};
 
 /// Pieces that wait for the engine.
 const PIECES_AHEAD: usize = 2;
@@ -46,9 +47,83 @@ pub(crate) struct TableArgs {
     about: Option<u64>,
 }
 
+impl TableArgs {
+    /// A table with columns of these types, where none is given.
+    fn new_table(&self, columns: Vec<(String, String)>) -> NewTable {
+        let declared = columns.into_iter().map(|(name, found)| {
+            let declared = self.given_type(&name).map_or(found, str::to_owned);
+            (name, declared)
+        });
+        NewTable {
+            name: self.table.clone(),
+            columns: declared.collect(),
+            primary_key: self.primary_key.clone(),
+            indexes: self.index.clone(),
+            uniques: self.unique.clone(),
+            strict: self.strict,
+            without_rowid: self.without_rowid,
+        }
+    }
+
+    /// The types that columns of Arrow's types have in this table, by their names.
+    pub(crate) fn types_of(&self, fields: &Fields, options: ArrowOptions) -> Vec<(String, String)> {
+        let types = fields.iter().map(|field| {
+            // A STRICT table has no NUMERIC columns.
+            let declared = match declared_type(field.data_type(), options).unwrap_or_default() {
+                "NUMERIC" if self.strict => "REAL",
+                declared => declared,
+            };
+            (field.name().clone(), declared.to_owned())
+        });
+        types.collect()
+    }
+
+    /// The columns whose types are given.
+    pub(crate) fn declared(&self) -> Vec<(String, String)> {
+        self.types.clone()
+    }
+
+    pub(crate) fn arrow(&self) -> Result<ArrowOptions> {
+        options::arrow(&self.decimal, &self.timestamp)
+    }
+
+    fn given_type(&self, name: &str) -> Option<&str> {
+        let mut types = self.types.iter();
+        types.find(|(column, _)| column.eq_ignore_ascii_case(name)).map(|(_, declared)| &**declared)
+    }
+
+    /// Types are given for columns that there are.
+    fn check_types(&self, names: &[String]) -> Result<()> {
+        let is_there = |column: &String| names.iter().any(|name| name.eq_ignore_ascii_case(column));
+        match self.types.iter().find(|(column, _)| !is_there(column)) {
+            None => Ok(()),
+            Some((column, _)) => {
+                let first: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
+                Err(Error::usage(format!("schema gives column {column:?} a type, and the rows have none"))
+                    .hint(format!("there are: {}", first.join(", "))))
+            }
+        }
+    }
+}
+
+/// Record batches as a source for a table that is prepared; `index` is that of its rows.
+pub(crate) fn of_arrow(
+    batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    fields: usize,
+    prepared: &PreparedWrite,
+    index: usize,
+    options: ArrowOptions,
+) -> Box<dyn Source> {
+    let (table, filled) = prepared.filled(index);
+    let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
+    let as_text: Vec<bool> = as_text.collect();
+    let rows = Rows::new(PathBuf::new(), fields, filled.to_vec(), &as_text, options);
+    Box::new(Numbered(ArrowSource::new(Box::new(batches), rows, 0..u64::MAX)))
+}
+
 /// Rows as the package gives them.
 #[derive(FromPyObject)]
-enum Given<'py> {
+pub(crate) enum Given<'py> {
     /// The shape, the names of the columns, the rows.
     Rows(String, Vec<String>, Bound<'py, PyAny>),
     /// What has record batches, and what more may come.
@@ -80,7 +155,7 @@ pub(crate) fn write(
     let failed = |error: Error| raised(py, &error);
     let mut writing = Writing {
         target,
-        arrow: options::arrow(&table.decimal, &table.timestamp).map_err(failed)?,
+        arrow: table.arrow().map_err(failed)?,
         options: write.write().map_err(failed)?,
         table,
         in_any_order: !again,
@@ -124,15 +199,7 @@ impl Writing {
     ) -> PyResult<Attempt> {
         match make.call0()?.extract()? {
             Given::Rows(shape, names, rows) => {
-                let interned = || names.iter().map(|name| PyString::new(py, name).unbind()).collect();
-                let shape = match shape.as_str() {
-                    "mapping" => Shape::Mapping { names: interned(), others: false },
-                    "chosen" => Shape::Mapping { names: interned(), others: true },
-                    "attributes" => Shape::Attributes(interned()),
-                    "columns" => Shape::Columns,
-                    _ => Shape::Sequence,
-                };
-                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?;
+                let mut feed = RowFeed::new(py, &rows, Shape::new(py, &shape, &names), names.clone())?;
                 let seen = feed.look(py, &self.known)?;
                 let found = names.iter().zip(&seen);
                 let found: Vec<_> =
@@ -140,11 +207,12 @@ impl Writing {
                 let (prepared, is_new) = self.prepare(py, found)?;
                 if is_new {
                     let watched = names.iter().zip(seen);
-                    let watched = watched.map(|(name, seen)| self.given_type(name).is_none().then_some(seen));
+                    let watched =
+                        watched.map(|(name, seen)| self.table.given_type(name).is_none().then_some(seen));
                     feed.watch(watched.collect());
                 }
                 let source = |pieces, prepared: &PreparedWrite| {
-                    Box::new(RowSource::new(pieces, prepared.filled(0).1.to_vec())) as Box<dyn Source>
+                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0).1.to_vec())) as Box<dyn Source>
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
                     Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.seen())),
@@ -154,22 +222,10 @@ impl Writing {
             Given::Arrow(first, more) => {
                 let mut feed = ArrowFeed::new(&first, more.as_ref())?;
                 let fields = feed.schema.fields().clone();
-                let found = fields.iter().map(|field| {
-                    // A STRICT table has no NUMERIC columns.
-                    let declared = match declared_type(field.data_type(), self.arrow).unwrap_or_default() {
-                        "NUMERIC" if self.table.strict => "REAL",
-                        declared => declared,
-                    };
-                    (field.name().clone(), declared.to_owned())
-                });
-                let (prepared, _) = self.prepare(py, found.collect())?;
+                let found = self.table.types_of(&fields, self.arrow);
+                let (prepared, _) = self.prepare(py, found)?;
                 let source = |pieces, prepared: &PreparedWrite| {
-                    let (table, filled) = prepared.filled(0);
-                    let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
-                    let as_text: Vec<bool> = as_text.collect();
-                    let rows = Rows::new(PathBuf::new(), fields.len(), filled.to_vec(), &as_text, self.arrow);
-                    let source = ArrowSource::new(Box::new(Batches(pieces)), rows, 0..u64::MAX);
-                    Box::new(Numbered(source)) as Box<dyn Source>
+                    of_arrow(Batches(pieces), fields.len(), prepared, 0, self.arrow)
                 };
                 let done = self.run(py, &mut feed, prepared, source, progress)?;
                 self.ended(py, done, again)
@@ -183,64 +239,9 @@ impl Writing {
     }
 
     fn prepared(&self, columns: Vec<(String, String)>) -> Result<(PreparedWrite, bool)> {
-        let TableArgs { table, primary_key, index, unique, schema, strict, without_rowid, about, .. } =
-            &self.table;
-        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
-        let there = table_of(&self.target, table, &self.options)?;
-        let is_new = there.is_none() && schema.is_none();
-        let mut options = self.options.clone();
-        if let (IfThere::Upsert(keys), Some(there)) = (&mut options.if_there, &there)
-            && keys.is_empty()
-        {
-            *keys = primary_key_of(there);
-        }
-        let schema = match (schema, &there) {
-            (Some(sql), _) => Schema::parse(sql.clone(), Path::new("schema"))?,
-            (None, Some(_)) => Schema::parse(String::new(), Path::new(""))?,
-            (None, None) => {
-                self.check_types(&names)?;
-                let declared = columns.into_iter().map(|(name, found)| {
-                    let declared = self.given_type(&name).map_or(found, str::to_owned);
-                    (name, declared)
-                });
-                let new = NewTable {
-                    name: table.clone(),
-                    columns: declared.collect(),
-                    primary_key: primary_key.clone(),
-                    indexes: index.clone(),
-                    uniques: unique.clone(),
-                    strict: *strict,
-                    without_rowid: *without_rowid,
-                };
-                new.schema(&self.target, &options)?
-            }
-        };
-        let rows = NamedRows {
-            table: table.clone(),
-            columns: names,
-            in_any_order: self.in_any_order,
-            about: *about,
-        };
-        let write = Write { target: self.target.clone(), schema, rows: vec![rows], lossless: false, options };
-        Ok((write.prepare()?, is_new))
-    }
-
-    fn given_type(&self, name: &str) -> Option<&str> {
-        let mut types = self.table.types.iter();
-        types.find(|(column, _)| column.eq_ignore_ascii_case(name)).map(|(_, declared)| &**declared)
-    }
-
-    /// Types are given for columns that there are.
-    fn check_types(&self, names: &[String]) -> Result<()> {
-        let is_there = |column: &String| names.iter().any(|name| name.eq_ignore_ascii_case(column));
-        match self.table.types.iter().find(|(column, _)| !is_there(column)) {
-            None => Ok(()),
-            Some((column, _)) => {
-                let first: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
-                Err(Error::usage(format!("schema gives column {column:?} a type, and the rows have none"))
-                    .hint(format!("there are: {}", first.join(", "))))
-            }
-        }
+        let (write, is_new) =
+            wanted(&self.target, &self.options, vec![(&self.table, columns)], self.in_any_order)?;
+        Ok((write.prepare()?, is_new[0]))
     }
 
     fn run(
@@ -265,6 +266,39 @@ impl Writing {
             Err(error) => Err(raised(py, &error)),
         }
     }
+}
+
+/// What is to be written: rows for tables, with the columns that they have and the types that these would have in a new one; and which
+/// tables get those types.
+pub(crate) fn wanted(
+    target: &Path,
+    options: &WriteOptions,
+    tables: Vec<(&TableArgs, Vec<(String, String)>)>,
+    in_any_order: bool,
+) -> Result<(Write, Vec<bool>)> {
+    let mut options = options.clone();
+    let (mut sql, mut rows, mut are_new) = (String::new(), Vec::new(), Vec::new());
+    for (args, columns) in tables {
+        let there = table_of(target, &args.table, &options)?;
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        are_new.push(there.is_none() && args.schema.is_none());
+        if let (IfThere::Upsert(keys), Some(there)) = (&mut options.if_there, &there)
+            && keys.is_empty()
+        {
+            *keys = primary_key_of(there);
+        }
+        sql += &match (&args.schema, &there) {
+            (Some(sql), _) => Schema::parse(sql.clone(), Path::new("schema"))?.sql + "\n;\n",
+            (None, Some(_)) => String::new(),
+            (None, None) => {
+                args.check_types(&names)?;
+                args.new_table(columns).schema(target, &options)?.sql
+            }
+        };
+        rows.push(NamedRows { table: args.table.clone(), columns: names, in_any_order, about: args.about });
+    }
+    let schema = Schema::parse(sql, Path::new("schema"))?;
+    Ok((Write { target: target.to_owned(), schema, rows, lossless: false, options }, are_new))
 }
 
 /// The columns of a table's PRIMARY KEY.

@@ -1,0 +1,162 @@
+"""Rows of Python and frames into a new database: sqluice beside what else there is, in alternating rounds.
+
+All are as durable as their defaults make them. What each has stored is compared before its time counts. Memory is what the process had at
+most beyond what it had before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import adbc_driver_sqlite.dbapi as adbc
+import polars
+import pyarrow
+import pyarrow.parquet
+import sqluice
+
+MIB = 1 << 20
+
+
+def memory(what: str) -> int:
+    """A line of the process's status, in bytes: VmRSS, or VmHWM, the most it ever was."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) * 1024
+    raise SystemExit(f"no {what} here")
+
+
+def digest(db: Path, table: str) -> list[Any]:
+    """What is in a table: of each column how many values, their classes, sums and lengths, weighted by the row's place."""
+    with closing(sqlite3.connect(db)) as connection:
+        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        sums = ", ".join(
+            f"count({name}), min({name}), max({name}), typeof(max({name})), "
+            f"total(CASE typeof({name}) WHEN 'text' THEN length({name}) * 31 + unicode({name}) ELSE {name} END * (rowid % 1009))"
+            for name in names
+        )
+        return [names, connection.execute(f"SELECT count(*), {sums} FROM {table}").fetchone()]
+
+
+class Way:
+    """A way to fill a database."""
+
+    def __init__(self, name: str, fill: Callable[[Path], object], rounds: int | None = None) -> None:
+        self.name, self.fill, self.rounds = name, fill, rounds
+        self.seconds: list[float] = []
+        self.memory: list[int] = []
+
+    def lap(self, db: Path) -> None:
+        Path("/proc/self/clear_refs").write_text("5")
+        before = memory("VmRSS")
+        began = time.monotonic()
+        self.fill(db)
+        self.seconds.append(time.monotonic() - began)
+        self.memory.append(memory("VmHWM") - before)
+
+
+def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, folder: Path) -> None:
+    print(f"\n{title}: {rows:,} rows", flush=True)
+    wanted: list[Any] | None = None
+    for lap in range(rounds):
+        for way in ways:
+            if way.rounds is not None and lap >= way.rounds:
+                continue
+            db = folder / "lap.db"
+            way.lap(db)
+            found = digest(db, table)
+            if wanted is None:
+                wanted = found
+            if found != wanted:
+                raise SystemExit(f"{way.name} has stored something else:\n{found}\n{wanted}")
+            db.unlink()
+    ours = ways[0]
+    for way in ways:
+        ratios = [theirs / own for theirs, own in zip(way.seconds, ours.seconds)]
+        seconds = f"{statistics.median(way.seconds):8.2f} s ({min(way.seconds):.2f}..{max(way.seconds):.2f})"
+        ratio = f"{statistics.median(ratios):6.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
+        print(f"  {way.name:36} {seconds}  x {ratio}  {max(way.memory) // MIB:5} MiB beyond the data", flush=True)
+
+
+def executemany(db: Path, columns: str, rows: Any, places: int) -> None:
+    with closing(sqlite3.connect(db)) as connection:
+        connection.execute(f"CREATE TABLE t ({columns})")
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * places)})", rows)
+        connection.commit()
+
+
+def ingest(db: Path, data: Any) -> None:
+    with closing(adbc.connect(str(db))) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("lineitem", data, mode="create")
+        connection.commit()
+
+
+def to_sql(db: Path, frame: Any) -> None:
+    with closing(sqlite3.connect(db)) as connection:
+        frame.to_sql("lineitem", connection, index=False)
+
+
+def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
+    return [(n, f"name {n}", n / 8, "a common word", n * 7919 % count) for n in range(count)]
+
+
+def lineitem(scale: float, folder: Path) -> pyarrow.Table:
+    """TPC-H's table; decimals as floats and dates as text, which all ways take for the same."""
+    arguments = ["tpchgen-cli", "parquet", "-s", str(scale), "--tables", "lineitem", "--output-dir", str(folder)]
+    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+    table = pyarrow.parquet.read_table(folder / "lineitem.parquet")
+    for number, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            table = table.set_column(number, field.name, table[field.name].cast("float64"))
+        elif pyarrow.types.is_date(field.type) or pyarrow.types.is_string_view(field.type):
+            table = table.set_column(number, field.name, table[field.name].cast("string"))
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="tuples [default: 1000000]")
+    parser.add_argument("--scale", type=float, default=1.0, help="of TPC-H's lineitem [default: 1]")
+    parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
+    parser.add_argument("--dir", type=Path, help="where databases are made")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.dir) as name:
+        folder = Path(name)
+        names = ["a", "b", "c", "d", "e"]
+        columns = "a INTEGER, b TEXT, c REAL, d TEXT, e INTEGER"
+        rows = tuples(args.rows)
+        ways = [
+            Way("sqluice.write, a list", lambda db: sqluice.write(db, rows, "t", columns=names)),
+            Way("sqluice.write, a generator", lambda db: sqluice.write(db, (row for row in rows), "t", columns=names)),
+            Way("sqlite3 executemany", lambda db: executemany(db, columns, rows, 5)),
+        ]
+        compare("tuples", "t", ways, args.rounds, args.rows, folder)
+        del rows
+        table = lineitem(args.scale, folder)
+        frame = polars.from_arrow(table)
+        count = table.num_rows
+        ways = [
+            Way("sqluice.write, pyarrow.Table", lambda db: sqluice.write(db, table, "lineitem")),
+            Way("sqluice.write, polars.DataFrame", lambda db: sqluice.write(db, frame, "lineitem")),
+            Way("adbc_ingest, pyarrow.Table", lambda db: ingest(db, table)),
+        ]
+        compare("lineitem, Arrow", "lineitem", ways, args.rounds, count, folder)
+        pandas_frame = table.to_pandas()
+        del table, frame
+        ways = [
+            Way("sqluice.write, pandas.DataFrame", lambda db: sqluice.write(db, pandas_frame, "lineitem")),
+            Way("pandas.to_sql", lambda db: to_sql(db, pandas_frame), rounds=1),
+        ]
+        compare("lineitem, pandas", "lineitem", ways, args.rounds, count, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""`Writer`: several tables, batch by batch, in one transaction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from . import _sqluice
+from ._errors import UsageError
+from ._locks import used
+from ._progress import Callback, Watched
+from ._report import Report, of_json
+from ._rows import names_in_schema, understand
+from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, table_args, write_options
+
+
+class _Table:
+    def __init__(self, args: dict[str, Any], columns: list[str] | None, folder: str) -> None:
+        self.args, self.columns = args, columns
+        self.spool = _sqluice.Spool(folder)
+
+
+class Writer:
+    """Rows for tables of a database, given batch by batch.
+
+    They wait in a file without a name; on leaving the `with` all tables are written, in one transaction, and when an exception leaves
+    it, nothing is.
+
+        >>> import sqluice
+        >>> with sqluice.Writer("shop.db") as writer:
+        ...     writer.create_table("item", {"id": "INTEGER", "name": "TEXT"}, primary_key="id")
+        ...     for start in range(0, 4, 2):
+        ...         _ = writer.append([(n, f"item {n}") for n in range(start, start + 2)])
+        >>> writer.report.rows
+        4
+    """
+
+    report: Report | None
+    """What was written, when it was."""
+
+    def __init__(
+        self,
+        db: Path,
+        *,
+        if_exists: IfExists = "fail",
+        on_conflict: OnConflict = "abort",
+        overwrite: bool = False,
+        threads: int | None = None,
+        memory: int = MEMORY,
+        temp_dir: Path | None = None,
+        page_size: int | None = None,
+        busy_timeout: float = 5.0,
+        foreign_keys: bool | None = None,
+        analyze: bool = False,
+        progress: bool | Callback = False,
+    ) -> None:
+        """Arguments are those of `write`; `if_exists` is for every table. Rows wait in `temp_dir`, or in the folder of the database."""
+        self._db = os.fspath(db)
+        self._folder = os.fspath(temp_dir) if temp_dir is not None else os.path.dirname(os.path.abspath(self._db))
+        self._overwrite, self._busy_timeout, self._progress = overwrite, busy_timeout, progress
+        self._options = write_options(
+            threads=threads,
+            memory=memory,
+            temp_dir=temp_dir,
+            page_size=page_size,
+            overwrite=overwrite,
+            busy_timeout=busy_timeout,
+            foreign_keys=foreign_keys,
+            analyze=analyze,
+            on_conflict=on_conflict,
+            if_exists=if_exists,
+        )
+        self._tables: dict[str, _Table] = {}
+        self._last: str | None = None
+        self._ended: str | None = None
+        self.report = None
+
+    def create_table(
+        self,
+        table: str,
+        columns: Mapping[str, str] | None = None,
+        *,
+        schema: str | None = None,
+        primary_key: str | Sequence[str] | None = None,
+        index: str | Sequence[str | Sequence[str]] | None = None,
+        unique: str | Sequence[str | Sequence[str]] | None = None,
+        strict: bool = False,
+        without_rowid: bool = False,
+        decimal: Literal["auto", "text", "real"] = "auto",
+        timestamp: Literal["iso", "unix"] = "iso",
+    ) -> None:
+        """Says what a new table is like: its columns with their types, or statements, or nothing: then it has what its rows have."""
+        self._check()
+        if table in self._tables:
+            raise UsageError(f"table {table} has been made before")
+        args = table_args(
+            None, table, names(primary_key), specs(index), specs(unique), schema or columns, strict, without_rowid, decimal, timestamp
+        )
+        known = list(columns) if columns is not None else None
+        if schema is not None:
+            known = names_in_schema(schema, table)
+        self._tables[table] = _Table(args, known, self._folder)
+        self._last = table
+
+    def append(self, data: Any, table: str | None = None, *, columns: Sequence[str] | None = None) -> int:
+        """Adds rows, of any kind that `write` takes, to a table: that which was named last, if none is. Returns how many."""
+        self._check()
+        name = table if table is not None else self._last
+        if name is None:
+            raise UsageError("no table is named", hint="create_table makes one, or table= names it")
+        if name not in self._tables:
+            self.create_table(name)
+        self._last = name
+        goal = self._tables[name]
+
+        def known_columns() -> Sequence[str] | None:
+            if goal.columns is not None or self._overwrite:
+                return goal.columns
+            with used(self._db, self._busy_timeout):
+                return _sqluice.columns_of(self._db, name)
+
+        given = understand(data, columns, known_columns, None, None).make()
+        if len(given) == 3:
+            shape, found, rows = given
+            # Rows that name their columns may do so in any order, and lack some.
+            if goal.columns is not None and shape in ("mapping", "attributes") and set(found) <= set(goal.columns):
+                found = goal.columns
+            goal.columns = goal.columns or found
+            given = (shape, found, rows)
+        try:
+            return goal.spool.append(given)
+        except BaseException:
+            self._ended = "an append has failed, and all is taken back"
+            raise
+
+    def commit(self) -> Report:
+        """Writes everything; leaving the `with` does it, too."""
+        self._check()
+        self._ended = "it has been committed"
+        tables = [(table.args, table.spool) for table in self._tables.values()]
+        with used(self._db, self._busy_timeout), Watched(self._progress) as tell:
+            self.report = of_json(Report, _sqluice.write_spools(self._db, tables, self._options, tell))
+        return self.report
+
+    def rollback(self) -> None:
+        """Takes everything back."""
+        self._ended = self._ended or "it has been taken back"
+        self._tables.clear()
+
+    def _check(self) -> None:
+        if self._ended is not None:
+            raise UsageError(f"nothing can be written any more: {self._ended}")
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self.rollback()
+        elif self._ended is None and self._tables:
+            self.commit()
+        elif self._ended is not None and self.report is None:
+            self._check()
