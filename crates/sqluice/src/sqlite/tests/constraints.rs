@@ -204,8 +204,8 @@ proptest! {
                 sql.trim() == name || first.and_then(|token| token.name(sql)).as_ref() == Some(&name)
             };
             let found = ["CHECK (0)", "x)"].contains(&name.as_str())
-                || crate::schema::token::checks(&table.sql).iter().any(is_named);
-            prop_assert!(found, "{}: {:?}", name, crate::schema::token::checks(&table.sql));
+                || token::checks(&table.sql).iter().any(is_named);
+            prop_assert!(found, "{}: {:?}", name, token::checks(&table.sql));
         }
     }
 }
