@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod lab;
+mod rows;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ use sqluice_format::page::PageSize;
 use crate::formats::{Decimal, Format, Quote, Timestamp, character, quote};
 use crate::numbers;
 pub(crate) use lab::Lab;
+pub(crate) use rows::Rows;
 
 /// Fill SQLite files at the speed of the disk.
 #[derive(Debug, Parser)]
@@ -143,7 +145,7 @@ pub(crate) struct Generate {
     pub(crate) files: Vec<PathBuf>,
     /// Rows: of each table, or of one; TABLE=3x: 3 for each row of the table that its first FOREIGN KEY names; may be repeated
     /// [default: 3x]. Of a preset a number alone counts its main table, and the others follow
-    #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows)]
+    #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows::rows)]
     pub(crate) rows: Vec<Rows>,
     /// Use a built-in schema: user, integers, kv, shop, events, or tpch with a --scale
     #[arg(long, value_name = "NAME")]
@@ -155,7 +157,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub(crate) preview: Option<u64>,
     /// Make the I-th of N shares: all of them together are the whole
-    #[arg(long, value_name = "I/N", value_parser = share, conflicts_with = "append")]
+    #[arg(long, value_name = "I/N", value_parser = rows::share, conflicts_with = "append")]
     pub(crate) part: Option<(u64, u64)>,
     /// The same seed makes the same file
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -197,34 +199,6 @@ Presets:\n"
         let _ = writeln!(help, "  {:32} {}", function.signature, function.about);
     }
     help
-}
-
-/// How many rows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Rows {
-    /// So many, of the table of that name or of each that is not named.
-    Count(Option<String>, u64),
-    /// So many for each row of the table's parent.
-    PerParent(String, f64),
-}
-
-fn rows(text: &str) -> Result<Rows, String> {
-    match text.rsplit_once('=') {
-        Some((table, rows)) => match rows.strip_suffix(['x', 'X']) {
-            Some(factor) => match factor.parse() {
-                Ok(factor) if (0.0..=1e9).contains(&factor) => Ok(Rows::PerParent(table.to_owned(), factor)),
-                _ => Err("a factor is a number from 0 to 1e9, such as 3x or 0.5x".to_owned()),
-            },
-            None => Ok(Rows::Count(Some(table.to_owned()), numbers::count(rows)?)),
-        },
-        None => Ok(Rows::Count(None, numbers::count(text)?)),
-    }
-}
-
-fn share(text: &str) -> Result<(u64, u64), String> {
-    let share =
-        text.split_once('/').and_then(|(share, shares)| Some((share.parse().ok()?, shares.parse().ok()?)));
-    share.filter(|&(share, shares)| 1 <= share && share <= shares).ok_or("a share is such as 2/4".to_owned())
 }
 
 /// Load CSV, TSV, JSON, Parquet and Arrow files into a database
@@ -630,14 +604,6 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn rows_may_name_a_table() {
-        assert_eq!(rows("1e3"), Ok(Rows::Count(None, 1000)));
-        assert_eq!(rows("a=b=10k"), Ok(Rows::Count(Some("a=b".to_owned()), 10_000)));
-        assert_eq!(rows("a=2.5x"), Ok(Rows::PerParent("a".to_owned(), 2.5)));
-        assert!(["a=", "a=x", "a=-1x", "a=NaNx"].iter().all(|text| rows(text).is_err()));
     }
 
     #[test]

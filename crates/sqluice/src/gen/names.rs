@@ -9,13 +9,16 @@ use super::generator::Generate;
 use super::parse::Expr;
 use crate::schema::{Schema, Table};
 
+/// The generator of a column, once there is one.
+type Made = Option<Arc<dyn Generate>>;
+
 /// The expressions of all columns of a schema, and the generators that have been made of them.
 #[derive(Debug)]
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a [Table],
     /// Of each table and column; `None`: SQLite computes it.
     exprs: Vec<Vec<Option<Expr>>>,
-    made: RefCell<Vec<Vec<Option<Arc<dyn Generate>>>>>,
+    made: RefCell<Vec<Vec<Made>>>,
     /// The columns that are being made, each for the one before it.
     making: RefCell<Vec<(usize, usize)>>,
 }

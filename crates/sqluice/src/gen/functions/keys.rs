@@ -29,7 +29,9 @@ pub(super) const PERMUTATION: Function = Function {
     example: "permutation(1, 1M)",
     build: |arguments| {
         arguments.count(2)?;
-        (arguments.int(0)?, arguments.int(1)?);
+        // Not of columns, as those of int may be.
+        arguments.int(0)?;
+        arguments.int(1)?;
         let inner = (super::numbers::INT.build)(arguments)?;
         Ok(Arc::new(Distinct::alone(inner, arguments)))
     },
