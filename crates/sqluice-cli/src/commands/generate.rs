@@ -53,7 +53,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         return print_plan(prepared.plan(), printer);
     }
     for note in &prepared.spec().notes {
-        printer.warn(note);
+        printer.warn(&format!("warning: {note}"));
     }
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
