@@ -15,7 +15,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate mutants install clean
+.PHONY: help setup demo test lint python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate bench-python mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ bench-stores: ## A folder as one database beside cp, sqlite3 -A and files (ARGS=
 bench-generate: ## A shop beside prepared INSERTs, TPC-H beside Parquet files (ARGS='--orders 100k --scale 0.01' or '--only tpch' for less)
 	@tools/setup bench
 	bench/generate $(ARGS)
+
+bench-python: ## Rows of Python and frames beside executemany, ADBC and pandas.to_sql (ARGS='--scale 0.05' for less)
+	@tools/setup test
+	bench/python $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
