@@ -27,7 +27,7 @@ const PUBLISHED_HEIGHT: u32 = 5;
 pub(super) fn chart(experiment: &Experiment, old: Option<&Run>) -> Markup {
     let unit = &experiment.unit;
     let spreads: Vec<Spread> = experiment.variants.iter().filter_map(Spread::of).collect();
-    let published = experiment.variants.iter().filter_map(|variant| compare::published(variant));
+    let published = experiment.variants.iter().filter_map(compare::published);
     let bars: Vec<f64> = spreads.iter().map(|spread| spread.median).chain(published).collect();
     let ends: Vec<f64> = spreads.iter().map(|spread| spread.max).collect();
     let scale = Scale::new(&bars, &ends);
