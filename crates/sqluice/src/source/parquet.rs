@@ -27,7 +27,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::Type as Node;
 
-use super::arrow::{ArrowOptions, Rows, unless_it_panics};
+use super::arrow::{ArrowOptions, BoxedError, Rows, read_damaged};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
@@ -125,14 +125,12 @@ impl ParquetFile {
     /// # Errors
     /// When it is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
-        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+        let metadata = read_damaged(|| metadata(&input)).map_err(|error| {
             Error::input("this is no Parquet file, or it is damaged")
                 .at(Place::file(name))
                 .because(error)
                 .hint("is it cut short, or still being written? its end says what is in it")
-        };
-        let metadata = unless_it_panics(|| metadata(&input)).map_err(|error| damaged(error.into()))?;
-        let metadata = metadata.map_err(|error| damaged(error.into()))?;
+        })?;
         Ok(ParquetFile { name: name.to_owned(), input, metadata })
     }
 
@@ -286,25 +284,22 @@ impl Part for ParquetPart {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let Shared { file, read, rows } = &*self.shared;
-        let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+        let damaged = |error: BoxedError| {
             let message = format!("row group {} can't be read", self.group + 1);
             Error::input(message).at(rows.place()).because(error).hint("the file is damaged")
         };
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file.input.clone(), file.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
-        let reader = builder
+        let builder = builder
             .with_row_groups(vec![self.group])
             .with_projection(columns)
             .with_batch_size(BATCH_ROWS)
             .with_offset(self.rows.start as usize)
-            .with_limit((self.rows.end - self.rows.start) as usize)
-            .build();
+            .with_limit((self.rows.end - self.rows.start) as usize);
         let mut next = self.first_row;
-        let mut reader = reader.map_err(|error| damaged(error.into()))?;
-        let mut read = || unless_it_panics(|| reader.next()).map_err(|error| damaged(error.into()));
-        while let Some(batch) = read()? {
-            let batch = batch.map_err(|error| damaged(error.into()))?;
+        let mut reader = read_damaged(|| builder.build()).map_err(damaged)?;
+        while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(damaged)? {
             rows.give(&batch, next, sink)?;
             next += batch.num_rows() as u64;
         }

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::unless_it_panics;
+use super::read_damaged;
 use crate::error::{Error, Place, Result};
 
 /// What a file begins with.
@@ -53,11 +53,10 @@ fn batches(
 
 /// What `read` reads, unless that is damaged.
 fn sound<T>(place: &Place, read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T> {
-    let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+    read_damaged(read).map_err(|error| {
         Error::input("this is no Arrow IPC, or it is damaged")
             .at(place.clone())
             .because(error)
             .hint("is it cut short, or still being written?")
-    };
-    unless_it_panics(read).map_err(|error| damaged(error.into()))?.map_err(|error| damaged(error.into()))
+    })
 }

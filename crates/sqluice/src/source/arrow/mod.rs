@@ -81,22 +81,18 @@ pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'st
     })
 }
 
-/// What a reader says of a file that it has panicked over.
-#[derive(Debug)]
-pub(crate) struct ReaderPanicked;
-
-impl std::fmt::Display for ReaderPanicked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("its reader can't make sense of it")
+/// Reads what may be damaged: the readers of Arrow and Parquet panic over some of that. Nobody uses a reader after it has.
+pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
+    read: impl FnOnce() -> Result<T, E>,
+) -> Result<T, BoxedError> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(Into::into),
+        Err(_) => Err("its reader can't make sense of it".into()),
     }
 }
 
-impl std::error::Error for ReaderPanicked {}
-
-/// Reads what may be damaged: the readers of Arrow and Parquet panic over some of that. Nobody uses a reader after it has.
-pub(crate) fn unless_it_panics<T>(read: impl FnOnce() -> T) -> Result<T, ReaderPanicked> {
-    catch_unwind(AssertUnwindSafe(read)).map_err(|_| ReaderPanicked)
-}
+/// Why something can't be read.
+pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Whether a number of SQLite's keeps all digits of a decimal type.
 fn is_held(data_type: &DataType) -> bool {
