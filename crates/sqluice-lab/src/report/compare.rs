@@ -101,3 +101,53 @@ pub(super) fn differences(run: &Run, old: &Run) -> Vec<String> {
     let differing = pairs.into_iter().filter(|(_, now, then)| now != then);
     differing.map(|(what, now, then)| format!("{what}: {now}, before {then}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Outcome, Road};
+
+    fn times(published: [f64; 2], samples: [&[f64]; 2], more_is_better: bool) -> Vec<(f64, f64)> {
+        let variants =
+            ["a", "b"].iter().zip(published).zip(samples).map(|((name, published), samples)| Variant {
+                name: (*name).to_owned(),
+                road: Road::Published,
+                published: Some(published),
+                published_note: None,
+                settings: Vec::new(),
+                command: String::new(),
+                outcome: Outcome::Measured {
+                    samples: samples.to_vec(),
+                    seconds: vec![1.0; samples.len()],
+                    also: std::collections::BTreeMap::new(),
+                },
+            });
+        let experiment = Experiment {
+            id: String::new(),
+            source: String::new(),
+            what: String::new(),
+            unit: String::new(),
+            more_is_better,
+            count: 1,
+            published_count: None,
+            variants: variants.collect(),
+            notes: Vec::new(),
+        };
+        contradictions(&experiment).iter().map(|one| (one.published_times, one.times)).collect()
+    }
+
+    #[test]
+    fn a_contradiction_is_one_whichever_way_is_better() {
+        assert_eq!(times([10.0, 5.0], [&[1.0, 1.1, 0.9], &[4.0, 3.0, 5.0]], true), [(2.0, 4.0)]);
+        assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], true), []);
+        assert_eq!(times([10.0, 5.0], [&[4.0, 4.0], &[1.0, 1.0]], false), []);
+        assert_eq!(times([5.0, 10.0], [&[4.0, 4.0], &[1.0, 1.0]], false), [(2.0, 4.0)]);
+    }
+
+    #[test]
+    fn what_varies_or_was_measured_once_contradicts_nobody() {
+        for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
+            assert_eq!(times([10.0, 5.0], [samples, &[4.0, 3.0, 5.0]], true), []);
+        }
+    }
+}
