@@ -10,7 +10,7 @@ use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
 use crate::error::Result;
 use crate::r#gen::generator::{Class, Domain, Scope, Size, World};
 use crate::r#gen::random::{Key, below32, below64};
-use crate::r#gen::vector::{Kind, Rows, SLACK, Vector};
+use crate::r#gen::vector::{Kind, Layout, Rows, SLACK, Vector};
 
 const DIGITS_MAX: i64 = 1000;
 
@@ -135,41 +135,63 @@ impl Generate for Digits {
     }
 }
 
-/// Writes `number` in the digits of `alphabet`, the last one last, and the number's random followers in front where there is room.
-fn write_number(mut number: u64, alphabet: &[u8], digits: usize, key: Key, out: &mut [u8]) {
-    let (base, free) = (alphabet.len() as u64, out.len() - digits);
-    let mut more = key.word(number);
-    for slot in out[free..].iter_mut().rev() {
-        *slot = alphabet[(number % base) as usize];
-        number /= base;
+/// The digits of a base, or the characters of a text that is taken for a number.
+struct Alphabet(&'static [u8]);
+
+const DECIMAL_DIGITS: Alphabet = Alphabet(b"0123456789");
+const HEX_DIGITS: Alphabet = Alphabet(b"0123456789abcdef");
+
+impl Alphabet {
+    fn base(&self) -> u64 {
+        self.0.len() as u64
     }
-    for (index, slot) in out[..free].iter_mut().enumerate() {
-        if index % 8 == 7 {
-            more = key.word(more);
+
+    /// How many of `width` digits are numbered: so many fit a number up to 2^62.
+    fn numbered(&self, width: usize) -> usize {
+        let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
+        (1..=width).take_while(fits).count()
+    }
+
+    /// How many texts of `width` digits are numbered.
+    fn count(&self, width: usize) -> u64 {
+        self.base().pow(self.numbered(width) as u32)
+    }
+
+    /// The texts of these numbers.
+    fn nth(&self, kind: fn(Layout) -> Kind, width: usize, key: Key, numbers: &[u64], out: &mut Vector) {
+        let digits = self.numbered(width);
+        let bytes = out.fixed(kind, width, numbers.len());
+        if width > 0 {
+            for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
+                self.write(number, digits, key, slot);
+            }
         }
-        *slot = alphabet[((more >> (8 * (index % 8)) & 0xff) % base) as usize];
+    }
+
+    /// Writes `number`, its last digit last, and its random followers in front where there is room.
+    fn write(&self, mut number: u64, digits: usize, key: Key, out: &mut [u8]) {
+        let (base, free) = (self.base(), out.len() - digits);
+        let mut more = key.word(number);
+        for slot in out[free..].iter_mut().rev() {
+            *slot = self.0[(number % base) as usize];
+            number /= base;
+        }
+        for (index, slot) in out[..free].iter_mut().enumerate() {
+            if index % 8 == 7 {
+                more = key.word(more);
+            }
+            *slot = self.0[((more >> (8 * (index % 8)) & 0xff) % base) as usize];
+        }
     }
 }
-
-/// So many digits of a base fit a number below 2^62.
-fn numbered(base: u64, width: usize) -> usize {
-    (1..=width).take_while(|&digits| base.checked_pow(digits as u32).is_some_and(|n| n <= 1 << 62)).count()
-}
-
-const DECIMAL_DIGITS: &[u8] = b"0123456789";
-const HEX_DIGITS: &[u8] = b"0123456789abcdef";
 
 impl Domain for Digits {
     fn count(&self, _: &World) -> Result<u64> {
-        Ok(10_u64.pow(numbered(10, self.count) as u32))
+        Ok(DECIMAL_DIGITS.count(self.count))
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        let digits = numbered(10, self.count);
-        let bytes = out.fixed(Kind::Text, self.count, numbers.len());
-        for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(self.count)) {
-            write_number(number, DECIMAL_DIGITS, digits, at.key, slot);
-        }
+        DECIMAL_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
         Ok(())
     }
 }
@@ -187,7 +209,7 @@ impl Generate for Hex {
             for (index, part) in text.chunks_mut(16).enumerate() {
                 let mut word = key.word(row.wrapping_mul(words).wrapping_add(index as u64));
                 for slot in part {
-                    *slot = HEX_DIGITS[(word & 15) as usize];
+                    *slot = HEX_DIGITS.0[(word & 15) as usize];
                     word >>= 4;
                 }
             }
@@ -210,15 +232,11 @@ impl Generate for Hex {
 
 impl Domain for Hex {
     fn count(&self, _: &World) -> Result<u64> {
-        Ok(16_u64.pow(numbered(16, self.count) as u32))
+        Ok(HEX_DIGITS.count(self.count))
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        let digits = numbered(16, self.count);
-        let bytes = out.fixed(Kind::Text, self.count, numbers.len());
-        for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(self.count)) {
-            write_number(number, HEX_DIGITS, digits, at.key, slot);
-        }
+        HEX_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
         Ok(())
     }
 }
@@ -299,28 +317,20 @@ const BYTES: &[u8; 256] = &{
 };
 
 impl Bytes {
-    fn alphabet(&self) -> &'static [u8] {
-        if self.text { ALPHABET } else { BYTES }
+    fn alphabet(&self) -> Alphabet {
+        Alphabet(if self.text { ALPHABET } else { BYTES })
     }
 }
 
 /// Where all are of one length.
 impl Domain for Bytes {
     fn count(&self, _: &World) -> Result<u64> {
-        let base = self.alphabet().len() as u64;
-        Ok(base.pow(numbered(base, self.max as usize) as u32))
+        Ok(self.alphabet().count(self.max as usize))
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        let (alphabet, width) = (self.alphabet(), self.max as usize);
-        let digits = numbered(alphabet.len() as u64, width);
         let kind = if self.text { Kind::Text } else { Kind::Blob };
-        let bytes = out.fixed(kind, width, numbers.len());
-        if width > 0 {
-            for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
-                write_number(number, alphabet, digits, at.key, slot);
-            }
-        }
+        self.alphabet().nth(kind, self.max as usize, at.key, numbers, out);
         Ok(())
     }
 }
