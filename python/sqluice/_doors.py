@@ -118,7 +118,7 @@ def generate(
     *,
     rows: int | Mapping[str, int] | None = None,
     preset: str | None = None,
-    seed: int = 0,
+    seed: int = 1,
     append: bool = False,
     overwrite: bool = False,
     threads: int | None = None,
@@ -131,7 +131,8 @@ def generate(
     progress: bool | Callback = False,
 ) -> Report:
     """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or, as a
-    `pathlib.Path`, the file that has them; `preset` is a built-in one, such as `user`. `rows` is for every table, or for each by its name.
+    `pathlib.Path`, the file that has them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop` or `events`. `rows` is for every table,
+    of a preset for its main one, which the others follow; or for each by its name.
     `db` may be None: then all is made, and thrown away.
     """
     counts: list[tuple[str | None, int]] = []

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
 use sqluice::check::Check;
 use sqluice::error::{Error, Result};
-use sqluice::generate::{Generate, preset};
+use sqluice::generate::{Generate, Preset};
 use sqluice::index::Index;
 use sqluice::input::Encoding;
 use sqluice::load::{FileKind, Format, Load};
@@ -160,13 +160,16 @@ pub(crate) fn generate(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let schema = match (args.schema, args.schema_file, args.preset) {
-            (Some(sql), None, None) => Schema::parse(sql, Path::new("schema"))?,
-            (None, Some(file), None) => Schema::read(&file)?,
-            (None, None, Some(name)) => preset(&name)?,
+        let (schema, rows) = match (args.schema, args.schema_file, args.preset) {
+            (Some(sql), None, None) => (Schema::parse(sql, Path::new("schema"))?, args.rows),
+            (None, Some(file), None) => (Schema::read(&file)?, args.rows),
+            (None, None, Some(name)) => {
+                let preset = Preset::find(&name)?;
+                (preset.schema(&args.rows)?, preset.rows(&args.rows))
+            }
             _ => return Err(Error::usage("one of a schema, its file and a preset says what is made")),
         };
-        let generate = Generate { target, schema, rows: args.rows, seed: args.seed, write: write.write()? };
+        let generate = Generate { target, schema, rows, seed: args.seed, write: write.write()? };
         generate.prepare()?.run(progress, cancel)
     })
 }

@@ -70,6 +70,14 @@ def test_generate_makes_the_same_of_the_same_seed(db: Path, tmp_path: Path) -> N
         sqluice.generate(tmp_path / "c.db", "CREATE TABEL t (a)", rows=1)
 
 
+def test_the_rows_of_a_preset_follow_from_those_of_its_main_table(db: Path) -> None:
+    assert sqluice.generate(db, preset="shop", rows=1_000).rows == 3_110
+    with closing(sqlite3.connect(db)) as connection:
+        (customers,) = connection.execute("SELECT count(DISTINCT customer_id) FROM orders").fetchone()
+        assert 50 < customers <= 100
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
 def test_index_makes_what_create_index_makes(db: Path) -> None:
     sqluice.write(db, [(n % 7, n) for n in range(5_000)], "t", columns=["a", "b"])
     report = sqluice.index(db, ["CREATE INDEX i ON t (a)", "CREATE UNIQUE INDEX j ON t (b DESC)"])

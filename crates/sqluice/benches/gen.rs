@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sqluice::r#gen::{FUNCTIONS, Function, Spec, preset};
+use sqluice::r#gen::{FUNCTIONS, Function, Preset, Spec};
 use sqluice::schema::Schema;
 use sqluice::source::Source;
 
@@ -72,6 +72,6 @@ fn main() {
         let sql = format!("CREATE TABLE t (c /* gen: {expression} */)");
         measure(expression, &Spec::new(&Schema::parse(sql, Path::new("bench")).unwrap()).unwrap());
     }
-    let user = Spec::new(&preset("user").unwrap()).unwrap();
+    let user = Spec::new(&Preset::find("user").unwrap().schema(&[]).unwrap()).unwrap();
     measure("the user table", &user);
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::encode::Conversions;
 use crate::error::{Error, Place, Result};
 use crate::existing_database;
-pub use crate::r#gen::{PRESETS, Preset, Preview, PreviewValue, preset};
+pub use crate::r#gen::{PRESETS, Preset, Preview, PreviewValue};
 use crate::r#gen::{Spec, TableSpec, parents, preview};
 use crate::new_database;
 use crate::pipeline::Job;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use sqluice::batch::{Batch, Value};
 use sqluice::r#gen::Spec;
-use sqluice::generate::{Generate, preset};
+use sqluice::generate::{Generate, Preset};
 use sqluice::plan::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::source::{Refused, Source};
@@ -157,7 +157,7 @@ fn generate(rows: u64) -> Case {
     let make = move |file: &Path| -> Result {
         let generate = Generate {
             target: Some(file.to_owned()),
-            schema: preset("user")?,
+            schema: Preset::find("user")?.schema(&[])?,
             rows: vec![(None, rows)],
             seed: SEED,
             write: WriteOptions::default(),
@@ -166,7 +166,7 @@ fn generate(rows: u64) -> Case {
         Ok(())
     };
     let expected = move || {
-        let spec = Spec::new(&preset("user")?)?;
+        let spec = Spec::new(&Preset::find("user")?.schema(&[])?)?;
         let table = spec.table("user").ok_or("the preset has the table")?;
         let mut source = table.source(SEED, rows)?;
         let mut digest = Digest::default();

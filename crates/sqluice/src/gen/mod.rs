@@ -49,7 +49,7 @@ mod tests;
 mod vector;
 
 pub use functions::{FUNCTIONS, Function};
-pub use preset::{PRESETS, Preset, preset};
+pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};
 pub use spec::{ColumnSpec, Origin, Spec, TableSpec};
 pub use table::GeneratedTable;

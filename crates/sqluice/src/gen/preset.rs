@@ -109,14 +109,6 @@ impl Preset {
     }
 }
 
-/// The schema of the preset `name`, whose tables refer to one row of each other; [`Preset::schema`] knows their rows.
-///
-/// # Errors
-/// When there is none of that name.
-pub fn preset(name: &str) -> Result<Schema> {
-    Preset::find(name)?.schema(&[])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +129,7 @@ mod tests {
             assert_eq!(spec.tables.len(), it.tables.len());
             assert!(it.tables.iter().all(|(table, _)| schema.table(table).is_some()));
             assert_eq!(it.tables[0].1, 1.0, "the first table is the one that is counted");
-            assert_eq!(preset(it.name).unwrap().tables.len(), it.tables.len());
+            assert_eq!(it.schema(&[]).unwrap().tables.len(), it.tables.len());
         }
     }
 
@@ -171,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_unknown_preset_is_told_which_there_are() {
-        let error = preset("users").unwrap_err();
+        let error = Preset::find("users").unwrap_err();
         assert_eq!(error.to_string(), "no preset is called `users`");
         assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));
     }

@@ -346,7 +346,7 @@ impl fmt::Display for TableSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::r#gen::preset;
+    use crate::r#gen::Preset;
     use std::path::Path;
 
     fn spec(sql: &str) -> Result<Spec> {
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_spec_prints_what_each_column_is_filled_with() {
-        let user = Spec::new(&preset("user").unwrap()).unwrap();
+        let user = Spec::new(&Preset::find("user").unwrap().schema(&[]).unwrap()).unwrap();
         let expected = "user\n  id      row()  (from its declaration)\n  area    digits(6)\n  age     choice(5, 10, 15)\n  \
                         active  choice(0, 1)\n";
         assert_eq!(user.to_string(), expected);

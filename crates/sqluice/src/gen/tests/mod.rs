@@ -14,7 +14,7 @@ use super::parse::parse;
 use super::random::Key;
 use super::random::tests::{assert_fits, deviations};
 use super::vector::{Rows, Vector};
-use super::{Spec, preset};
+use super::{Preset, Spec};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::schema::Schema;
 use crate::source::Source;
@@ -397,7 +397,7 @@ fn table(sql: &str, rows: u64) -> (Vec<Vec<Owned>>, Vec<usize>) {
 
 #[test]
 fn a_source_cuts_its_rows_by_the_schema_alone() {
-    let sql = preset("user").unwrap().sql;
+    let sql = Preset::find("user").unwrap().schema(&[]).unwrap().sql;
     let (rows, parts) = table(&sql, 600_001);
     assert_eq!(rows.len(), 600_001);
     assert!(parts.len() > 1);
