@@ -23,7 +23,7 @@ from ._errors import InputError, UsageError
 # Rows that say what the others are.
 _HEAD_ROWS = 10_000
 
-# Rows of a chunk of columns.
+# Rows of a chunk of columns, a slice of a frame.
 _CHUNK_ROWS = 32 << 10
 
 Given = tuple[str, list[str], Any] | tuple[Any, Any]
@@ -59,6 +59,9 @@ def understand(
         if columns is not None:
             raise UsageError("Arrow data says itself what its columns are", hint="select or rename them there, and leave columns= out")
         about = next((n for n in (getattr(data, "num_rows", None), getattr(data, "height", None)) if isinstance(n, int)), None)
+        if about and hasattr(data, "iter_slices"):
+            # Asked for all of a frame that is in several chunks, polars copies it into one; of a slice it copies no more than that.
+            return Data(lambda: _of_rows(data.iter_slices(_CHUNK_ROWS), None, known_columns), True, about)
         return Data(lambda: (data, None), hasattr(data, "__len__") or about is not None, about)
     if _is_array(data):
         return _of_array(data, columns, known_columns)

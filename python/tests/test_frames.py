@@ -50,6 +50,7 @@ def arrow_types() -> list[Any]:
     case("bool", lambda pa: pa.bool_(), [True, None, False], "INTEGER", [1, None, 0])
     floats = [0.5, None, -1e30, math.inf, math.nan]
     case("float64", lambda pa: pa.float64(), floats, "REAL", [0.5, None, -1e30, math.inf, None])
+    case("float16", lambda pa: pa.float16(), [0.5, None, -2.0], "REAL")
     case("float32", lambda pa: pa.float32(), [0.5, None, 3.0], "REAL")
     for name in ("string", "large_string", "string_view"):
         case(name, lambda pa, name=name: getattr(pa, name)(), WORDS, "TEXT")
@@ -61,6 +62,8 @@ def arrow_types() -> list[Any]:
     case("runs", lambda pa: ("run_end_encoded", pa.int32(), pa.int64()), [1, 1, 1, 2, 2], "INTEGER")
     money = [decimal.Decimal("1.50"), None, decimal.Decimal("-99999.99")]
     case("short decimal", lambda pa: pa.decimal128(9, 2), money, "NUMERIC", [1.5, None, -99999.99])
+    for bits in (32, 64):
+        case(f"decimal{bits}", lambda pa, bits=bits: getattr(pa, f"decimal{bits}")(9, 2), money, "NUMERIC", [1.5, None, -99999.99])
     long = [decimal.Decimal("1234567890123456789012345.10"), None]
     case("long decimal", lambda pa: pa.decimal128(38, 2), long, "TEXT", ["1234567890123456789012345.10", None])
     case("wide decimal", lambda pa: pa.decimal256(60, 2), long, "TEXT", ["1234567890123456789012345.10", None])
@@ -74,9 +77,13 @@ def arrow_types() -> list[Any]:
     case("zoned timestamp", lambda pa: pa.timestamp("us", tz="UTC"), MOMENTS, "TEXT", zoned)
     spans = [datetime.timedelta(seconds=1), None, datetime.timedelta(days=-1)]
     case("duration", lambda pa: pa.duration("ms"), spans, "INTEGER", [1000, None, -86_400_000])
+    interval = ["P1M2DT0.003S", None, "P-14M"]
+    case("interval", lambda pa: pa.month_day_nano_interval(), [(1, 2, 3_000_000), None, (-14, 0, 0)], "TEXT", interval)
     lists = [[1, 2], None, []]
     case("list", lambda pa: pa.list_(pa.int64()), lists, "TEXT", ["[1,2]", None, "[]"])
-    case("large list", lambda pa: pa.large_list(pa.int64()), lists, "TEXT", ["[1,2]", None, "[]"])
+    for name in ("large_list", "list_view", "large_list_view"):
+        case(name, lambda pa, name=name: getattr(pa, name)(pa.int64()), lists, "TEXT", ["[1,2]", None, "[]"])
+    case("fixed list", lambda pa: pa.list_(pa.int64(), 2), [[1, 2], None, [3, None]], "TEXT", ["[1,2]", None, "[3,null]"])
     structs = [{"x": 1, "y": "a"}, None]
     case("struct", lambda pa: pa.struct([("x", pa.int8()), ("y", pa.string())]), structs, "TEXT", ['{"x":1,"y":"a"}', None])
     case("map", lambda pa: pa.map_(pa.string(), pa.int64()), [[("k", 1)], None], "TEXT", ['{"k":1}', None])
@@ -99,6 +106,17 @@ def test_every_type_of_arrow_is_stored(db: Path, make: Any, values: list[Any], d
     assert found == [expected[row % len(values)] for row in range(len(many))]
     assert typed(db) == declares
     assert sound(db)
+
+
+def test_unions_are_stored_as_json(db: Path) -> None:
+    pa = need("pyarrow")
+    which, ints, words = pa.array([0, 1, 0] * ROWS, pa.int8()), pa.array([5, None] * ROWS), pa.array(["x"] * ROWS)
+    places = pa.array([2 * (row // 3) + (row % 3 == 2) if row % 3 != 1 else row // 3 for row in range(3 * ROWS)], pa.int32())
+    sqluice.write(db, pa.table({"a": pa.UnionArray.from_dense(which, places, [ints, words])}), "dense")
+    padded = [pa.array([5, 6, None] * ROWS), pa.array(["x", "x", "x"] * ROWS)]
+    sqluice.write(db, pa.table({"a": pa.UnionArray.from_sparse(which, padded)}), "sparse")
+    for table in ("dense", "sparse"):
+        assert query(db, f"SELECT a FROM {table}") == [("5",), ('"x"',), (None,)] * ROWS
 
 
 def test_an_unsigned_integer_that_is_too_large_is_an_error_with_its_row(db: Path) -> None:
@@ -204,6 +222,17 @@ def test_polars_frames_are_stored(db: Path, name: str) -> None:
         (None, None, "b", None, None, None, '{"x":2}', None, None),
     ]
     assert found == found[:3] * 1000
+
+
+def test_a_polars_frame_in_chunks_is_left_in_chunks(db: Path) -> None:
+    pl = need("polars")
+    count, parts = 7_000, 10
+    frame = pl.concat([pl.from_arrow(a_table(need("pyarrow"), count)) for _ in range(parts)], rechunk=False)
+    assert sqluice.write(db, frame, "t").rows == count * parts
+    assert query(db, "SELECT * FROM t") == expected(count) * parts
+    # To put them together would take as much memory as the frame.
+    assert frame.n_chunks() == parts
+    assert sqluice.write(db, frame.clear(), "empty").rows == 0
 
 
 def test_duckdb_relations_are_stored(db: Path) -> None:

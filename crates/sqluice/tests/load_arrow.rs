@@ -279,13 +279,13 @@ fn nested_values_are_json() {
             [Field::new("i", DataType::Int32, true), Field::new("s", DataType::Utf8, true)],
         )
         .unwrap(),
-        ScalarBuffer::from(vec![0i8, 1]),
-        Some(ScalarBuffer::from(vec![0, 0])),
-        vec![Arc::new(Int32Array::from(vec![5])), Arc::new(StringArray::from(vec!["x"]))],
+        ScalarBuffer::from(vec![0i8, 1, 0]),
+        Some(ScalarBuffer::from(vec![0, 0, 1])),
+        vec![Arc::new(Int32Array::from(vec![Some(5), None])), Arc::new(StringArray::from(vec!["x"]))],
     );
     let union = union.unwrap();
     assert!(matches!(union.data_type(), DataType::Union(_, UnionMode::Dense)));
-    plainly(union, "TEXT", "'5' '\"x\"'");
+    plainly(union, "TEXT", "'5' '\"x\"' -");
     let offsets = OffsetBuffer::new(ScalarBuffer::from(vec![0, 1]));
     let inner = DictionaryArray::<Int8Type>::from_iter(["k"]);
     let field = Arc::new(Field::new("item", inner.data_type().clone(), true));

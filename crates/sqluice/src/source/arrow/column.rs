@@ -106,6 +106,12 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
                 _ => resolved(values, places),
             }
         }
+        DataType::Union(_, _) => {
+            // It has no NULL of its own: one is in the array that a row's value is taken from.
+            let nulls = array.logical_nulls();
+            let there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
+            (array, places.into_iter().map(|at| at.filter(there)).collect())
+        }
         _ => (array, places.iter().map(there).collect()),
     }
 }
