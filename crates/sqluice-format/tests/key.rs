@@ -9,6 +9,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql, types};
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
 use sqluice_format::record;
+use sqluice_format::value::Value;
 use support::values::Owned;
 use support::{cases, slow_key};
 
@@ -120,12 +121,47 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
         let prefix = order.prefix(record);
         assert_eq!(prefix, window(key, 0), "{key:02x?}");
         assert_eq!(order.prefix_is_whole(prefix), key.len() <= 16, "{key:02x?}");
+        assert_telling(&order, record, key);
         for skip in [0, 1, 7, 16, key.len(), key.len() + 5] {
             assert_eq!(order.prefix_at(record, skip), window(key, skip));
         }
     }
     if order.prefix(a) == order.prefix(b) && order.prefix_is_whole(order.prefix(a)) {
         assert_eq!(expected, Ordering::Equal);
+    }
+}
+
+/// A prefix tells a record where it is the whole key of all its columns, and nothing but this record has it.
+fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
+    let values = record::decode(record).unwrap();
+    let is_told = |(value, column): (&Value<'_>, &KeyColumn)| match value {
+        Value::Null | Value::Blob(_) => true,
+        Value::Int(int) => *int != i64::MIN,
+        Value::Real(_) => false,
+        Value::Text(_) => column.collation == Collation::Binary,
+    };
+    let mut as_always = Vec::new();
+    record::encode(&values, &mut as_always);
+    let columns = order.columns();
+    let told = values.len() == columns.len()
+        && key.len() <= 16
+        && as_always == record
+        && values.iter().zip(columns).all(is_told);
+    assert_eq!(order.telling_prefix(record), (window(key, 0), told), "{values:?}");
+    let ints: Option<Vec<Option<i64>>> = values
+        .iter()
+        .map(|value| match value {
+            Value::Null => Some(None),
+            Value::Int(int) => Some(Some(*int)),
+            _ => None,
+        })
+        .collect();
+    if let Some(ints) = ints.filter(|ints| as_always == record && ints.len() == columns.len()) {
+        let found = order.telling_prefix_of_ints(&ints);
+        assert_eq!(found, told.then_some((window(key, 0), record.len())), "{values:?}");
+    }
+    if told {
+        assert_eq!(order.told_by(window(key, 0)).bytes(), record, "{values:?}");
     }
 }
 
@@ -224,6 +260,23 @@ fn records_with_long_headers_are_read() {
     let long =
         [b"b", b"a"].map(|last| encoded(&[Owned::Text([&[b'x'; 30_000][..], last].concat()), Owned::Int(1)]));
     assert_order(&[KeyColumn::default(); 2], &long[0], &long[1]);
+}
+
+#[test]
+fn records_are_told_if_they_are_stored_as_always() {
+    let order = KeyOrder::new([KeyColumn::default(); 2]);
+    // 1 and 2; 1 in a byte; with a header of two bytes; with a byte behind it; with a column behind it.
+    let one_and_two: &[u8] = &[3, 9, 1, 2];
+    let others: [&[u8]; 4] = [&[3, 1, 1, 1, 2], &[0x80, 4, 9, 1, 2], &[3, 9, 1, 2, 0], &[4, 9, 1, 0, 2]];
+    assert_telling(&order, one_and_two, &normalized(&order, one_and_two));
+    assert!(order.telling_prefix(one_and_two).1);
+    for other in others {
+        assert_eq!(order.telling_prefix(other), (order.prefix(one_and_two), false), "{other:?}");
+    }
+    let nothing = KeyOrder::new([KeyColumn { descending: true, ..KeyColumn::default() }; 16]);
+    let nulls = encoded(&vec![Owned::Null; 16]);
+    assert_telling(&nothing, &nulls, &[0xfe; 16]);
+    assert!(nothing.telling_prefix(&nulls).1);
 }
 
 #[test]

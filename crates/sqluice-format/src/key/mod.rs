@@ -31,12 +31,14 @@
 mod columns;
 mod number;
 mod prefix;
+mod told;
 
 use std::cmp::Ordering;
 
 use crate::value::Value;
 use columns::Columns;
 use number::NumberKey;
+pub use told::{TOLD_BYTES_MAX, ToldRecord};
 
 /// The kinds of values that a normalized column begins with, but for numbers.
 const KIND_NULL: u8 = 0x01;

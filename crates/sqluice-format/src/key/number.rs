@@ -41,6 +41,18 @@ impl NumberKey {
         NumberKey { left: u128::from(kind) << 120 | u128::from(value) << 56, bytes }
     }
 
+    /// The integer with which a normalized key begins, which is neither a float nor the smallest integer, and how many bytes it takes.
+    #[inline]
+    pub(super) fn int_of(left: u128) -> (i64, u32) {
+        // All ones if it is negative.
+        let sign = ((left >> 127) as u64).wrapping_sub(1);
+        let kind = (left >> 120) as u64 ^ (sign & 0xff);
+        let n = (kind - u64::from(KIND_ZERO)) as u32;
+        let twice = ((left >> 56) as u64 ^ sign).checked_shr(64_u32.wrapping_sub(8 * n)).unwrap_or(0);
+        let magnitude = (twice >> 1) as i64;
+        ((magnitude ^ sign as i64).wrapping_sub(sign as i64), 1 + n)
+    }
+
     pub(super) fn of_real(real: f64) -> NumberKey {
         NumberKey::of_positive(real.abs()).with_sign(real < 0.0)
     }

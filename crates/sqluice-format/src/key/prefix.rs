@@ -10,11 +10,27 @@ const ONES: u128 = u128::MAX / 0xff;
 
 /// A column's part of the prefix.
 #[derive(Clone, Copy)]
-struct Part {
+pub(super) struct Part {
     /// Its bytes, from the highest on; zeros after them.
     left: u128,
     /// How many there are: some of the last are cut off when there are more than 16.
-    bytes: usize,
+    pub(super) bytes: usize,
+}
+
+impl Part {
+    pub(super) const NULL: Part = Part { left: (KIND_NULL as u128) << 120, bytes: 1 };
+
+    #[inline]
+    pub(super) fn of_int(int: i64) -> Part {
+        number_part(NumberKey::of_int(int))
+    }
+
+    /// Its bytes in a prefix that has so many before them.
+    #[inline]
+    pub(super) fn within(self, column: &KeyColumn, before: usize) -> u128 {
+        let inverted = if column.descending { first_bytes(self.bytes) } else { 0 };
+        (self.left ^ inverted) >> (8 * before)
+    }
 }
 
 impl KeyOrder {
@@ -31,8 +47,7 @@ impl KeyOrder {
         for key_column in self.columns() {
             let column = columns.next_column();
             let part = key_column.part(record, column);
-            let inverted = if key_column.descending { first_bytes(part.bytes) } else { 0 };
-            prefix |= (part.left ^ inverted) >> (8 * bytes);
+            prefix |= part.within(key_column, bytes);
             bytes += part.bytes;
             if bytes >= 16 {
                 break;
@@ -73,7 +88,7 @@ impl KeyOrder {
 impl KeyColumn {
     /// The normalized form of a value, not inverted: the first 16 bytes of it.
     #[inline]
-    fn part(self, record: &[u8], column: Column) -> Part {
+    pub(super) fn part(self, record: &[u8], column: Column) -> Part {
         let Column { serial: SerialType(serial), start, end } = column;
         let int = match serial {
             1..=6 => columns::int(record, start, end),
@@ -86,14 +101,14 @@ impl KeyColumn {
             }
             _ => return self.other_part(record, serial, start, end),
         };
-        number_part(NumberKey::of_int(int))
+        Part::of_int(int)
     }
 
     /// The same for anything but integers and most text.
     #[inline(never)]
     fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
         match serial {
-            0 => Part { left: u128::from(KIND_NULL) << 120, bytes: 1 },
+            0 => Part::NULL,
             7 => number_part(NumberKey::of_real(f64::from_bits(columns::int(record, start, end) as u64))),
             blob if blob % 2 == 0 => bytes_part(KIND_BLOB, record, start, end),
             _ => self.collation.part(record, start, end),

@@ -11,7 +11,7 @@ use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
 
 use super::Rowids;
-use super::stored::Stored;
+use super::stored::{Serials, Stored};
 use crate::error::Result;
 use crate::schema::index::{Index, Indexed};
 use crate::schema::{Generated, Table};
@@ -22,6 +22,44 @@ use crate::sort::{Buffer, SLACK_BYTES};
 enum Field {
     Column(usize),
     Rowid,
+}
+
+/// A column that has integers, and perhaps NULL, and nothing else.
+enum Ints<'a> {
+    Null,
+    All(&'a [i64]),
+    Some { bits: &'a [i64], serials: &'a [u8] },
+    Rowids(Rowids<'a>),
+}
+
+impl Ints<'_> {
+    #[inline]
+    fn get(&self, row: usize) -> Option<i64> {
+        match self {
+            Ints::Null => None,
+            Ints::All(ints) => Some(ints[row]),
+            Ints::Some { bits, serials } => (serials[row] != 0).then_some(bits[row]),
+            Ints::Rowids(rowids) => Some(rowids.get(row)),
+        }
+    }
+}
+
+impl Field {
+    fn ints<'a>(self, stored: &[Stored<'a>], rowids: Rowids<'a>) -> Option<Ints<'a>> {
+        const REAL: u8 = SerialType::REAL.0 as u8;
+        let Field::Column(column) = self else { return Some(Ints::Rowids(rowids)) };
+        match stored[column] {
+            Stored::Null => Some(Ints::Null),
+            Stored::Numbers { serials: Serials::Same(0), .. } => Some(Ints::Null),
+            Stored::Numbers { serials: Serials::Same(serial), bits } => {
+                (serial != REAL).then_some(Ints::All(bits))
+            }
+            Stored::Numbers { serials: Serials::Each { serials, .. }, bits } => {
+                (!serials.contains(&REAL)).then_some(Ints::Some { bits, serials })
+            }
+            Stored::Bytes { .. } | Stored::Mixed { .. } => None,
+        }
+    }
 }
 
 /// The records that a sorter gets, and where it takes them.
@@ -61,7 +99,17 @@ impl<'s> Entries<'s> {
     ) -> Result<()> {
         let Entries { fields, buffer, serials } = self;
         serials.resize(fields.len(), 0);
+        let columns: Option<Vec<Ints<'_>>> = fields.iter().map(|field| field.ints(stored, rowids)).collect();
+        let mut values = vec![None; fields.len()];
         for row in 0..rows {
+            if let Some(columns) = &columns {
+                for (value, column) in values.iter_mut().zip(columns) {
+                    *value = column.get(row);
+                }
+                if buffer.push_ints(&values)? {
+                    continue;
+                }
+            }
             let rowid = rowids.get(row);
             let (mut types, mut body) = (0, 0);
             for (serial, field) in serials.iter_mut().zip(&*fields) {

@@ -5,11 +5,14 @@
 //!  places       0     17    31            where each begins
 //!  prefixes     p     p     p             of their keys
 //! ```
+//!
+//! Entries of integers and short text are told by their prefixes, and then these are all that is held: no item is fetched from where it
+//! came to, and half the memory does. The first item that is not told ends that for the buffer.
 
 use std::cmp::Ordering;
 
 use super::Sorter;
-use super::item::{self, HEAD_BYTES_MAX};
+use super::item::{self, HEAD_BYTES_MAX, Told};
 use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
@@ -19,6 +22,9 @@ use crate::error::Result;
 
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
+
+/// What an item takes that its prefix tells.
+const TOLD_ITEM_BYTES: usize = size_of::<u128>() + SCRATCH_BYTES;
 
 /// Bytes after a record that may be overwritten: so short values are stored as whole words.
 pub const SLACK_BYTES: usize = 16;
@@ -30,6 +36,8 @@ const MEASURED: usize = 1000;
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
     held: Held,
+    /// Whether every item that is held is told by its prefix: arena and places are empty then.
+    is_told: bool,
     samples: Samples,
     scratch: Scratch,
     /// Bytes that the items may take, all included.
@@ -83,6 +91,7 @@ impl<'a> Buffer<'a> {
         Buffer {
             sorter,
             held: Held::default(),
+            is_told: sorter.layout.is_of_records(),
             samples: Samples::new(sorter.ranges),
             scratch: Scratch::default(),
             items_bytes: buffer_bytes.saturating_sub(2 * write_bytes),
@@ -113,26 +122,87 @@ impl<'a> Buffer<'a> {
         write: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
         let needed = HEAD_BYTES_MAX + record_bytes + SLACK_BYTES;
-        let arena_bytes = self.held.end + needed;
-        let all_bytes = arena_bytes + (self.held.places.len() + 1) * ITEM_BYTES;
-        if all_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
-            self.spill()?;
-        }
-        if self.held.places.len() == MEASURED {
-            self.held.reserve(self.items_bytes);
-        }
+        self.make_room(needed)?;
         let layout = &self.sorter.layout;
         let Held { arena, end, places, prefixes } = &mut self.held;
         let place = *end;
-        places.push(place as u32);
         let arena = room(arena, place + needed);
         let start = place + item::write_head(layout, rowid, number, record_bytes, &mut arena[place..]);
-        *end = start + record_bytes;
-        write(&mut arena[start..*end + SLACK_BYTES]);
-        let item = layout.kept(Item { rowid, number, record: &arena[start..*end] });
-        let prefix = layout.order.prefix(&item);
+        let item_end = start + record_bytes;
+        write(&mut arena[start..item_end + SLACK_BYTES]);
+        let item = layout.kept(Item { rowid, number, record: &arena[start..item_end] });
+        let (prefix, is_told) = match layout.is_of_records() {
+            true => layout.order.telling_prefix(item.record),
+            false => (layout.order.prefix(&item), false),
+        };
+        if self.is_told && !is_told {
+            let record = item.record.to_vec();
+            self.keep_items()?;
+            return self.push(Item { rowid, number, record: &record });
+        }
+        match is_told {
+            true => self.samples.see_told(prefix, record_bytes),
+            false => self.samples.see(layout, &item, prefix),
+        }
         prefixes.push(prefix);
-        self.samples.see(layout, &item, prefix);
+        if !self.is_told {
+            *end = item_end;
+            places.push(place as u32);
+        }
+        Ok(())
+    }
+
+    /// Takes an item that is a record of integers and NULL, if it can do so by its prefix alone; says whether it has.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_ints(&mut self, values: &[Option<i64>]) -> Result<bool> {
+        if !self.is_told {
+            return Ok(false);
+        }
+        let Some((prefix, record_bytes)) = self.sorter.layout.order.telling_prefix_of_ints(values) else {
+            return Ok(false);
+        };
+        self.make_room(0)?;
+        self.samples.see_told(prefix, record_bytes);
+        self.held.prefixes.push(prefix);
+        Ok(true)
+    }
+
+    /// Spills what there is if there is no room for an item, for which the arena must grow by so many bytes.
+    #[inline]
+    fn make_room(&mut self, needed: usize) -> Result<()> {
+        let arena_bytes = self.held.end + needed;
+        if arena_bytes + self.held.list_bytes(self.is_told, 1) > self.items_bytes
+            // Places are 32 bits, also where they come only with the end.
+            || arena_bytes.max(self.held.prefixes.len() * size_of::<Told>()) > u32::MAX as usize
+        {
+            self.spill()?;
+        }
+        if self.held.prefixes.len() == MEASURED {
+            self.held.reserve(self.items_bytes, self.is_told);
+        }
+        Ok(())
+    }
+
+    /// Holds items in full from now on.
+    #[cold]
+    fn keep_items(&mut self) -> Result<()> {
+        if self.held.list_bytes(false, 0) + self.held.prefixes.len() * size_of::<Told>() > self.items_bytes {
+            self.spill()?;
+        }
+        self.is_told = false;
+        let prefixes = std::mem::take(&mut self.held).prefixes;
+        for prefix in prefixes {
+            let told = Told::by(&self.sorter.layout.order, prefix);
+            let Held { arena, end, places, prefixes } = &mut self.held;
+            let item_end = *end + told.bytes().len();
+            room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
+            places.push(*end as u32);
+            prefixes.push(prefix);
+            *end = item_end;
+        }
         Ok(())
     }
 
@@ -141,6 +211,18 @@ impl<'a> Buffer<'a> {
     fn spill(&mut self) -> Result<()> {
         let Held { arena, places, prefixes, .. } = &mut self.held;
         let layout = &self.sorter.layout;
+        if self.is_told {
+            radix::sort_telling(prefixes, &mut self.scratch);
+            let Some(last) = prefixes.last() else { return Ok(()) };
+            for prefix in &*prefixes {
+                let told = Told::by(&layout.order, *prefix);
+                self.writer.push(layout, told.bytes(), || told.item())?;
+            }
+            let run = self.writer.finish(*last)?;
+            self.sorter.take(Run::File(run), prefixes.len() as u64, &mut self.samples);
+            prefixes.clear();
+            return Ok(());
+        }
         let items = Seen { layout, arena, places };
         let mut order =
             radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
@@ -172,6 +254,9 @@ impl<'a> Buffer<'a> {
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
+        if self.is_told {
+            return self.flush_told(prefixes);
+        }
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
         // What is not needed any more goes before the rest takes more.
@@ -191,6 +276,24 @@ impl<'a> Buffer<'a> {
         }
         Ok(())
     }
+
+    fn flush_told(&mut self, mut prefixes: Vec<u128>) -> Result<()> {
+        radix::sort_telling(&mut prefixes, &mut self.scratch);
+        self.scratch = Scratch::default();
+        self.writer.shrink();
+        let (Some(&first_prefix), Some(&last_prefix)) = (prefixes.first(), prefixes.last()) else {
+            return Ok(());
+        };
+        let (mut arena, mut places) = (Vec::new(), Vec::with_capacity(prefixes.len()));
+        for prefix in &prefixes {
+            places.push(arena.len() as u32);
+            arena.extend_from_slice(Told::by(&self.sorter.layout.order, *prefix).bytes());
+        }
+        arena.shrink_to_fit();
+        let run = MemoryRun { arena, places, first_prefix, last_prefix };
+        self.sorter.take(Run::Memory(run), prefixes.len() as u64, &mut self.samples);
+        Ok(())
+    }
 }
 
 /// Makes an arena at least `bytes` long, and somewhat longer.
@@ -204,12 +307,22 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
+    /// What the items take, and so many more, but for the arena.
+    #[inline]
+    fn list_bytes(&self, is_told: bool, more: usize) -> usize {
+        (self.prefixes.len() + more) * if is_told { TOLD_ITEM_BYTES } else { ITEM_BYTES }
+    }
+
     /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room. Others
     /// may be shorter or longer by an eighth: memory that was never touched takes none.
-    fn reserve(&mut self, items_bytes: usize) {
+    fn reserve(&mut self, items_bytes: usize, is_told: bool) {
+        let with_others = |count: usize| count + count / 8;
+        if is_told {
+            self.prefixes.reserve_exact((items_bytes / TOLD_ITEM_BYTES).saturating_sub(self.prefixes.len()));
+            return large_pages::advise(&mut self.prefixes);
+        }
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
-        let with_others = |count: usize| count + count / 8;
         // After a spill there is room.
         if self.arena.len() < each * items {
             let mut arena = vec![0; with_others(each * items)];

@@ -10,9 +10,10 @@
 //!
 //! A rowid is folded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that those near 0 are short.
 
+use sqluice_format::key::TOLD_BYTES_MAX;
 use sqluice_format::varint;
 
-use super::order::{Item, Layout};
+use super::order::{Item, Layout, Order};
 
 /// Where an item lies in the bytes that were read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +54,36 @@ pub(super) fn write_head(
         at += varint::write(&mut out[at..], number);
     }
     at
+}
+
+/// The bytes of an item that is a record and nothing else, made of the prefix that tells it.
+pub(super) struct Told {
+    bytes: [u8; 1 + TOLD_BYTES_MAX],
+    len: usize,
+}
+
+impl Told {
+    #[inline]
+    pub(super) fn by(order: &Order, prefix: u128) -> Told {
+        let record = order.told_by(prefix);
+        let len = record.bytes().len();
+        let mut bytes = [0; 1 + TOLD_BYTES_MAX];
+        // Always as many: that is no call.
+        bytes[1..].copy_from_slice(record.with_room());
+        const { assert!(TOLD_BYTES_MAX < 0x80, "the length is a varint of one byte") };
+        bytes[0] = len as u8;
+        Told { bytes, len }
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..=self.len]
+    }
+
+    #[inline]
+    pub(super) fn item(&self) -> Item<'_> {
+        Item { rowid: 0, number: 0, record: &self.bytes[1..=self.len] }
+    }
 }
 
 /// Of so many items the first bytes are fetched at a time.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use sqluice_format::key::KeyOrder;
+use sqluice_format::key::{KeyOrder, ToldRecord};
 
 /// Bytes that a prefix has.
 const PREFIX_BYTES: usize = size_of::<u128>();
@@ -45,6 +45,13 @@ pub struct Layout {
 pub(super) struct Cut([u128; CUT_PREFIXES]);
 
 impl Cut {
+    /// The place right before all items with a key that this prefix is the whole of.
+    pub(super) fn of_whole(prefix: u128) -> Cut {
+        let mut prefixes = [0; CUT_PREFIXES];
+        prefixes[0] = prefix;
+        Cut(prefixes)
+    }
+
     /// No item after the place has a smaller prefix.
     #[inline]
     pub(super) fn prefix(&self) -> u128 {
@@ -59,6 +66,33 @@ impl Order {
         match self {
             Order::Record(key) => key.prefix(item.record),
             Order::Rowid => (u128::from(ordered(item.rowid)) << 64) | u128::from(item.number),
+        }
+    }
+
+    /// The same, and whether [`Order::told_by`] makes the record of it.
+    #[inline]
+    pub(super) fn telling_prefix(&self, record: &[u8]) -> (u128, bool) {
+        match self {
+            Order::Record(key) => key.telling_prefix(record),
+            Order::Rowid => (0, false),
+        }
+    }
+
+    /// The same for a record of integers and NULL, and how many bytes that has; `None` when it is not told.
+    #[inline]
+    pub(super) fn telling_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
+        match self {
+            Order::Record(key) => key.telling_prefix_of_ints(values),
+            Order::Rowid => None,
+        }
+    }
+
+    /// The record that a prefix tells.
+    #[inline]
+    pub(super) fn told_by(&self, prefix: u128) -> ToldRecord {
+        match self {
+            Order::Record(key) => key.told_by(prefix),
+            Order::Rowid => unreachable!("a rowid tells no record"),
         }
     }
 
@@ -101,6 +135,12 @@ impl Order {
 }
 
 impl Layout {
+    /// Whether nothing but the records is kept, so that prefixes may tell the items.
+    #[inline]
+    pub(super) fn is_of_records(&self) -> bool {
+        matches!(self.order, Order::Record(_)) && !self.rowid && !self.number
+    }
+
     /// What is kept of an item.
     #[inline]
     pub(super) fn kept<'a>(&self, item: Item<'a>) -> Item<'a> {

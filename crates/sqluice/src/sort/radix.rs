@@ -10,6 +10,8 @@
 //!
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
+//!
+//! Prefixes that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made prefixes again.
 
 use std::cmp::Ordering;
 
@@ -71,6 +73,34 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
     keys.iter().map(|key| *key as u32)
 }
 
+/// Puts prefixes in order that tell all of their items.
+pub(super) fn sort_telling(prefixes: &mut [u128], scratch: &mut Scratch) {
+    let Some(&first) = prefixes.first() else { return };
+    if prefixes.is_sorted() {
+        return;
+    }
+    let varying = prefixes.iter().fold(0, |varying, prefix| varying | (prefix ^ first));
+    if varying.count_ones() > u64::BITS {
+        return prefixes.sort_unstable();
+    }
+    let press = Press::new(varying);
+    let Scratch { keys, other } = scratch;
+    keys.clear();
+    if keys.capacity() < prefixes.len() {
+        keys.reserve_exact(prefixes.len());
+        large_pages::advise(keys);
+    }
+    keys.extend(prefixes.iter().map(|prefix| press.key(*prefix)));
+    if other.len() < keys.len() {
+        *other = vec![0; keys.len()];
+        large_pages::advise(other);
+    }
+    sort_keys(keys, &mut other[..prefixes.len()], 0, press.bits);
+    for (prefix, key) in prefixes.iter_mut().zip(&*keys) {
+        *prefix = first & !varying | press.prefix(*key);
+    }
+}
+
 fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
     let mut before = 0;
     (1..prefixes.len()).all(|i| {
@@ -99,12 +129,12 @@ fn sort_group(
         }
         varying = self::varying(keys, prefixes);
     }
-    let press = Press::new(varying);
+    let press = Press::new(first_bits(varying, KEY_BITS));
     for key in keys.iter_mut() {
         let index = *key as u32;
         *key = press.key(prefixes[index as usize]) << KEY_BITS | u64::from(index);
     }
-    sort_keys(keys, &mut other[..keys.len()], press.bits);
+    sort_keys(keys, &mut other[..keys.len()], KEY_BITS, press.bits);
     let mut start = 0;
     while start < keys.len() {
         let bits = keys[start] >> KEY_BITS;
@@ -147,7 +177,15 @@ fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize)
     any
 }
 
-/// Presses the first bits that differ together.
+/// So many of the first bits.
+fn first_bits(mut all: u128, count: u32) -> u128 {
+    while all.count_ones() > count {
+        all &= all - 1;
+    }
+    all
+}
+
+/// Presses some bits together.
 struct Press {
     halves: [HalfPress; 2],
     bits: u32,
@@ -162,18 +200,23 @@ struct HalfPress {
 }
 
 impl Press {
-    fn new(mut varying: u128) -> Press {
-        while varying.count_ones() > KEY_BITS {
-            varying &= varying - 1;
-        }
-        let halves = [(varying >> 64) as u64, varying as u64].map(HalfPress::new);
-        Press { halves, bits: varying.count_ones() }
+    /// For 64 bits at most.
+    fn new(pressed: u128) -> Press {
+        let halves = [(pressed >> 64) as u64, pressed as u64].map(HalfPress::new);
+        Press { halves, bits: pressed.count_ones() }
     }
 
     #[inline]
     fn key(&self, prefix: u128) -> u64 {
         let [high, low] = &self.halves;
-        high.pressed((prefix >> 64) as u64) << low.bits | low.pressed(prefix as u64)
+        high.pressed((prefix >> 64) as u64).checked_shl(low.bits).unwrap_or(0) | low.pressed(prefix as u64)
+    }
+
+    /// The bits of a key where they were.
+    #[inline]
+    fn prefix(&self, key: u64) -> u128 {
+        let [high, low] = &self.halves;
+        u128::from(high.spread(key.checked_shr(low.bits).unwrap_or(0))) << 64 | u128::from(low.spread(key))
     }
 }
 
@@ -197,29 +240,34 @@ impl HalfPress {
     fn pressed(&self, half: u64) -> u64 {
         self.stretches[..self.count].iter().fold(0, |bits, &(mask, shift)| bits | (half & mask) >> shift)
     }
+
+    #[inline]
+    fn spread(&self, bits: u64) -> u64 {
+        self.stretches[..self.count].iter().fold(0, |half, &(mask, shift)| half | bits << shift & mask)
+    }
 }
 
-/// Sorts keys by their `bits` bits above the index.
-fn sort_keys(keys: &mut [u64], other: &mut [u64], bits: u32) {
+/// Sorts keys by `bits` bits from `low` on; below them there is nothing, or the index.
+fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
-        return sort_cached(keys, other, bits);
+        return sort_cached(keys, other, low, bits);
     }
     // Once through memory by the first digit; what is equal in it is then sorted in the cache.
-    let below = KEY_BITS + bits - FIRST_DIGIT_BITS;
+    let below = low + bits - FIRST_DIGIT_BITS;
     scatter(keys, other, below, FIRST_DIGIT_BITS);
     let mut start = 0;
     while start < keys.len() {
         let digit = other[start] >> below;
         let end = start + other[start..].partition_point(|key| *key >> below == digit);
         let (from, to) = (&mut other[start..end], &mut keys[start..end]);
-        sort_cached(from, to, below - KEY_BITS);
+        sort_cached(from, to, low, below - low);
         to.copy_from_slice(from);
         start = end;
     }
 }
 
 /// The same, last digit first.
-fn sort_cached(keys: &mut [u64], other: &mut [u64], bits: u32) {
+fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     if keys.len() < COUNTED_MIN {
         return keys.sort_unstable();
     }
@@ -227,7 +275,7 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], bits: u32) {
     let digit_bits = bits.div_ceil(passes);
     let (mut from, mut to) = (&mut *keys, &mut *other);
     for pass in 0..passes {
-        scatter(from, to, KEY_BITS + pass * digit_bits, digit_bits);
+        scatter(from, to, low + pass * digit_bits, digit_bits);
         (from, to) = (to, from);
     }
     if passes % 2 == 1 {

@@ -4,7 +4,7 @@
 //! When the sample grows too large, only those stay in it that are in one of half as many. So the sample depends on the set of
 //! items alone, whoever saw which of them, and when.
 
-use super::order::{Cut, Item, Layout, Order};
+use super::order::{Cut, Item, Layout};
 
 /// Sizes that decide how items are cut into ranges, so they are the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +54,22 @@ impl Samples {
     pub(super) fn see(&mut self, layout: &Layout, item: &Item<'_>, prefix: u128) {
         let (hash, bytes) = (hash(item, prefix), layout.item_bytes(item));
         if self.has(hash, bytes) {
-            self.add(hash, bytes, &layout.order, item);
+            self.add(hash, bytes, layout.order.cut(item));
+        }
+    }
+
+    /// Looks at an item whose prefix tells it, however it came.
+    #[inline]
+    pub(super) fn see_told(&mut self, prefix: u128, record_bytes: usize) {
+        let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
+        if self.has(hash, bytes) {
+            self.add(hash, bytes, Cut::of_whole(prefix));
         }
     }
 
     #[cold]
-    fn add(&mut self, hash: u32, bytes: u64, order: &Order, item: &Item<'_>) {
-        self.list.push(Sample { hash, bytes, cut: order.cut(item) });
+    fn add(&mut self, hash: u32, bytes: u64, cut: Cut) {
+        self.list.push(Sample { hash, bytes, cut });
         self.thin_out();
     }
 
@@ -115,16 +124,23 @@ impl Samples {
 /// an index, and their numbers. It spreads what is not made to fool it.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {
-    const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
     let last = match item.record.last_chunk() {
         Some(last) => u64::from_le_bytes(*last),
         None => item.record.iter().fold(0, |last, byte| last << 8 | u64::from(*byte)),
     };
     let tail = fold(last ^ KEYS[0], item.number ^ KEYS[1]) ^ (item.record.len() as u64) << 32;
-    let head = fold((prefix >> 64) as u64 ^ KEYS[1], prefix as u64 ^ KEYS[0]);
-    (fold(head ^ tail.rotate_left(17), item.rowid as u64 ^ KEYS[0]) >> 16) as u32
+    (fold(hash_of_prefix(prefix) ^ tail.rotate_left(17), item.rowid as u64 ^ KEYS[0]) >> 16) as u32
+}
+
+const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
+
+#[inline]
+fn hash_of_prefix(prefix: u128) -> u64 {
+    fold((prefix >> 64) as u64 ^ KEYS[1], prefix as u64 ^ KEYS[0])
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
 }

@@ -1,0 +1,163 @@
+//! Records that the first 16 bytes of their normalized keys tell, so that nothing else of them need be kept.
+//!
+//! ```text
+//!  record   03 02 02 | 03 e8 | 00 2a...         integers, NULL, blobs and BINARY text, in no more bytes than they need
+//!  key      82 07 d0 | 82 00 54                 the key has all columns, and ends within 16 bytes
+//! ```
+
+use super::columns::{Column, Columns};
+use super::number::NumberKey;
+use super::prefix::Part;
+use super::{Collation, END, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
+use crate::value::{FIXED_BYTES, SerialType};
+
+/// The most bytes that a record has which its prefix tells: each column's value takes no more than its part of the prefix, and there is a
+/// byte for its type.
+pub const TOLD_BYTES_MAX: usize = 1 + 16 + 16;
+
+/// A record that is made of a prefix.
+#[derive(Clone, Copy, Debug)]
+pub struct ToldRecord {
+    /// Integers are written as whole words, the last one over the end.
+    bytes: [u8; TOLD_BYTES_MAX + 8],
+    len: usize,
+}
+
+impl ToldRecord {
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Its bytes, and anything after them: always as many.
+    #[inline]
+    pub fn with_room(&self) -> &[u8; TOLD_BYTES_MAX] {
+        self.bytes.first_chunk().expect("there are more")
+    }
+}
+
+impl KeyOrder {
+    /// [`KeyOrder::prefix`], and whether it tells the record: then [`KeyOrder::told_by`] makes the same bytes of it.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    #[inline]
+    pub fn telling_prefix(&self, record: &[u8]) -> (u128, bool) {
+        let columns = self.columns();
+        let header_bytes = 1 + columns.len();
+        // Of more columns, or longer types, the header has more bytes.
+        let mut tells = usize::from(record[0]) == header_bytes && columns.len() <= 16;
+        let (mut values, mut end) = (Columns::of(record), header_bytes);
+        let (mut prefix, mut bytes) = (0, 0);
+        for key_column in columns {
+            if bytes >= 16 {
+                return (prefix, false);
+            }
+            let column = values.next_column();
+            let part = key_column.part(record, column);
+            prefix |= part.within(key_column, bytes);
+            bytes += part.bytes;
+            tells &= key_column.is_told(record, column);
+            end = column.end;
+        }
+        (prefix, tells && bytes <= 16 && record.len() == end)
+    }
+
+    /// The prefix of a record of these values, integers or NULL, one for each column of the key, and how many bytes the record has; `None`
+    /// when the prefix does not tell it.
+    #[inline]
+    pub fn telling_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
+        let (mut prefix, mut bytes, mut record_bytes) = (0, 0, 1 + values.len());
+        for (column, value) in self.columns().iter().zip(values) {
+            let part = match *value {
+                Some(i64::MIN) => return None,
+                Some(int) => {
+                    record_bytes += usize::from(FIXED_BYTES[SerialType::of_int(int).0 as usize]);
+                    Part::of_int(int)
+                }
+                None => Part::NULL,
+            };
+            if bytes + part.bytes > 16 {
+                return None;
+            }
+            prefix |= part.within(column, bytes);
+            bytes += part.bytes;
+        }
+        (values.len() == self.columns().len()).then_some((prefix, record_bytes))
+    }
+
+    /// The record that a prefix tells.
+    ///
+    /// # Panics
+    /// Perhaps, when it tells none.
+    #[inline]
+    pub fn told_by(&self, prefix: u128) -> ToldRecord {
+        let columns = self.columns();
+        let mut record = ToldRecord { bytes: [0; TOLD_BYTES_MAX + 8], len: 1 + columns.len() };
+        record.bytes[0] = record.len as u8;
+        let mut left = prefix;
+        for (at, column) in columns.iter().enumerate() {
+            let plain = if column.descending { !left } else { left };
+            let (serial, bytes) = match (plain >> 120) as u8 {
+                KIND_NULL => (0, 1),
+                kind @ (KIND_TEXT | KIND_BLOB) => record.push_bytes(kind, plain),
+                _ => record.push_int(plain),
+            };
+            record.bytes[1 + at] = serial;
+            left = left.checked_shl(8 * bytes).unwrap_or(0);
+        }
+        record
+    }
+}
+
+impl KeyColumn {
+    /// Whether the value is all that its normalized form can mean, stored as it always is.
+    #[inline]
+    fn is_told(&self, record: &[u8], column: Column) -> bool {
+        let Column { serial, start, end } = column;
+        match serial.0 {
+            0 => true,
+            1..=6 => {
+                let int = super::columns::int(record, start, end);
+                // The smallest is written as a float would be.
+                SerialType::of_int(int) == serial && int != i64::MIN
+            }
+            8 | 9 => true,
+            text if text % 2 == 1 => text >= 13 && self.collation == Collation::Binary,
+            blob => blob >= 12,
+        }
+    }
+}
+
+impl ToldRecord {
+    /// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
+    #[inline]
+    fn push_int(&mut self, key: u128) -> (u8, u32) {
+        let (int, bytes) = NumberKey::int_of(key);
+        let serial = SerialType::of_int(int).0 as u8;
+        let content = usize::from(FIXED_BYTES[serial as usize]);
+        let word = int.checked_shl(64 - 8 * content as u32).unwrap_or(0);
+        self.bytes[self.len..self.len + 8].copy_from_slice(&word.to_be_bytes());
+        self.len += content;
+        (serial, bytes)
+    }
+
+    /// The same for text or a blob.
+    #[inline]
+    fn push_bytes(&mut self, kind: u8, key: u128) -> (u8, u32) {
+        let (key, start, mut at) = (key.to_be_bytes(), self.len, 1);
+        while at < 16 && key[at] != END {
+            let mut byte = key[at];
+            if byte == ESCAPE && at < 15 {
+                at += 1;
+                byte = if key[at] == ESCAPED_00 { 0 } else { 1 };
+            }
+            self.bytes[self.len] = byte;
+            self.len += 1;
+            at += 1;
+        }
+        let twice = 2 * (self.len - start) as u8;
+        (twice + if kind == KIND_TEXT { 13 } else { 12 }, at as u32 + 1)
+    }
+}
