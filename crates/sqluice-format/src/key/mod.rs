@@ -38,7 +38,7 @@ use std::cmp::Ordering;
 use crate::value::Value;
 use columns::Columns;
 use number::NumberKey;
-pub use told::{TOLD_BYTES_MAX, ToldRecord};
+pub use told::{TOLD_BYTES_MAX, TOLD_ROOM};
 
 /// The kinds of values that a normalized column begins with, but for numbers.
 const KIND_NULL: u8 = 0x01;

@@ -15,30 +15,11 @@ use crate::value::{FIXED_BYTES, SerialType};
 /// byte for its type.
 pub const TOLD_BYTES_MAX: usize = 1 + 16 + 16;
 
-/// A record that is made of a prefix.
-#[derive(Clone, Copy, Debug)]
-pub struct ToldRecord {
-    /// Integers are written as whole words, the last one over the end.
-    bytes: [u8; TOLD_BYTES_MAX + 8],
-    len: usize,
-}
-
-impl ToldRecord {
-    /// Its bytes.
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    /// Its bytes, and anything after them: always as many.
-    #[inline]
-    pub fn with_room(&self) -> &[u8; TOLD_BYTES_MAX] {
-        self.bytes.first_chunk().expect("there are more")
-    }
-}
+/// Room for such a record: integers are written as whole words, the last one over its end.
+pub const TOLD_ROOM: usize = TOLD_BYTES_MAX + 8;
 
 impl KeyOrder {
-    /// [`KeyOrder::prefix`], and whether it tells the record: then [`KeyOrder::told_by`] makes the same bytes of it.
+    /// [`KeyOrder::prefix`], and whether it tells the record: then [`KeyOrder::tell`] makes the same bytes of it.
     ///
     /// # Panics
     /// As [`KeyOrder::compare`].
@@ -87,28 +68,58 @@ impl KeyOrder {
         (values.len() == self.columns().len()).then_some((prefix, record_bytes))
     }
 
-    /// The record that a prefix tells.
+    /// Writes the record that a prefix tells, and anything behind it; returns how many bytes it has.
     ///
     /// # Panics
     /// Perhaps, when it tells none.
     #[inline]
-    pub fn told_by(&self, prefix: u128) -> ToldRecord {
+    pub fn tell(&self, prefix: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
         let columns = self.columns();
-        let mut record = ToldRecord { bytes: [0; TOLD_BYTES_MAX + 8], len: 1 + columns.len() };
-        record.bytes[0] = record.len as u8;
+        let mut end = 1 + columns.len();
+        record[0] = end as u8;
         let mut left = prefix;
         for (at, column) in columns.iter().enumerate() {
             let plain = if column.descending { !left } else { left };
             let (serial, bytes) = match (plain >> 120) as u8 {
                 KIND_NULL => (0, 1),
-                kind @ (KIND_TEXT | KIND_BLOB) => record.push_bytes(kind, plain),
-                _ => record.push_int(plain),
+                kind @ (KIND_TEXT | KIND_BLOB) => tell_bytes(kind, plain, record, &mut end),
+                _ => tell_int(plain, record, &mut end),
             };
-            record.bytes[1 + at] = serial;
+            record[1 + at] = serial;
             left = left.checked_shl(8 * bytes).unwrap_or(0);
         }
-        record
+        end
     }
+}
+
+/// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
+#[inline]
+fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, u32) {
+    let (int, bytes) = NumberKey::int_of(key);
+    let serial = SerialType::of_int(int).0 as u8;
+    let content = usize::from(FIXED_BYTES[serial as usize]);
+    let word = int.checked_shl(64 - 8 * content as u32).unwrap_or(0);
+    record[*end..*end + 8].copy_from_slice(&word.to_be_bytes());
+    *end += content;
+    (serial, bytes)
+}
+
+/// The same for text or a blob.
+#[inline]
+fn tell_bytes(kind: u8, key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, u32) {
+    let (key, start, mut at) = (key.to_be_bytes(), *end, 1);
+    while at < 16 && key[at] != END {
+        let mut byte = key[at];
+        if byte == ESCAPE && at < 15 {
+            at += 1;
+            byte = if key[at] == ESCAPED_00 { 0 } else { 1 };
+        }
+        record[*end] = byte;
+        *end += 1;
+        at += 1;
+    }
+    let twice = 2 * (*end - start) as u8;
+    (twice + if kind == KIND_TEXT { 13 } else { 12 }, at as u32 + 1)
 }
 
 impl KeyColumn {
@@ -127,37 +138,5 @@ impl KeyColumn {
             text if text % 2 == 1 => text >= 13 && self.collation == Collation::Binary,
             blob => blob >= 12,
         }
-    }
-}
-
-impl ToldRecord {
-    /// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
-    #[inline]
-    fn push_int(&mut self, key: u128) -> (u8, u32) {
-        let (int, bytes) = NumberKey::int_of(key);
-        let serial = SerialType::of_int(int).0 as u8;
-        let content = usize::from(FIXED_BYTES[serial as usize]);
-        let word = int.checked_shl(64 - 8 * content as u32).unwrap_or(0);
-        self.bytes[self.len..self.len + 8].copy_from_slice(&word.to_be_bytes());
-        self.len += content;
-        (serial, bytes)
-    }
-
-    /// The same for text or a blob.
-    #[inline]
-    fn push_bytes(&mut self, kind: u8, key: u128) -> (u8, u32) {
-        let (key, start, mut at) = (key.to_be_bytes(), self.len, 1);
-        while at < 16 && key[at] != END {
-            let mut byte = key[at];
-            if byte == ESCAPE && at < 15 {
-                at += 1;
-                byte = if key[at] == ESCAPED_00 { 0 } else { 1 };
-            }
-            self.bytes[self.len] = byte;
-            self.len += 1;
-            at += 1;
-        }
-        let twice = 2 * (self.len - start) as u8;
-        (twice + if kind == KIND_TEXT { 13 } else { 12 }, at as u32 + 1)
     }
 }

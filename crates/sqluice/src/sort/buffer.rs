@@ -83,6 +83,16 @@ impl Items for Seen<'_> {
     fn compare(&self, a: u32, b: u32) -> Ordering {
         self.layout.order.compare(&self.item(a), &self.item(b))
     }
+
+    fn fetch(&self, indexes: impl Iterator<Item = u32>) {
+        let mut places = [0; item::FETCHED];
+        let mut count = 0;
+        for (place, index) in places.iter_mut().zip(indexes) {
+            *place = self.places[index as usize];
+            count += 1;
+        }
+        item::fetch(self.arena, &places[..count], self.arena.len() / self.places.len());
+    }
 }
 
 impl<'a> Buffer<'a> {
@@ -194,8 +204,9 @@ impl<'a> Buffer<'a> {
         }
         self.is_told = false;
         let prefixes = std::mem::take(&mut self.held).prefixes;
+        let mut told = Told::NONE;
         for prefix in prefixes {
-            let told = Told::by(&self.sorter.layout.order, prefix);
+            told.set(&self.sorter.layout.order, prefix);
             let Held { arena, end, places, prefixes } = &mut self.held;
             let item_end = *end + told.bytes().len();
             room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
@@ -211,14 +222,12 @@ impl<'a> Buffer<'a> {
     fn spill(&mut self) -> Result<()> {
         let Held { arena, places, prefixes, .. } = &mut self.held;
         let layout = &self.sorter.layout;
+        if prefixes.is_empty() {
+            return Ok(());
+        }
         if self.is_told {
             radix::sort_telling(prefixes, &mut self.scratch);
-            let Some(last) = prefixes.last() else { return Ok(()) };
-            for prefix in &*prefixes {
-                let told = Told::by(&layout.order, *prefix);
-                self.writer.push(layout, told.bytes(), || told.item())?;
-            }
-            let run = self.writer.finish(*last)?;
+            let run = self.writer.told(prefixes)?;
             self.sorter.take(Run::File(run), prefixes.len() as u64, &mut self.samples);
             prefixes.clear();
             return Ok(());
@@ -238,7 +247,7 @@ impl<'a> Buffer<'a> {
             item::fetch(arena, &next, item_bytes);
             for place in &next {
                 let (bytes, item) = items.bytes_and_item(*place);
-                self.writer.push(layout, bytes, || item)?;
+                self.writer.push(bytes, || layout.order.place(&item))?;
             }
         }
         let run = self.writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
@@ -281,17 +290,11 @@ impl<'a> Buffer<'a> {
         radix::sort_telling(&mut prefixes, &mut self.scratch);
         self.scratch = Scratch::default();
         self.writer.shrink();
-        let (Some(&first_prefix), Some(&last_prefix)) = (prefixes.first(), prefixes.last()) else {
-            return Ok(());
-        };
-        let (mut arena, mut places) = (Vec::new(), Vec::with_capacity(prefixes.len()));
-        for prefix in &prefixes {
-            places.push(arena.len() as u32);
-            arena.extend_from_slice(Told::by(&self.sorter.layout.order, *prefix).bytes());
+        prefixes.shrink_to_fit();
+        let count = prefixes.len() as u64;
+        if count > 0 {
+            self.sorter.take(Run::Told(prefixes), count, &mut self.samples);
         }
-        arena.shrink_to_fit();
-        let run = MemoryRun { arena, places, first_prefix, last_prefix };
-        self.sorter.take(Run::Memory(run), prefixes.len() as u64, &mut self.samples);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! A rowid is folded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that those near 0 are short.
 
-use sqluice_format::key::TOLD_BYTES_MAX;
+use sqluice_format::key::{TOLD_BYTES_MAX, TOLD_ROOM};
 use sqluice_format::varint;
 
 use super::order::{Item, Layout, Order};
@@ -57,22 +57,25 @@ pub(super) fn write_head(
 }
 
 /// The bytes of an item that is a record and nothing else, made of the prefix that tells it.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    bytes: [u8; 1 + TOLD_BYTES_MAX],
+    bytes: [u8; 1 + TOLD_ROOM],
     len: usize,
 }
 
 impl Told {
+    /// The item of no prefix yet.
+    pub(super) const NONE: Told = Told { bytes: [0; 1 + TOLD_ROOM], len: 0 };
+
+    /// Makes it that of another prefix.
     #[inline]
-    pub(super) fn by(order: &Order, prefix: u128) -> Told {
-        let record = order.told_by(prefix);
-        let len = record.bytes().len();
-        let mut bytes = [0; 1 + TOLD_BYTES_MAX];
-        // Always as many: that is no call.
-        bytes[1..].copy_from_slice(record.with_room());
+    pub(super) fn set(&mut self, order: &Order, prefix: u128) {
         const { assert!(TOLD_BYTES_MAX < 0x80, "the length is a varint of one byte") };
-        bytes[0] = len as u8;
-        Told { bytes, len }
+        let (head, record) = self.bytes.split_at_mut(1);
+        if let Some(record) = record.first_chunk_mut() {
+            self.len = order.tell(prefix, record);
+            head[0] = self.len as u8;
+        }
     }
 
     #[inline]

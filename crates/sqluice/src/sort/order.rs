@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use sqluice_format::key::{KeyOrder, ToldRecord};
+use sqluice_format::key::{KeyOrder, TOLD_ROOM};
 
 /// Bytes that a prefix has.
 const PREFIX_BYTES: usize = size_of::<u128>();
@@ -69,7 +69,7 @@ impl Order {
         }
     }
 
-    /// The same, and whether [`Order::told_by`] makes the record of it.
+    /// The same, and whether [`Order::tell`] makes the record of it.
     #[inline]
     pub(super) fn telling_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
@@ -87,11 +87,11 @@ impl Order {
         }
     }
 
-    /// The record that a prefix tells.
+    /// Writes the record that a prefix tells, and anything behind it; returns how many bytes it has.
     #[inline]
-    pub(super) fn told_by(&self, prefix: u128) -> ToldRecord {
+    pub(super) fn tell(&self, prefix: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
         match self {
-            Order::Record(key) => key.told_by(prefix),
+            Order::Record(key) => key.tell(prefix, record),
             Order::Rowid => unreachable!("a rowid tells no record"),
         }
     }
@@ -118,6 +118,11 @@ impl Order {
     /// The place right before all items with the key of this one, or with one that begins as it does.
     pub(super) fn cut(&self, item: &Item<'_>) -> Cut {
         Cut(std::array::from_fn(|depth| self.prefix_at(item, depth)))
+    }
+
+    /// The prefix of an item, and the place before it.
+    pub(super) fn place(&self, item: &Item<'_>) -> (u128, Cut) {
+        (self.prefix(item), self.cut(item))
     }
 
     /// Whether an item, whose prefix this is, comes before the place.

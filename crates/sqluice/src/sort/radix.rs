@@ -15,6 +15,7 @@
 
 use std::cmp::Ordering;
 
+use super::item::FETCHED;
 use super::large_pages;
 
 /// Fewer items than this are compared.
@@ -38,6 +39,8 @@ pub(super) trait Items {
     fn prefix_at(&self, index: u32, depth: usize) -> u128;
     /// The whole order.
     fn compare(&self, a: u32, b: u32) -> Ordering;
+    /// Brings items, [`FETCHED`] at most, into the cache, all at once.
+    fn fetch(&self, indexes: impl Iterator<Item = u32>);
 }
 
 /// Memory that is used again.
@@ -135,8 +138,16 @@ fn sort_group(
         *key = press.key(prefixes[index as usize]) << KEY_BITS | u64::from(index);
     }
     sort_keys(keys, &mut other[..keys.len()], KEY_BITS, press.bits);
-    let mut start = 0;
+    let is_same = |a: u64, b: u64| a >> KEY_BITS == b >> KEY_BITS;
+    let (mut start, mut fetched) = (0, 0);
     while start < keys.len() {
+        if start >= fetched {
+            // Those among the next that will be compared.
+            fetched = (start + FETCHED).min(keys.len());
+            let is_next = |at: usize| keys.get(at + 1).is_some_and(|next| is_same(keys[at], *next));
+            let same = (start..fetched).filter(|&at| is_next(at) || at > start && is_next(at - 1));
+            items.fetch(same.map(|at| keys[at] as u32));
+        }
         let bits = keys[start] >> KEY_BITS;
         let end = start + keys[start..].iter().take_while(|key| **key >> KEY_BITS == bits).count();
         if end - start > 1 {

@@ -9,7 +9,7 @@
 use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::{Ahead, Underway};
-use super::item::{self, Found};
+use super::item::{self, Found, Told};
 use super::order::{Cut, Item, Layout};
 use super::run::{FileRun, MemoryRun, Run, Stretch};
 use super::spill::BLOCK_BYTES;
@@ -44,6 +44,8 @@ pub(super) struct Reader<'a> {
     began: usize,
     /// It lies in the carry.
     is_carried: bool,
+    /// Blocks are of prefixes that tell the items; the item that one tells.
+    told: Option<Told>,
     /// Of the item.
     pub(super) prefix: u128,
 }
@@ -51,6 +53,7 @@ pub(super) struct Reader<'a> {
 /// Where blocks come from.
 enum Feed<'a> {
     Memory { run: &'a MemoryRun, places: &'a [u32] },
+    Told(&'a [u128]),
     File(FileFeed<'a>),
 }
 
@@ -70,7 +73,7 @@ impl<'a> Part<'a> {
     /// No item of the part has a smaller prefix.
     pub(super) fn prefix_min(&self) -> u128 {
         let first = match self.run {
-            Run::Memory(run) => run.first_prefix,
+            Run::Memory(_) | Run::Told(_) => self.run.prefixes().0,
             Run::File(run) => run.between(self.start, self.end).first.prefix,
         };
         first.max(self.start.map_or(0, Cut::prefix))
@@ -85,6 +88,11 @@ impl<'a> Part<'a> {
                 let places = run.between(layout, start.take(), end.take());
                 Feed::Memory { run, places }
             }
+            Run::Told(prefixes) => {
+                let before = |cut: &Cut| prefixes.partition_point(|prefix| *prefix < cut.prefix());
+                let from = start.take().map_or(0, before);
+                Feed::Told(&prefixes[from..end.take().map_or(prefixes.len(), before)])
+            }
             Run::File(run) => {
                 let stretch = run.between(start, end);
                 at = (stretch.first.at % BLOCK_BYTES as u64) as usize;
@@ -94,6 +102,11 @@ impl<'a> Part<'a> {
                 feed.ask(AlignedBuffer::default());
                 Feed::File(feed)
             }
+        };
+        let is_told = match run {
+            Run::Memory(_) => false,
+            Run::Told(_) => true,
+            Run::File(run) => run.is_told,
         };
         Reader {
             layout,
@@ -107,6 +120,7 @@ impl<'a> Part<'a> {
             item: Found::default(),
             began: 0,
             is_carried: false,
+            told: is_told.then_some(Told::NONE),
             prefix: 0,
         }
     }
@@ -116,17 +130,28 @@ impl Reader<'_> {
     /// The item, after `advance` said that there is one.
     #[inline]
     pub(super) fn item(&self) -> Item<'_> {
-        self.item.item(if self.is_carried { &self.carry } else { self.block.bytes() })
+        match &self.told {
+            Some(told) => told.item(),
+            None if self.is_carried => self.item.item(&self.carry),
+            None => self.item.item(self.block.bytes()),
+        }
     }
 
     /// The bytes of the item.
     pub(super) fn bytes(&self) -> &[u8] {
-        if self.is_carried { &self.carry } else { &self.block.bytes()[self.began..self.at] }
+        match &self.told {
+            Some(told) => told.bytes(),
+            None if self.is_carried => &self.carry,
+            None => &self.block.bytes()[self.began..self.at],
+        }
     }
 
     /// Goes on to the next item; says whether there is one.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool> {
+        if self.told.is_some() {
+            return self.advance_told();
+        }
         loop {
             let bytes = self.block.bytes();
             match item::find(self.layout, bytes, self.at) {
@@ -153,6 +178,33 @@ impl Reader<'_> {
                 && !self.is_before(prefix, end)
             {
                 return Ok(false);
+            }
+            self.prefix = prefix;
+            return Ok(true);
+        }
+    }
+
+    #[inline]
+    fn advance_told(&mut self) -> Result<bool> {
+        loop {
+            let Some(prefix) = self.block.bytes().get(self.at..).and_then(|rest| rest.first_chunk()) else {
+                match self.refill()? {
+                    true => continue,
+                    false => return Ok(false),
+                }
+            };
+            let prefix = u128::from_be_bytes(*prefix);
+            self.at += size_of::<u128>();
+            // Prefixes are whole keys: no other key begins as they do.
+            if self.start.is_some_and(|cut| prefix < cut.prefix()) {
+                continue;
+            }
+            self.start = None;
+            if self.end.is_some_and(|cut| prefix >= cut.prefix()) {
+                return Ok(false);
+            }
+            if let Some(told) = &mut self.told {
+                told.set(&self.layout.order, prefix);
             }
             self.prefix = prefix;
             return Ok(true);
@@ -187,7 +239,9 @@ impl Reader<'_> {
             if self.at >= self.block.bytes().len() {
                 match (self.refill()?, &self.feed) {
                     (false, Feed::File(feed)) => return Err(feed.run.spill.damaged()),
-                    (false, Feed::Memory { .. }) => unreachable!("items in memory are gathered whole"),
+                    (false, Feed::Memory { .. } | Feed::Told(_)) => {
+                        unreachable!("items in memory are gathered whole")
+                    }
                     (true, _) => {}
                 }
             }
@@ -217,6 +271,15 @@ impl Feed<'_> {
                 }
                 *places = &places[taken..];
                 Ok(taken > 0)
+            }
+            Feed::Told(prefixes) => {
+                let (now, later) = prefixes.split_at(prefixes.len().min(GATHER_BYTES / size_of::<u128>()));
+                block.set_len(size_of_val(now));
+                for (bytes, prefix) in block.bytes_mut().chunks_exact_mut(size_of::<u128>()).zip(now) {
+                    bytes.copy_from_slice(&prefix.to_be_bytes());
+                }
+                *prefixes = later;
+                Ok(!now.is_empty())
             }
             Feed::File(feed) => feed.fill(block),
         }

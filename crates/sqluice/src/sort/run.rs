@@ -7,6 +7,8 @@
 //!  spilled     stream    [item][item][it|em][item][item|...]     items cross blocks and pieces as they please
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
+//!
+//! Of items that their prefixes tell, these alone: a list in memory, a stream of 16 bytes each.
 
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 #[derive(Debug)]
 pub(super) enum Run {
     Memory(MemoryRun),
+    /// Prefixes that tell the items.
+    Told(Vec<u128>),
     File(FileRun),
 }
 
@@ -41,6 +45,8 @@ pub(super) struct MemoryRun {
 #[derive(Debug)]
 pub(super) struct FileRun {
     pub(super) spill: Arc<Spill>,
+    /// Whether the stream is of prefixes that tell the items.
+    pub(super) is_told: bool,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
     pub(super) starts: Vec<Start>,
@@ -72,6 +78,7 @@ impl Run {
     pub(super) fn prefixes(&self) -> (u128, u128) {
         match self {
             Run::Memory(run) => (run.first_prefix, run.last_prefix),
+            Run::Told(prefixes) => (prefixes[0], prefixes[prefixes.len() - 1]),
             Run::File(run) => (run.starts[0].prefix, run.last_prefix),
         }
     }
@@ -80,6 +87,7 @@ impl Run {
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
             Run::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
+            Run::Told(prefixes) => size_of::<u128>() * prefixes.capacity(),
             Run::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
         }
     }
@@ -88,8 +96,20 @@ impl Run {
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
             Run::Memory(run) => run.arena.len() as u64,
+            Run::Told(prefixes) => size_of_val(&prefixes[..]) as u64,
             Run::File(run) => run.bytes,
         }
+    }
+
+    /// Writes what is in memory to the temporary file.
+    pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
+        let spilled = match self {
+            Run::Memory(run) => run.spill(layout, spill, write_bytes)?,
+            Run::Told(prefixes) => RunWriter::new(spill, write_bytes).told(prefixes)?,
+            Run::File(_) => return Ok(()),
+        };
+        *self = Run::File(spilled);
+        Ok(())
     }
 }
 
@@ -122,12 +142,12 @@ impl MemoryRun {
         &self.places[start..end]
     }
 
-    /// Writes it to the temporary file.
-    pub(super) fn spill(&self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<FileRun> {
+    fn spill(&self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<FileRun> {
         let mut writer = RunWriter::new(spill, write_bytes);
         for place in &self.places {
             let found = self.found(layout, *place);
-            writer.push(layout, &self.arena[*place as usize..found.end], || found.item(&self.arena))?;
+            let bytes = &self.arena[*place as usize..found.end];
+            writer.push(bytes, || layout.order.place(&found.item(&self.arena)))?;
         }
         writer.finish(self.last_prefix)
     }
@@ -136,7 +156,7 @@ impl MemoryRun {
 impl FileRun {
     fn new(spill: &Arc<Spill>) -> FileRun {
         let (pieces, starts) = (Vec::new(), Vec::new());
-        FileRun { spill: Arc::clone(spill), pieces, bytes: 0, starts, last_prefix: 0 }
+        FileRun { spill: Arc::clone(spill), is_told: false, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
     /// Where a byte of the stream lies in the file, and how many follow it there.
@@ -187,18 +207,21 @@ impl RunWriter {
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
-    /// Appends an item, which is given as its bytes, and as itself if it is asked for.
+    /// A run of prefixes, in order, that tell their items.
+    pub(super) fn told(&mut self, prefixes: &[u128]) -> Result<FileRun> {
+        self.run.is_told = true;
+        for prefix in prefixes {
+            self.push(&prefix.to_be_bytes(), || (*prefix, Cut::of_whole(*prefix)))?;
+        }
+        self.finish(prefixes.last().copied().unwrap_or_default())
+    }
+
+    /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.
     #[inline]
-    pub(super) fn push<'a>(
-        &mut self,
-        layout: &Layout,
-        mut bytes: &[u8],
-        item: impl FnOnce() -> Item<'a>,
-    ) -> Result<()> {
+    pub(super) fn push(&mut self, mut bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
         if at >= self.next_start {
-            let item = item();
-            let (prefix, cut) = (layout.order.prefix(&item), layout.order.cut(&item));
+            let (prefix, cut) = place();
             self.run.starts.push(Start { at, prefix, cut });
             self.next_start = (at / STEP_BYTES + 1) * STEP_BYTES;
         }

@@ -120,20 +120,18 @@ fn spill_until_it_fits(
     mergers: usize,
 ) -> Result<()> {
     loop {
-        let in_memory = runs.iter().filter(|run| matches!(run, Run::Memory(_))).count();
+        let in_memory = runs.iter().filter(|run| !matches!(run, Run::File(_))).count();
         let spilled = overlap(runs.iter().filter(|run| matches!(run, Run::File(_))));
         let reading = spilled * BLOCKS * BLOCK_BYTES_FAST + in_memory * GATHER_BYTES;
         if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
             return Ok(());
         }
         let largest = runs.iter_mut().max_by_key(|run| match run {
-            Run::Memory(_) => run.memory_bytes(),
+            Run::Memory(_) | Run::Told(_) => run.memory_bytes(),
             Run::File(_) => 0,
         });
-        if let Some(largest) = largest
-            && let Run::Memory(run) = largest
-        {
-            *largest = Run::File(run.spill(layout, spill, write_bytes(memory_bytes / 32))?);
+        if let Some(largest) = largest {
+            largest.spill(layout, spill, write_bytes(memory_bytes / 32))?;
         }
     }
 }
@@ -154,7 +152,7 @@ fn merge_smallest(
     let mut writer = RunWriter::new(spill, write_bytes(memory_bytes / 32));
     let mut last_prefix = 0;
     while merge.advance()? {
-        writer.push(layout, merge.bytes(), || merge.item())?;
+        writer.push(merge.bytes(), || layout.order.place(&merge.item()))?;
         last_prefix = merge.prefix();
     }
     writer.finish(last_prefix)
