@@ -1,7 +1,11 @@
 //! A wrong result can't be fast: all values that a lap left are summed up, as SQLite reads them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
+use std::ops::RangeInclusive;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use anyhow::{Context, ensure};
 use rusqlite::types::ValueRef;
@@ -41,24 +45,62 @@ impl Sums {
 
 /// Sums up the table of a database, which is sound as far as SQLite's quick_check tells, if that is asked for.
 pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
     if quick_check {
-        let found: String = db.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+        let found: String = open(file)?.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
         ensure!(found == "ok", "quick_check says: {found}");
     }
-    sum(&db).with_context(|| format!("{} holds no line items", file.display()))
+    sums(file).with_context(|| format!("{} holds no line items", file.display()))
 }
 
-fn sum(db: &Connection) -> anyhow::Result<Sums> {
-    let mut items = db.prepare("SELECT * FROM lineitem")?;
-    let names: Vec<String> = items.column_names().map(str::to_owned).collect();
+fn open(file: &Path) -> anyhow::Result<Connection> {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .with_context(|| format!("cannot open {}", file.display()))
+}
+
+fn sums(file: &Path) -> anyhow::Result<Sums> {
+    let db = open(file)?;
+    let names = db.prepare("SELECT * FROM lineitem")?.column_names().map(str::to_owned).collect::<Vec<_>>();
     ensure!(names.len() == COLUMNS, "it has {} columns", names.len());
-    let (mut rows, mut sums) = (0_u64, [0_u64; COLUMNS]);
-    let mut read = items.query([])?;
+    let ends = "SELECT (SELECT min(rowid) FROM lineitem), (SELECT max(rowid) FROM lineitem)";
+    let (first, last) = db.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (first, last): (i64, i64) = Option::zip(first, last).context("it has no rows")?;
+    let rowids = last.checked_sub(first).context("rowids are too far apart")?;
+
+    // A range of rowids for each core.
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let range = usize::try_from(rowids)? / cores + 1;
+    let parts = thread::scope(|scope| {
+        let ranges = (first..=last).step_by(range).map(|from| from..=from.saturating_add(range as i64 - 1));
+        let parts: Vec<_> =
+            ranges.map(|range| scope.spawn(|| sums_of(&open(file)?, &names, range))).collect();
+        let joined = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+
+    let mut columns: Vec<(String, u64)> = names.into_iter().map(|name| (name, 0)).collect();
+    for (_, sums) in &parts {
+        for ((_, column), sum) in columns.iter_mut().zip(sums) {
+            *column = column.wrapping_add(*sum);
+        }
+    }
+    Ok(Sums { rows: parts.iter().map(|(rows, _)| rows).sum(), columns })
+}
+
+/// How many rows have these rowids, and the sum of each column.
+fn sums_of(
+    db: &Connection,
+    names: &[String],
+    rowids: RangeInclusive<i64>,
+) -> anyhow::Result<(u64, [u64; COLUMNS])> {
+    let mut items = db.prepare("SELECT *, rowid FROM lineitem WHERE rowid BETWEEN ?1 AND ?2")?;
+    let (mut rows, mut sums) = (0, [0_u64; COLUMNS]);
+    let mut read = items.query((rowids.start(), rowids.end()))?;
     while let Some(row) = read.next()? {
         rows += 1;
-        let wrong = |column: usize| format!("{} of row {rows}", names[column]);
+        let wrong = |column: usize| {
+            let rowid = row.get(COLUMNS).unwrap_or(0_i64);
+            format!("{} of row {rowid}", names[column])
+        };
         let mut key = DefaultHasher::new();
         for column in KEY {
             hundredths(row.get_ref(column)?).with_context(|| wrong(column))?.hash(&mut key);
@@ -72,8 +114,7 @@ fn sum(db: &Connection) -> anyhow::Result<Sums> {
             *sum = sum.wrapping_add(hasher.finish());
         }
     }
-    ensure!(rows > 0, "it has no rows");
-    Ok(Sums { rows, columns: names.into_iter().zip(sums).collect() })
+    Ok((rows, sums))
 }
 
 /// A number of at most two decimals, whichever type it has.
