@@ -56,7 +56,7 @@ bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows
 	@tools/setup build
 	bench/billion $(ARGS)
 
-bench-load: ## A CSV file into a database beside SQLite's .import (ARGS='--scale 0.1 --no-ten' for less)
+bench-load: ## CSV, Parquet and NDJSON files beside .import, ADBC, sqlite-utils and serde_json (ARGS='--scale 0.1 --no-ten' or '--only json' for less)
 	@tools/setup bench
 	bench/load $(ARGS)
 

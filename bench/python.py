@@ -108,10 +108,6 @@ def to_sql(db: Path, frame: Any) -> None:
         frame.to_sql("lineitem", connection, index=False)
 
 
-def sqlite_utils(db: Path, lines: Path) -> None:
-    subprocess.run(["sqlite-utils", "insert", str(db), "lineitem", str(lines), "--nl"], check=True)
-
-
 def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
     return [(n, f"name {n}", n / 8, "a common word", n * 7919 % count) for n in range(count)]
 
@@ -160,22 +156,6 @@ def main() -> None:
             Way("pandas.to_sql", lambda db: to_sql(db, pandas_frame), rounds=1),
         ]
         compare("lineitem", "lineitem", ways, args.rounds, count, folder)
-        del pandas_frame, frame
-        parquet = folder / "plain.parquet"
-        pyarrow.parquet.write_table(table, parquet)
-        ways = [
-            Way("sqluice.load, Parquet", lambda db: sqluice.load(db, parquet, table="lineitem")),
-            Way("pyarrow read, adbc_ingest", lambda db: ingest(db, pyarrow.parquet.read_table(parquet))),
-        ]
-        compare("lineitem, a Parquet file", "lineitem", ways, args.rounds, count, folder)
-        lines = folder / "lineitem.ndjson"
-        few = polars.from_arrow(table.slice(0, count // 10))
-        few.write_ndjson(lines)
-        ways = [
-            Way("sqluice.load, NDJSON", lambda db: sqluice.load(db, lines, table="lineitem")),
-            Way("sqlite-utils insert --nl", lambda db: sqlite_utils(db, lines), rounds=1),
-        ]
-        compare("a tenth of it as NDJSON", "lineitem", ways, args.rounds, len(few), folder)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,12 @@ pub(crate) fn sqluice() -> &'static Path {
 
 /// A script that stands in for the command; `$SQLUICE` in it is the command.
 pub(crate) fn script(folder: &Path, body: &str) -> PathBuf {
-    let file = folder.join("stand-in");
+    stand_in(folder, "stand-in", body)
+}
+
+/// A script that stands in for another program, as [`script`] does for the command.
+pub(crate) fn stand_in(folder: &Path, name: &str, body: &str) -> PathBuf {
+    let file = folder.join(name);
     fs::write(&file, format!("#!/bin/sh\nSQLUICE='{}'\n{body}\n", sqluice().display())).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     file

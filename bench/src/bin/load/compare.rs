@@ -1,6 +1,6 @@
 //! The rounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,89 +16,138 @@ use sqluice_bench::sqluice::Sqluice;
 use sqluice_bench::{UNSAFE_PRAGMAS, grouped, sync};
 
 use crate::Settings;
-use crate::data::{Csv, lineitem};
-use crate::record::{Input, Record, Round, Way};
+use crate::data::{Input, SCHEMA, lineitem, version_of};
+use crate::frames::Frames;
+use crate::ndjson;
+use crate::record::{Inputs, Record, Round};
 use crate::verify::Sums;
-
-/// The table, with SQLite's type for each column.
-pub(crate) const SCHEMA: &str = include_str!("lineitem.sql");
+use crate::way::{Part, Way};
 
 /// How often the rows are in the long file.
 const TIMES: u64 = 10;
 
+/// The part of the rows that is loaded as NDJSON: one of so many.
+const TENTH: u64 = 10;
+
 /// Bytes of a database for two bytes of its CSV, at most: as text they take about as many.
 const DATABASE_BYTES_FOR_TWO: u64 = 3;
+
+/// Bytes of NDJSON for a byte of CSV, at most: the names of the columns come with each row.
+const NDJSON_BYTES_FOR_ONE: u64 = 5;
 
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
+    let wanted = |part: &Part| settings.only.is_empty() || settings.only.contains(part);
+    let parts: Vec<Part> = Part::ALL.into_iter().filter(wanted).collect();
+    let ways = Way::ALL.into_iter().filter(|way| parts.contains(&way.part()));
+    let ways: Vec<Way> = ways.filter(|way| *way != Way::Ten || !settings.no_ten).collect();
+    let frames = Frames { runner, python: &settings.python };
+
     let dir = options.dir();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let version = sqluice.version()?;
-    let mut machine = Machine::here(&dir);
-    machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
+    let (mut machine, mut beside) = (Machine::here(&dir), Vec::new());
+    for part in &parts {
+        match part {
+            Part::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
+            Part::Parquet => beside.push(frames.versions()?),
+            Part::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
+        }
+    }
     let taken = machine::now();
     say(&format!("machine: {machine}\nprogram: {version}\n"))?;
 
     let (once, made_by) = lineitem(runner, &settings.tpchgen, &dir, settings.scale)?;
     say(&format!("input: {} rows, made by {made_by}\n", grouped(once.rows)))?;
-    let database_bytes = once.bytes * DATABASE_BYTES_FOR_TWO / 2;
-    let ten_bytes = TIMES * (once.bytes + database_bytes);
-    let scratch = Scratch::new(&dir, if settings.no_ten { database_bytes } else { ten_bytes })?;
+    let times = if ways.contains(&Way::Ten) { TIMES } else { 1 };
+    let scratch = Scratch::new(&dir, bytes_needed(&once, &parts, times))?;
     let schema = scratch.file("lineitem.sql");
     std::fs::write(&schema, SCHEMA).context("cannot write the schema")?;
-    let ten = match settings.no_ten {
-        true => None,
-        false => Some(once.repeated(TIMES, scratch.file("lineitem.csv"))?),
+    let ten = match times {
+        1 => None,
+        _ => Some(once.repeated(times, scratch.file("lineitem.csv"))?),
     };
-    let (sqlite3, checked) = (&settings.sqlite3, BTreeSet::new());
+    let files = parts.into_iter().map(|part| Ok((part, input(part, &once, frames, &scratch)?)));
+    let files = files.collect::<anyhow::Result<BTreeMap<Part, Input>>>()?;
     let mut track = Track {
+        settings,
         runner,
         this: this()?,
         sqluice,
-        sqlite3,
+        frames,
         scratch: &scratch,
         schema,
-        once,
+        files,
         ten,
-        sums: None,
-        checked,
+        stored: BTreeMap::new(),
+        checked: BTreeSet::new(),
     };
 
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
         say(&format!("\nround {number} of {}\n", options.rounds))?;
-        rounds.push(track.round(number % 2 == 0)?);
+        rounds.push(track.round(&ways, number % 2 == 0)?);
     }
-    let input = Input { scale: settings.scale, made_by, rows: track.once.rows, bytes: track.once.bytes };
-    let record = Record::new(taken, version, machine, input, rounds);
+    let inputs = Inputs { scale: settings.scale, made_by, files: track.files, beside };
+    let record = Record::new(taken, version, machine, inputs, rounds);
     let saved = save(&record, record.benchmark, &record.taken, &options.results())?;
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
+/// Bytes on the disk: the files that are made of the CSV file, which is in the longest so many times, and the largest database.
+fn bytes_needed(once: &Input, parts: &[Part], times: u64) -> u64 {
+    let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
+    let file = |part: &Part| match part {
+        Part::Csv if times == 1 => 0,
+        Part::Csv => times * once.bytes,
+        Part::Parquet => once.bytes,
+        Part::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
+    };
+    database + parts.iter().map(file).sum::<u64>()
+}
+
+/// What a part loads, of the rows of a CSV file.
+fn input(part: Part, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
+    match part {
+        Part::Csv => Ok(csv.clone()),
+        Part::Parquet => {
+            let file = scratch.file("lineitem.parquet");
+            frames.parquet(&csv.file, &file)?;
+            Input::made(file, csv.rows)
+        }
+        Part::Json => {
+            let (file, rows) = (scratch.file("lineitem.ndjson"), csv.rows / TENTH);
+            ndjson::write(&csv.file, rows, &file)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+            Input::made(file, rows)
+        }
+    }
+}
+
 /// What stays the same from lap to lap.
 struct Track<'a> {
+    settings: &'a Settings,
     runner: &'a Runner,
     /// This program, which verifies.
     this: PathBuf,
     sqluice: Sqluice<'a>,
-    sqlite3: &'a Path,
+    frames: Frames<'a>,
     scratch: &'a Scratch,
     schema: PathBuf,
-    once: Csv,
-    ten: Option<Csv>,
-    /// What the first import made of the rows.
-    sums: Option<Sums>,
+    files: BTreeMap<Part, Input>,
+    ten: Option<Input>,
+    /// What the first way stored of so many rows, and which one that was.
+    stored: BTreeMap<u64, (Way, Sums)>,
     /// Those of which SQLite has looked at a database.
     checked: BTreeSet<Way>,
 }
 
 impl Track<'_> {
     /// One round, in one direction or the other, so that nobody always follows the same.
-    fn round(&mut self, backwards: bool) -> anyhow::Result<Round> {
-        let mut ways: Vec<Way> =
-            Way::ALL.into_iter().filter(|way| *way != Way::Ten || self.ten.is_some()).collect();
+    fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
+        let mut ways = ways.to_vec();
         if backwards {
             ways.reverse();
         }
@@ -106,31 +155,38 @@ impl Track<'_> {
     }
 
     fn lap(&mut self, way: Way) -> anyhow::Result<Lap> {
-        let csv = match way {
-            Way::Ten => self.ten.clone().context("a file of ten times the rows")?,
-            _ => self.once.clone(),
+        let input = match way {
+            Way::Ten => self.ten.as_ref(),
+            _ => self.files.get(&way.part()),
         };
-        csv.warm()?;
+        let input = input.cloned().context("every way has its file")?;
+        input.warm()?;
         let target = self.scratch.file("load.db");
         let (took, output) = match way {
-            Way::Import => (self.import(&csv, &target, "")?, None),
-            Way::Unsafe => (self.import_unsafe(&csv, &target)?, None),
-            Way::Inferred => self.load(&csv, &target, &[])?,
+            Way::Import => (self.import(&input, &target, "")?, None),
+            Way::Unsafe => (self.import_unsafe(&input, &target)?, None),
             Way::Declared | Way::Ten => {
-                self.load(&csv, &target, &["--schema".as_ref(), self.schema.as_os_str()])?
+                self.load(&input, &target, &["--schema".as_ref(), self.schema.as_os_str()])?
+            }
+            Way::Inferred | Way::Parquet | Way::Json => self.load(&input, &target, &[])?,
+            Way::Adbc => self.frames.ingest(&input.file, &target)?,
+            Way::SqliteUtils => (self.sqlite_utils(&input, &target)?, None),
+            Way::SerdeJson => {
+                let arguments = ["insert".as_ref(), input.file.as_os_str(), target.as_os_str()];
+                (self.runner.own(&arguments, self.scratch.folder())?, None)
             }
         };
         let bytes = target.metadata().context("there is a file")?.len();
-        Lap::new(&took, csv.rows, bytes, output).verified(way.name(), || {
-            self.verify(way, &csv, &target).with_context(|| format!("the database of {:?}", way.name()))?;
+        Lap::new(&took, input.rows, bytes, output).verified(way.name(), || {
+            self.verify(way, &input, &target).with_context(|| format!("the database of {:?}", way.name()))?;
             Ok(remove(&target)?)
         })
     }
 
-    fn import(&self, csv: &Csv, target: &Path, pragmas: &str) -> anyhow::Result<Took> {
+    fn import(&self, input: &Input, target: &Path, pragmas: &str) -> anyhow::Result<Took> {
         // As the shell reads the words of its own commands.
-        let file = csv.file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
-        let mut command = Command::new(self.sqlite3);
+        let file = input.file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
+        let mut command = Command::new(&self.settings.sqlite3);
         // The settings of whoever runs this are no part of the comparison.
         command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target);
         command.args([pragmas, SCHEMA, ".mode csv", &format!(".import --skip 1 \"{file}\" lineitem")]);
@@ -138,22 +194,27 @@ impl Track<'_> {
     }
 
     /// What these PRAGMAs leave out counts, too: the others are on the disk when they end.
-    fn import_unsafe(&self, csv: &Csv, target: &Path) -> anyhow::Result<Took> {
-        let mut took = self.import(csv, target, UNSAFE_PRAGMAS)?;
+    fn import_unsafe(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let mut took = self.import(input, target, UNSAFE_PRAGMAS)?;
         let start = Instant::now();
         sync(target)?;
         took.seconds += start.elapsed().as_secs_f64();
         Ok(took)
     }
 
-    fn load(&self, csv: &Csv, target: &Path, flags: &[&OsStr]) -> anyhow::Result<(Took, Option<String>)> {
-        let files = ["load".as_ref(), target.as_os_str(), csv.file.as_os_str()];
-        let (took, report) = self.sqluice.write(&[&files, flags].concat(), csv.rows)?;
+    fn load(&self, input: &Input, target: &Path, flags: &[&OsStr]) -> anyhow::Result<(Took, Option<String>)> {
+        let files = ["load".as_ref(), target.as_os_str(), input.file.as_os_str()];
+        let (took, report) = self.sqluice.write(&[&files, flags].concat(), input.rows)?;
         Ok((took, Some(report.output)))
     }
 
-    /// Sees that a database has all rows, and the sums that the first import had.
-    fn verify(&mut self, way: Way, csv: &Csv, target: &Path) -> anyhow::Result<()> {
+    fn sqlite_utils(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let mut command = Command::new(&self.settings.sqlite_utils);
+        self.runner.run(command.arg("insert").arg(target).arg("lineitem").arg(&input.file).arg("--nl"))
+    }
+
+    /// Sees that a database has all rows, with the values that the first way stored of them.
+    fn verify(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
         let mut command = Command::new(&self.this);
         command.arg("verify").arg(target);
         if self.checked.insert(way) {
@@ -161,10 +222,12 @@ impl Track<'_> {
         }
         let took = self.runner.run(&mut command)?;
         let sums: Sums = serde_json::from_str(&took.stdout).context("the sums are JSON")?;
-        ensure!(sums.rows == i64::try_from(csv.rows)?, "{} rows instead of {}", sums.rows, csv.rows);
-        let times = if way == Way::Ten { i64::try_from(TIMES)? } else { 1 };
-        let expected = self.sums.get_or_insert_with(|| sums.clone()).times(times);
-        ensure!(sums == expected, "{sums:?}, where the first import has {expected:?}");
+        ensure!(sums.rows == input.rows, "{} rows instead of {}", sums.rows, input.rows);
+        let times = if way == Way::Ten { TIMES } else { 1 };
+        let (first, stored) = self.stored.entry(input.rows / times).or_insert_with(|| (way, sums.clone()));
+        let expected = stored.times(times);
+        let columns = sums.differing(&expected);
+        ensure!(sums == expected, "other values than {:?} stored, in {columns}", first.name());
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 //! The input: TPC-H's `lineitem` at a scale, as `tpchgen-cli` makes it. It stays in the folder for the next run, with a
-//! note of what it is; the file of ten times the rows is gone after the run.
+//! note of what it is; what is made of it is gone after the run.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -15,18 +15,30 @@ use sqluice_bench::sync;
 const FILE: &str = "lineitem.csv";
 const NOTE: &str = "made.json";
 
+/// The table, with SQLite's type for each column.
+pub(crate) const SCHEMA: &str = include_str!("lineitem.sql");
+
+/// Columns of the table.
+pub(crate) const COLUMNS: usize = 16;
+
+/// How many of them come first that are numbers; the others are text.
+pub(crate) const NUMBERS: usize = 8;
+
 /// Bytes of the file at scale 1, rounded up.
 const BYTES_AT_SCALE_1: f64 = 800e6;
 
 /// What is known of all versions of the generator.
 const KNOWN_ROWS: [(f64, u64); 4] = [(0.01, 60_175), (0.1, 600_572), (1.0, 6_001_215), (10.0, 59_986_052)];
 
-/// A file with a header and rows of one line each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Csv {
+/// A file of rows.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Input {
+    #[serde(skip)]
     pub(crate) file: PathBuf,
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
+    #[serde(skip)]
+    newlines: u64,
 }
 
 /// What lies beside the file.
@@ -37,36 +49,29 @@ struct Note {
     bytes: u64,
 }
 
-impl Csv {
-    /// Reads a file from its start to its end and counts. It is in the page cache then, if there is room.
-    fn read(file: PathBuf) -> anyhow::Result<Csv> {
-        let count = || -> std::io::Result<(u64, u64)> {
-            let (mut opened, mut buffer) = (File::open(&file)?, vec![0; 1 << 20]);
-            let (mut lines, mut bytes) = (0, 0);
-            loop {
-                match opened.read(&mut buffer)? {
-                    0 => return Ok((lines, bytes)),
-                    n => {
-                        lines += buffer[..n].iter().filter(|&&byte| byte == b'\n').count() as u64;
-                        bytes += n as u64;
-                    }
-                }
-            }
-        };
-        let (lines, bytes) = count().with_context(|| format!("cannot read {}", file.display()))?;
-        ensure!(lines > 1, "{} has no rows", file.display());
-        Ok(Csv { file, rows: lines - 1, bytes })
+impl Input {
+    /// A file of so many rows that was made now: it is on the disk then.
+    pub(crate) fn made(file: PathBuf, rows: u64) -> anyhow::Result<Input> {
+        sync(&file)?;
+        let (newlines, bytes) = count(&file)?;
+        Ok(Input { file, rows, bytes, newlines })
+    }
+
+    /// A file with a header and rows of one line each.
+    fn csv(file: PathBuf) -> anyhow::Result<Input> {
+        let (newlines, bytes) = count(&file)?;
+        ensure!(newlines > 1, "{} has no rows", file.display());
+        Ok(Input { file, rows: newlines - 1, bytes, newlines })
     }
 
     /// Reads it once more, so that it comes from the page cache; it must not have changed.
     pub(crate) fn warm(&self) -> anyhow::Result<()> {
-        let now = Csv::read(self.file.clone())?;
-        ensure!(now == *self, "{} has changed", self.file.display());
+        ensure!(count(&self.file)? == (self.newlines, self.bytes), "{} has changed", self.file.display());
         Ok(())
     }
 
     /// A file with one header and all rows so many times, on the disk.
-    pub(crate) fn repeated(&self, times: u64, file: PathBuf) -> anyhow::Result<Csv> {
+    pub(crate) fn repeated(&self, times: u64, file: PathBuf) -> anyhow::Result<Input> {
         let write = || -> std::io::Result<()> {
             let (mut from, mut to) = (BufReader::new(File::open(&self.file)?), File::create(&file)?);
             let mut header = Vec::new();
@@ -80,10 +85,35 @@ impl Csv {
         };
         write().with_context(|| format!("cannot write {}", file.display()))?;
         sync(&file)?;
-        let csv = Csv::read(file)?;
+        let csv = Input::csv(file)?;
         ensure!(csv.rows == self.rows * times, "{} has {} rows", csv.file.display(), csv.rows);
         Ok(csv)
     }
+}
+
+/// Reads a file from its start to its end, and counts its line ends and bytes. It is in the page cache then, if there is room.
+fn count(file: &Path) -> anyhow::Result<(u64, u64)> {
+    let count = || -> std::io::Result<(u64, u64)> {
+        let (mut opened, mut buffer) = (File::open(file)?, vec![0; 1 << 20]);
+        let (mut newlines, mut bytes) = (0, 0);
+        loop {
+            match opened.read(&mut buffer)? {
+                0 => return Ok((newlines, bytes)),
+                n => {
+                    newlines += buffer[..n].iter().filter(|&&byte| byte == b'\n').count() as u64;
+                    bytes += n as u64;
+                }
+            }
+        }
+    };
+    count().with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// What a program that `tools/setup` installs says of its version.
+pub(crate) fn version_of(runner: &Runner, program: &Path) -> anyhow::Result<String> {
+    let missing = || format!("{} does not run: tools/setup bench installs it", program.display());
+    let said = runner.run(Command::new(program).arg("--version")).with_context(missing)?;
+    Ok(said.stdout.trim().to_owned())
 }
 
 /// The file at a scale, from an earlier run or made now, and what made it.
@@ -92,7 +122,7 @@ pub(crate) fn lineitem(
     tpchgen: &Path,
     parent: &Path,
     scale: f64,
-) -> anyhow::Result<(Csv, String)> {
+) -> anyhow::Result<(Input, String)> {
     let folder = parent.join(format!("lineitem-sf{scale}"));
     if !is_whole(&folder) {
         let scratch = Scratch::new(parent, (scale * BYTES_AT_SCALE_1) as u64)?;
@@ -102,7 +132,7 @@ pub(crate) fn lineitem(
         let _ = fs::remove_dir_all(&folder);
         fs::rename(&fresh, &folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
-    let csv = Csv::read(folder.join(FILE))?;
+    let csv = Input::csv(folder.join(FILE))?;
     let known = KNOWN_ROWS.iter().find(|(known, _)| *known == scale);
     ensure!(
         known.is_none_or(|(_, rows)| csv.rows == *rows),
@@ -120,24 +150,23 @@ fn note(folder: &Path) -> Option<Note> {
 
 /// Whether the file has as many rows and bytes as were noted.
 fn is_whole(folder: &Path) -> bool {
-    match (note(folder), Csv::read(folder.join(FILE))) {
+    match (note(folder), Input::csv(folder.join(FILE))) {
         (Some(note), Ok(csv)) => note.rows == csv.rows && note.bytes == csv.bytes,
         _ => false,
     }
 }
 
 fn make(runner: &Runner, tpchgen: &Path, scale: f64, folder: &Path) -> anyhow::Result<()> {
-    let missing = || format!("{} does not run: tools/setup bench installs it", tpchgen.display());
-    let version = runner.run(Command::new(tpchgen).arg("--version")).with_context(missing)?;
+    let made_by = version_of(runner, tpchgen)?;
     // Version 4 has a verb for each format, where those before it had a flag; they take the verb for an error.
-    let verb = Command::new(tpchgen).args(["csv", "--help"]).output().with_context(missing)?.status.success();
+    let verb = Command::new(tpchgen).args(["csv", "--help"]).output()?.status.success();
     let mut command = Command::new(tpchgen);
     command.arg(if verb { "csv" } else { "--format=csv" });
     command.args(["--tables=lineitem", "--scale-factor", &scale.to_string(), "--output-dir"]).arg(folder);
     runner.run(&mut command)?;
-    let csv = Csv::read(folder.join(FILE))?;
+    let csv = Input::csv(folder.join(FILE))?;
     sync(&csv.file)?;
-    let note = Note { made_by: version.stdout.trim().to_owned(), rows: csv.rows, bytes: csv.bytes };
+    let note = Note { made_by, rows: csv.rows, bytes: csv.bytes };
     let note = serde_json::to_string_pretty(&note)? + "\n";
     fs::write(folder.join(NOTE), note).with_context(|| format!("cannot write in {}", folder.display()))
 }
@@ -151,7 +180,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("once.csv");
         fs::write(&file, "a,b\n1,2\n3,4\n").unwrap();
-        let once = Csv::read(file).unwrap();
+        let once = Input::csv(file).unwrap();
         assert_eq!((once.rows, once.bytes), (2, 12));
         let thrice = once.repeated(3, folder.path().join("thrice.csv")).unwrap();
         assert_eq!(fs::read_to_string(&thrice.file).unwrap(), "a,b\n1,2\n3,4\n1,2\n3,4\n1,2\n3,4\n");
@@ -162,7 +191,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.csv");
         fs::write(&file, "a,b\n1,2\n").unwrap();
-        let csv = Csv::read(file).unwrap();
+        let csv = Input::csv(file).unwrap();
         csv.warm().unwrap();
         fs::write(&csv.file, "a,b\n1,2\n3,4\n").unwrap();
         assert!(csv.warm().is_err());

@@ -1,32 +1,42 @@
-//! A CSV file into a new database: `sqluice load` beside the `.import` of SQLite's shell. The file is TPC-H's `lineitem`.
+//! A file into a new database: `sqluice load` beside what else loads it. The rows are TPC-H's `lineitem`.
 //!
 //! ```text
-//!  round:  import    -> verified     sqlite3, its defaults, into the declared table; what people do
-//!          unsafe    -> verified     the same with unsafe PRAGMAs, fsync added
-//!          declared  -> verified     sqluice load --schema
-//!          inferred  -> verified     sqluice load: it finds the columns' types by itself
-//!          ten       -> verified     sqluice load --schema of ten times the rows; every second round begins with it
+//!  csv:      import    -> verified     sqlite3, its defaults, into the declared table; what people do
+//!            unsafe    -> verified     the same with unsafe PRAGMAs, fsync added
+//!            declared  -> verified     sqluice load --schema
+//!            inferred  -> verified     sqluice load: it finds the columns' types by itself
+//!            ten       -> verified     sqluice load --schema of ten times the rows
+//!  parquet:  adbc      -> verified     pyarrow reads, ADBC ingests; Python's start and imports do not count
+//!            parquet   -> verified     sqluice load
+//!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, as those that follow
+//!            serde     -> verified     serde_json into a struct, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync
+//!            json      -> verified     sqluice load
 //! ```
 //!
-//! Every lap finds its input in the page cache, read once right before. What each left must have the same sums, counts
-//! and ends as the first import; SQLite's quick_check looks at one database of each kind.
+//! Every second round goes backwards. Every lap finds its input in the page cache, read once right before. What each left must have
+//! the values that the first one stored of the same rows, in all columns; SQLite's quick_check looks at one database of each kind.
 
 mod compare;
 mod data;
+mod frames;
+mod ndjson;
 mod record;
 mod verify;
+mod way;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use sqluice_bench::options::{Options, compare, ended};
+use sqluice_bench::options::{Options, compare, ended, factor};
+
+use crate::way::Part;
 
 #[derive(Debug, Parser)]
 #[command(
     name = "load",
-    about = "A CSV file into a database: sqluice beside SQLite's .import, in alternating rounds"
+    about = "CSV, Parquet and NDJSON files into a database: sqluice beside what else loads them, in alternating rounds"
 )]
 struct Arguments {
     #[command(flatten)]
@@ -38,31 +48,36 @@ struct Arguments {
 #[derive(Clone, Debug, Args)]
 struct Settings {
     /// Scale of TPC-H; 1 is 6,001,215 rows. The file is kept in the folder of --dir
-    #[arg(long, default_value = "1", value_name = "SF", value_parser = scale)]
+    #[arg(long, default_value = "1", value_name = "SF", value_parser = factor)]
     scale: f64,
-    /// Leave out the file of ten times the rows, which needs most of the time and space
+    /// Measure this part alone; may be repeated [default: all]
+    #[arg(long, value_name = "PART")]
+    only: Vec<Part>,
+    /// Leave out the CSV file of ten times the rows, which needs most of the time and space
     #[arg(long)]
     no_ten: bool,
     /// The shell of SQLite
     #[arg(long, default_value = "sqlite3", value_name = "FILE")]
     sqlite3: PathBuf,
-    /// The generator of the file
+    /// A Python with pyarrow and ADBC's driver for SQLite
+    #[arg(long, default_value = "python3", value_name = "FILE")]
+    python: PathBuf,
+    /// The command of sqlite-utils
+    #[arg(long, default_value = "sqlite-utils", value_name = "FILE")]
+    sqlite_utils: PathBuf,
+    /// The generator of the rows
     #[arg(long, default_value = "tpchgen-cli", value_name = "FILE")]
     tpchgen: PathBuf,
     #[command(flatten)]
     options: Options,
 }
 
-fn scale(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
-        _ => Err(format!("{text:?} is no scale such as 0.01, 1 or 10")),
-    }
-}
-
 /// What this program does as a process of its own when it runs laps.
 #[derive(Clone, Debug, Subcommand)]
 enum Lap {
+    /// Insert the rows of an NDJSON file by serde_json and a prepared INSERT
+    #[command(hide = true)]
+    Insert { file: PathBuf, target: PathBuf },
     /// Sum up a database, as JSON
     #[command(hide = true)]
     Verify {
@@ -75,6 +90,7 @@ enum Lap {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.lap {
+        Some(Lap::Insert { file, target }) => ndjson::insert(file, target),
         Some(Lap::Verify { file, quick_check }) => verify::verify(file, *quick_check)
             .and_then(|sums| Ok(serde_json::to_writer(io::stdout(), &sums)?)),
         None => return compare(|runner| compare::run(&arguments.settings, runner)),

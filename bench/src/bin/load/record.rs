@@ -10,54 +10,20 @@ use sqluice_bench::machine::Machine;
 use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
-/// A way from the file to a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Way {
-    Import,
-    Unsafe,
-    Declared,
-    Inferred,
-    Ten,
-}
-
-impl Way {
-    /// In the order of a round.
-    pub(crate) const ALL: [Way; 5] = [Way::Import, Way::Unsafe, Way::Declared, Way::Inferred, Way::Ten];
-
-    /// While it runs.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Way::Import => "import",
-            Way::Unsafe => "unsafe",
-            Way::Declared => "declared",
-            Way::Inferred => "inferred",
-            Way::Ten => "ten",
-        }
-    }
-
-    /// In the table.
-    fn title(self) -> &'static str {
-        match self {
-            Way::Import => "`sqlite3`, `.import` into declared columns",
-            Way::Unsafe => "the same with unsafe PRAGMAs, fsync",
-            Way::Declared => "`sqluice load --schema`, durable",
-            Way::Inferred => "`sqluice load`, inferred, durable",
-            Way::Ten => "`sqluice load --schema`, ten times the rows",
-        }
-    }
-}
+use crate::data::Input;
+use crate::way::{Part, Way};
 
 /// One round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
 
-/// The file that was loaded.
+/// What was loaded, and by what.
 #[derive(Debug, Serialize)]
-pub(crate) struct Input {
+pub(crate) struct Inputs {
     pub(crate) scale: f64,
     pub(crate) made_by: String,
-    pub(crate) rows: u64,
-    pub(crate) bytes: u64,
+    pub(crate) files: BTreeMap<Part, Input>,
+    /// The programs beside sqluice, with their versions.
+    pub(crate) beside: Vec<String>,
 }
 
 fn seconds(round: &Round, way: Way) -> Option<f64> {
@@ -68,7 +34,7 @@ fn memory(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.memory_bytes as f64)
 }
 
-const COMPARED: [Compared<Round>; 5] = [
+const COMPARED: [Compared<Round>; 8] = [
     Compared {
         what: "time of `.import` to `load --schema`",
         ratio: |round| Some(seconds(round, Way::Import)? / seconds(round, Way::Declared)?),
@@ -94,6 +60,21 @@ const COMPARED: [Compared<Round>; 5] = [
         ratio: |round| Some(memory(round, Way::Ten)? / memory(round, Way::Declared)?),
         claim: None,
     },
+    Compared {
+        what: "time of pyarrow and ADBC to `load`, Parquet",
+        ratio: |round| Some(seconds(round, Way::Adbc)? / seconds(round, Way::Parquet)?),
+        claim: Some(("at least 4", 4.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `sqlite-utils insert --nl` to `load`, NDJSON",
+        ratio: |round| Some(seconds(round, Way::SqliteUtils)? / seconds(round, Way::Json)?),
+        claim: Some(("at least 5", 5.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `serde_json` and a 50-row INSERT to `load`, NDJSON",
+        ratio: |round| Some(seconds(round, Way::SerdeJson)? / seconds(round, Way::Json)?),
+        claim: Some(("at least 3", 3.0..=f64::INFINITY)),
+    },
 ];
 
 /// A run.
@@ -103,7 +84,8 @@ pub(crate) struct Record {
     pub(crate) taken: String,
     sqluice: String,
     machine: Machine,
-    input: Input,
+    #[serde(flatten)]
+    input: Inputs,
     rounds: Vec<Round>,
     ratios: Vec<Ratio>,
 }
@@ -114,7 +96,7 @@ impl Record {
         taken: String,
         sqluice: String,
         machine: Machine,
-        input: Input,
+        input: Inputs,
         rounds: Vec<Round>,
     ) -> Record {
         let ratios = Ratio::all(&COMPARED, &rounds);
@@ -123,37 +105,50 @@ impl Record {
 
     /// The tables: medians, and the least and the most of all rounds.
     pub(crate) fn table(&self) -> String {
-        let Input { scale, made_by, rows, bytes } = &self.input;
-        let mut text = format!(
-            "| `lineitem` at scale {scale}: {} rows, {:.0} MB of CSV | seconds: median (min..max) | M rows/s | \
-             MB/s of CSV | peak memory |\n|---|---|---|---|---|\n",
-            grouped(*rows),
-            *bytes as f64 / 1e6
-        );
-        for way in Way::ALL {
-            let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
-            if let Some(laps) = laps {
-                let _ = writeln!(text, "{}", self.line(way, &laps));
-            }
+        let Inputs { made_by, files, beside, .. } = &self.input;
+        let mut text = String::new();
+        for (part, input) in files {
+            let _ = writeln!(text, "{}", self.part(*part, input));
         }
-        let _ = write!(text, "\n{}", ratio::table(&self.ratios));
+        text += &ratio::table(&self.ratios);
         let _ = writeln!(text, "\nmachine: {}\nprogram: {}; input by {made_by}", self.machine, self.sqluice);
+        if !beside.is_empty() {
+            let _ = writeln!(text, "beside: {}", beside.join("; "));
+        }
         text
     }
 
-    fn line(&self, way: Way, laps: &[&Lap]) -> String {
-        let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
-        // Also a longer file has as many bytes a row.
-        let row_bytes = self.input.bytes as f64 / self.input.rows as f64;
-        format!(
-            "| {} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",
-            way.title(),
-            spread(&|lap| lap.seconds),
-            spread(&|lap| lap.rate() / 1e6),
-            spread(&|lap| lap.rate() * row_bytes / 1e6),
-            mib(spread(&|lap| lap.memory_bytes as f64).max)
-        )
+    fn part(&self, part: Part, input: &Input) -> String {
+        let format = part.format();
+        let mut text = format!(
+            "| `lineitem` at scale {}: {} rows, {:.0} MB of {format} | seconds: median (min..max) | M rows/s | \
+             MB/s of {format} | peak memory |\n|---|---|---|---|---|\n",
+            self.input.scale,
+            grouped(input.rows),
+            input.bytes as f64 / 1e6
+        );
+        for way in Way::ALL.into_iter().filter(|way| way.part() == part) {
+            let laps: Option<Vec<&Lap>> = self.rounds.iter().map(|round| round.get(&way)).collect();
+            if let Some(laps) = laps {
+                let _ = writeln!(text, "{}", line(way, input, &laps));
+            }
+        }
+        text
     }
+}
+
+fn line(way: Way, input: &Input, laps: &[&Lap]) -> String {
+    let spread = |value: &dyn Fn(&Lap) -> f64| Spread::of(laps.iter().map(|lap| value(lap)));
+    // Also a longer file has as many bytes a row.
+    let row_bytes = input.bytes as f64 / input.rows as f64;
+    format!(
+        "| {} | {:.2} | {:.2} | {:.0} | {:.0} MiB |",
+        way.title(),
+        spread(&|lap| lap.seconds),
+        spread(&|lap| lap.rate() / 1e6),
+        spread(&|lap| lap.rate() * row_bytes / 1e6),
+        mib(spread(&|lap| lap.memory_bytes as f64).max)
+    )
 }
 
 #[cfg(test)]
@@ -175,12 +170,18 @@ mod tests {
             (Way::Declared, lap(1.0, 100)),
             (Way::Inferred, lap(1.4, 1)),
             (Way::Ten, lap(11.6, 150)),
+            (Way::Adbc, lap(4.0, 1)),
+            (Way::Parquet, lap(1.0, 1)),
+            (Way::SerdeJson, lap(2.9, 1)),
+            (Way::Json, lap(1.0, 1)),
         ]);
         let lines = lines(&[round]);
-        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert_eq!(lines.len(), 6, "{lines:?}");
         assert!(lines[0].ends_with("| 9.90 (9.90..9.90) | at least 10, aim 20 | short |"), "{lines:?}");
         assert!(lines[1].ends_with("| at most 1.40 | met |"), "{lines:?}");
         assert!(lines[2].ends_with("| 10 within 15% | short |"), "{lines:?}");
         assert!(lines[3].ends_with("| 1.50 (1.50..1.50) |  |  |"), "{lines:?}");
+        assert!(lines[4].ends_with("| 4.00 (4.00..4.00) | at least 4 | met |"), "{lines:?}");
+        assert!(lines[5].ends_with("| 2.90 (2.90..2.90) | at least 3 | short |"), "{lines:?}");
     }
 }

@@ -1,74 +1,139 @@
-//! A wrong result can't be fast: what a lap left is summed up by SQLite.
+//! A wrong result can't be fast: all values that a lap left are summed up, as SQLite reads them.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
+use std::ops::RangeInclusive;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use anyhow::{Context, ensure};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
-/// What must be the same whoever loaded the file. Sums are whole numbers, so that neither their order nor the type
-/// that a column was given counts.
+use crate::data::{COLUMNS, NUMBERS};
+
+/// The table's key: an order, and the number of the line in it.
+const KEY: [usize; 2] = [0, 3];
+
+/// What must be the same whoever loaded the file. Neither the order of the rows counts, nor the type that a column of numbers was
+/// given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sums {
-    pub(crate) rows: i64,
-    orderkey: i64,
-    /// Decimals in hundredths, as the three that follow.
-    quantity: i64,
-    extendedprice: i64,
-    discount: i64,
-    tax: i64,
-    first_comment: String,
-    last_comment: String,
+    pub(crate) rows: u64,
+    /// The name of each column, and the sum of the hashes of its values, each taken with the key of its row: a value in another row is
+    /// a difference, too.
+    columns: Vec<(String, u64)>,
 }
 
 impl Sums {
     /// Those of a file that has all rows so many times.
-    pub(crate) fn times(&self, n: i64) -> Sums {
-        Sums {
-            rows: self.rows * n,
-            orderkey: self.orderkey * n,
-            quantity: self.quantity * n,
-            extendedprice: self.extendedprice * n,
-            discount: self.discount * n,
-            tax: self.tax * n,
-            ..self.clone()
-        }
+    pub(crate) fn times(&self, n: u64) -> Sums {
+        let columns = self.columns.iter().map(|(name, sum)| (name.clone(), sum.wrapping_mul(n)));
+        Sums { rows: self.rows * n, columns: columns.collect() }
+    }
+
+    /// The columns that are other ones there.
+    pub(crate) fn differing(&self, other: &Sums) -> String {
+        let pairs = self.columns.iter().zip(&other.columns);
+        let names: Vec<&str> =
+            pairs.filter(|(mine, theirs)| mine != theirs).map(|((name, _), _)| &**name).collect();
+        names.join(", ")
     }
 }
 
 /// Sums up the table of a database, which is sound as far as SQLite's quick_check tells, if that is asked for.
 pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .with_context(|| format!("cannot open {}", file.display()))?;
     if quick_check {
-        let found: String = db.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+        let found: String = open(file)?.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
         ensure!(found == "ok", "quick_check says: {found}");
     }
-    let sums = ["l_quantity", "l_extendedprice", "l_discount", "l_tax"]
-        .map(|column| format!("sum(CAST(round({column} * 100) AS INTEGER))"));
-    let sql = format!(
-        "SELECT count(*), sum(CAST(l_orderkey AS INTEGER)), {}, min(l_comment), max(l_comment) FROM lineitem",
-        sums.join(", ")
-    );
-    let sums = db.query_row(&sql, [], |row| {
-        Ok(Sums {
-            rows: row.get(0)?,
-            orderkey: row.get(1)?,
-            quantity: row.get(2)?,
-            extendedprice: row.get(3)?,
-            discount: row.get(4)?,
-            tax: row.get(5)?,
-            first_comment: row.get(6)?,
-            last_comment: row.get(7)?,
-        })
-    });
-    sums.with_context(|| format!("{} holds no line items", file.display()))
+    sums(file).with_context(|| format!("{} holds no line items", file.display()))
+}
+
+fn open(file: &Path) -> anyhow::Result<Connection> {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .with_context(|| format!("cannot open {}", file.display()))
+}
+
+fn sums(file: &Path) -> anyhow::Result<Sums> {
+    let db = open(file)?;
+    let names = db.prepare("SELECT * FROM lineitem")?.column_names().map(str::to_owned).collect::<Vec<_>>();
+    ensure!(names.len() == COLUMNS, "it has {} columns", names.len());
+    let ends = "SELECT (SELECT min(rowid) FROM lineitem), (SELECT max(rowid) FROM lineitem)";
+    let (first, last) = db.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (first, last): (i64, i64) = Option::zip(first, last).context("it has no rows")?;
+    let rowids = last.checked_sub(first).context("rowids are too far apart")?;
+
+    // A range of rowids for each core.
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let range = usize::try_from(rowids)? / cores + 1;
+    let parts = thread::scope(|scope| {
+        let ranges = (first..=last).step_by(range).map(|from| from..=from.saturating_add(range as i64 - 1));
+        let parts: Vec<_> =
+            ranges.map(|range| scope.spawn(|| sums_of(&open(file)?, &names, range))).collect();
+        let joined = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+
+    let mut columns: Vec<(String, u64)> = names.into_iter().map(|name| (name, 0)).collect();
+    for (_, sums) in &parts {
+        for ((_, column), sum) in columns.iter_mut().zip(sums) {
+            *column = column.wrapping_add(*sum);
+        }
+    }
+    Ok(Sums { rows: parts.iter().map(|(rows, _)| rows).sum(), columns })
+}
+
+/// How many rows have these rowids, and the sum of each column.
+fn sums_of(
+    db: &Connection,
+    names: &[String],
+    rowids: RangeInclusive<i64>,
+) -> anyhow::Result<(u64, [u64; COLUMNS])> {
+    let mut items = db.prepare("SELECT *, rowid FROM lineitem WHERE rowid BETWEEN ?1 AND ?2")?;
+    let (mut rows, mut sums) = (0, [0_u64; COLUMNS]);
+    let mut read = items.query((rowids.start(), rowids.end()))?;
+    while let Some(row) = read.next()? {
+        rows += 1;
+        let wrong = |column: usize| {
+            let rowid = row.get(COLUMNS).unwrap_or(0_i64);
+            format!("{} of row {rowid}", names[column])
+        };
+        let mut key = DefaultHasher::new();
+        for column in KEY {
+            hundredths(row.get_ref(column)?).with_context(|| wrong(column))?.hash(&mut key);
+        }
+        for (column, sum) in sums.iter_mut().enumerate() {
+            let (value, mut hasher) = (row.get_ref(column)?, key.clone());
+            match column < NUMBERS {
+                true => hundredths(value).with_context(|| wrong(column))?.hash(&mut hasher),
+                false => value.as_str().with_context(|| wrong(column))?.hash(&mut hasher),
+            }
+            *sum = sum.wrapping_add(hasher.finish());
+        }
+    }
+    Ok((rows, sums))
+}
+
+/// A number of at most two decimals, whichever type it has.
+fn hundredths(value: ValueRef<'_>) -> anyhow::Result<i64> {
+    let number = match value {
+        ValueRef::Integer(int) => return int.checked_mul(100).context("an integer is too large"),
+        ValueRef::Real(real) => real,
+        ValueRef::Text(_) => value.as_str()?.parse()?,
+        _ => anyhow::bail!("is no number: {value:?}"),
+    };
+    let (hundredths, whole) = (number * 100.0, (number * 100.0).round());
+    ensure!((hundredths - whole).abs() < 1e-6, "has more than two decimals: {number}");
+    Ok(whole as i64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::SCHEMA;
+    use crate::data::SCHEMA;
 
     /// Two rows, under the declared types or as text, `times` over, and then damaged.
     fn sums(text: bool, times: usize, damage: &str) -> anyhow::Result<Sums> {
@@ -90,27 +155,66 @@ mod tests {
     }
 
     #[test]
-    fn the_types_of_columns_do_not_count() {
+    fn the_types_of_numbers_and_the_order_of_rows_do_not_count() {
         let expected = sums(false, 1, "").unwrap();
-        assert_eq!((expected.rows, expected.quantity, expected.extendedprice), (2, 5300, 5_280_471));
+        assert_eq!(expected.rows, 2);
         assert_eq!(sums(true, 1, "").unwrap(), expected);
         assert_eq!(sums(true, 10, "").unwrap(), expected.times(10));
+        assert_eq!(sums(false, 1, "UPDATE lineitem SET rowid = -rowid").unwrap(), expected);
     }
 
     #[test]
-    fn a_wrong_value_is_found() {
+    fn a_wrong_value_is_found_in_every_column() {
         let expected = sums(false, 1, "").unwrap();
-        for damage in [
-            "DELETE FROM lineitem WHERE rowid = 2",
-            "UPDATE lineitem SET l_orderkey = 2 WHERE rowid = 1",
-            "UPDATE lineitem SET l_quantity = 18 WHERE rowid = 1",
-            "UPDATE lineitem SET l_extendedprice = 17954.56 WHERE rowid = 1",
-            "UPDATE lineitem SET l_discount = NULL WHERE rowid = 1",
-            "UPDATE lineitem SET l_tax = 0.03 WHERE rowid = 1",
-            "UPDATE lineitem SET l_comment = 'regular' WHERE rowid = 1",
+        for (damage, columns) in [
+            ("l_partkey = 3", "l_partkey"),
+            ("l_suppkey = 2", "l_suppkey"),
+            ("l_quantity = 18", "l_quantity"),
+            ("l_extendedprice = 17954.56", "l_extendedprice"),
+            ("l_discount = 0.05", "l_discount"),
+            ("l_tax = 0.03", "l_tax"),
+            ("l_returnflag = 'A'", "l_returnflag"),
+            ("l_linestatus = 'F'", "l_linestatus"),
+            ("l_shipdate = '1996-03-14'", "l_shipdate"),
+            ("l_commitdate = '1996-03-14'", "l_commitdate"),
+            ("l_receiptdate = ' '", "l_receiptdate"),
+            ("l_shipinstruct = 'NONE'", "l_shipinstruct"),
+            ("l_shipmode = 'TRUCE', l_comment = 'eguler'", "l_shipmode, l_comment"),
         ] {
-            assert_ne!(sums(false, 1, damage).unwrap(), expected, "{damage}");
+            let other = sums(false, 1, &format!("UPDATE lineitem SET {damage} WHERE rowid = 1")).unwrap();
+            assert_eq!((other.rows, other.differing(&expected)), (2, columns.to_owned()), "{damage}");
+            assert_ne!(other, expected);
         }
-        assert!(sums(false, 1, "DELETE FROM lineitem").is_err());
+        // All values are taken with the key.
+        for key in ["l_orderkey = 2", "l_linenumber = 2"] {
+            let other = sums(false, 1, &format!("UPDATE lineitem SET {key} WHERE rowid = 1")).unwrap();
+            assert_eq!(other.differing(&expected).split(", ").count(), COLUMNS, "{key}");
+        }
+    }
+
+    #[test]
+    fn values_that_two_rows_exchanged_are_found() {
+        let exchange = "UPDATE lineitem SET l_comment = iif(rowid = 1, 'ly final', 'egular')";
+        let (expected, other) = (sums(false, 1, "").unwrap(), sums(false, 1, exchange).unwrap());
+        assert_eq!(other.differing(&expected), "l_comment");
+    }
+
+    #[test]
+    fn rows_that_lack_are_found_and_values_of_another_kind_are_errors() {
+        let expected = sums(false, 1, "").unwrap();
+        assert_eq!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap().rows, 1);
+        assert_ne!(sums(false, 1, "DELETE FROM lineitem WHERE rowid = 2").unwrap(), expected);
+        for (damage, reason) in [
+            ("DELETE FROM lineitem", "no rows"),
+            ("UPDATE lineitem SET l_discount = NULL WHERE rowid = 2", "l_discount of row 2"),
+            ("UPDATE lineitem SET l_tax = 0.0200001 WHERE rowid = 1", "l_tax of row 1"),
+            ("UPDATE lineitem SET l_tax = 'x' WHERE rowid = 1", "l_tax of row 1"),
+            ("UPDATE lineitem SET l_comment = NULL WHERE rowid = 1", "l_comment of row 1"),
+            ("UPDATE lineitem SET l_shipmode = x'00' WHERE rowid = 1", "l_shipmode of row 1"),
+            ("ALTER TABLE lineitem DROP COLUMN l_comment", "15 columns"),
+        ] {
+            let error = format!("{:#}", sums(false, 1, damage).unwrap_err());
+            assert!(error.contains(reason), "{damage}: {error}");
+        }
     }
 }

@@ -1,0 +1,100 @@
+//! What is measured: the parts, and in each of them the ways from a file to a database.
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// The format of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Part {
+    /// A CSV file, beside SQLite's .import
+    Csv,
+    /// A Parquet file, beside pyarrow and ADBC
+    Parquet,
+    /// A tenth of the rows, one JSON object a line, beside serde_json and sqlite-utils
+    Json,
+}
+
+impl Part {
+    pub(crate) const ALL: [Part; 3] = [Part::Csv, Part::Parquet, Part::Json];
+
+    /// In the table.
+    pub(crate) fn format(self) -> &'static str {
+        match self {
+            Part::Csv => "CSV",
+            Part::Parquet => "Parquet",
+            Part::Json => "NDJSON",
+        }
+    }
+}
+
+/// A way from a file to a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Way {
+    Import,
+    Unsafe,
+    Declared,
+    Inferred,
+    Ten,
+    Adbc,
+    Parquet,
+    SqliteUtils,
+    SerdeJson,
+    Json,
+}
+
+impl Way {
+    /// In the order of a round: what others store comes first, which is what must be stored.
+    pub(crate) const ALL: [Way; 10] = [
+        Way::Import,
+        Way::Unsafe,
+        Way::Declared,
+        Way::Inferred,
+        Way::Ten,
+        Way::Adbc,
+        Way::Parquet,
+        Way::SqliteUtils,
+        Way::SerdeJson,
+        Way::Json,
+    ];
+
+    pub(crate) fn part(self) -> Part {
+        match self {
+            Way::Import | Way::Unsafe | Way::Declared | Way::Inferred | Way::Ten => Part::Csv,
+            Way::Adbc | Way::Parquet => Part::Parquet,
+            Way::SqliteUtils | Way::SerdeJson | Way::Json => Part::Json,
+        }
+    }
+
+    /// While it runs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Import => "import",
+            Way::Unsafe => "unsafe",
+            Way::Declared => "declared",
+            Way::Inferred => "inferred",
+            Way::Ten => "ten",
+            Way::Adbc => "adbc",
+            Way::Parquet => "parquet",
+            Way::SqliteUtils => "utils",
+            Way::SerdeJson => "serde",
+            Way::Json => "json",
+        }
+    }
+
+    /// In the table.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Way::Import => "`sqlite3`, `.import` into declared columns",
+            Way::Unsafe => "the same with unsafe PRAGMAs, fsync",
+            Way::Declared => "`sqluice load --schema`, durable",
+            Way::Inferred => "`sqluice load`, inferred, durable",
+            Way::Ten => "`sqluice load --schema`, ten times the rows",
+            Way::Adbc => "`pyarrow.parquet.read_table`, `adbc_ingest`, without Python's start",
+            Way::Parquet | Way::Json => "`sqluice load`, durable",
+            Way::SqliteUtils => "`sqlite-utils insert --nl`",
+            Way::SerdeJson => "`serde_json`, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync",
+        }
+    }
+}
