@@ -42,6 +42,18 @@ struct Held {
     overflow: Option<u32>,
 }
 
+/// Copies a few bytes, most often 8 to 16: these as two words that may overlap, for a call takes longer.
+#[inline]
+fn copy_short(from: &[u8], to: &mut [u8]) {
+    if let (8..=16, Some(first), Some(last)) = (from.len(), from.first_chunk::<8>(), from.last_chunk::<8>()) {
+        let end = to.len();
+        to[..8].copy_from_slice(first);
+        to[end - 8..].copy_from_slice(last);
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
 impl Chunk {
     /// The dividers in order: one between two leaves each, and one more after the last leaf of a chunk that was finished
     /// with `more`. Complete after [`Chunk::finish_entries`].
@@ -67,7 +79,7 @@ impl Chunk {
             let at = leaf.take_room(1 + payload, chunk);
             let cell = &mut chunk[at..at + 1 + payload];
             cell[0] = payload as u8;
-            cell[1..].copy_from_slice(record);
+            copy_short(record, &mut cell[1..]);
             self.rows += 1;
             return true;
         }

@@ -1,5 +1,7 @@
 //! The columns of a record, one after another, without a list of them.
 
+use std::cmp::Ordering;
+
 use crate::record;
 use crate::value::{FIXED_BYTES, SerialType, Value};
 use crate::varint;
@@ -51,7 +53,14 @@ impl<'a> Columns<'a> {
     /// As [`Columns::next_column`].
     #[inline]
     pub(super) fn next_value(&mut self) -> Value<'a> {
-        let Column { serial, start, end } = self.next_column();
+        let column = self.next_column();
+        self.value(column)
+    }
+
+    /// The value of a column.
+    #[inline]
+    pub(super) fn value(&self, column: Column) -> Value<'a> {
+        let Column { serial, start, end } = column;
         let content = &self.record[start..end];
         match serial.0 {
             0 => Value::Null,
@@ -61,6 +70,32 @@ impl<'a> Columns<'a> {
             type_ if type_ % 2 == 0 => Value::Blob(content),
             _ => Value::Text(content),
         }
+    }
+}
+
+/// Compares bytes, short ones word by word: a call takes longer.
+#[inline]
+pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    const WORDS: usize = 4;
+    let (mut left, mut right) = (a, b);
+    for _ in 0..WORDS {
+        let (Some((x, after_x)), Some((y, after_y))) = (left.split_first_chunk(), right.split_first_chunk())
+        else {
+            break;
+        };
+        let order = u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y));
+        if order.is_ne() {
+            return order;
+        }
+        (left, right) = (after_x, after_y);
+    }
+    if left.len() >= 8 || right.len() >= 8 {
+        return left.cmp(right);
+    }
+    let word = |bytes: &[u8]| bytes.iter().fold(1, |word: u64, byte| word << 8 | u64::from(*byte));
+    match left.len() == right.len() {
+        true => word(left).cmp(&word(right)),
+        false => left.cmp(right),
     }
 }
 

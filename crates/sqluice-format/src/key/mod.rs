@@ -107,7 +107,7 @@ impl KeyOrder {
     pub fn compare_columns(&self, a: &[u8], b: &[u8], columns: usize) -> Ordering {
         let (mut a, mut b) = (Columns::of(a), Columns::of(b));
         for column in self.columns.iter().take(columns) {
-            let order = column.compare(&a.next_value(), &b.next_value());
+            let order = column.compare_columns(&mut a, &mut b);
             if order.is_ne() {
                 return order;
             }
@@ -147,6 +147,22 @@ impl KeyOrder {
 }
 
 impl KeyColumn {
+    /// Compares the next columns of two records: integers and short text, which most are, without a detour.
+    #[inline]
+    fn compare_columns(self, a: &mut Columns<'_>, b: &mut Columns<'_>) -> Ordering {
+        let (x, y) = (a.next_column(), b.next_column());
+        let order = match (x.serial.0, y.serial.0) {
+            (1..=6, 1..=6) => {
+                columns::int(a.record, x.start, x.end).cmp(&columns::int(b.record, y.start, y.end))
+            }
+            (13.., 13..) if x.serial.0 & y.serial.0 & 1 == 1 && self.collation == Collation::Binary => {
+                columns::compare_bytes(&a.record[x.start..x.end], &b.record[y.start..y.end])
+            }
+            _ => return self.compare(&a.value(x), &b.value(y)),
+        };
+        if self.descending { order.reverse() } else { order }
+    }
+
     /// Compares two values.
     #[inline]
     pub fn compare(self, a: &Value<'_>, b: &Value<'_>) -> Ordering {

@@ -20,8 +20,9 @@ use super::large_pages;
 
 /// Fewer items than this are compared.
 const COMPARED_MAX: usize = 48;
-/// Fewer keys than this are not worth the counting.
+/// Fewer keys than this are not worth more passes than [`PASSES_MAX`].
 const COUNTED_MIN: usize = 2048;
+const PASSES_MAX: u32 = 2;
 /// More keys than this leave no room in a core's own cache.
 const CACHED_MAX: usize = 64 << 10;
 /// Bits of the digit that such keys are sorted by first.
@@ -78,30 +79,76 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
 
 /// Puts prefixes in order that tell all of their items.
 pub(super) fn sort_telling(prefixes: &mut [u128], scratch: &mut Scratch) {
-    let Some(&first) = prefixes.first() else { return };
     if prefixes.is_sorted() {
         return;
     }
+    let Scratch { keys, other } = scratch;
+    for list in [&mut *keys, &mut *other] {
+        if list.len() < prefixes.len() {
+            *list = vec![0; prefixes.len()];
+            large_pages::advise(list);
+        }
+    }
+    sort_telling_group(prefixes, keys, other);
+}
+
+fn sort_telling_group(prefixes: &mut [u128], keys: &mut [u64], other: &mut [u64]) {
+    let Some(&first) = prefixes.first() else { return };
     let varying = prefixes.iter().fold(0, |varying, prefix| varying | (prefix ^ first));
+    let (keys, other) = (&mut keys[..prefixes.len()], &mut other[..prefixes.len()]);
     if varying.count_ones() > u64::BITS {
-        return prefixes.sort_unstable();
+        return match prefixes.len() < COUNTED_MIN {
+            true => prefixes.sort_unstable(),
+            false => split_telling(prefixes, keys, other, varying),
+        };
     }
     let press = Press::new(varying);
-    let Scratch { keys, other } = scratch;
-    keys.clear();
-    if keys.capacity() < prefixes.len() {
-        keys.reserve_exact(prefixes.len());
-        large_pages::advise(keys);
+    for (key, prefix) in keys.iter_mut().zip(&*prefixes) {
+        *key = press.key(*prefix);
     }
-    keys.extend(prefixes.iter().map(|prefix| press.key(*prefix)));
-    if other.len() < keys.len() {
-        *other = vec![0; keys.len()];
-        large_pages::advise(other);
-    }
-    sort_keys(keys, &mut other[..prefixes.len()], 0, press.bits);
+    let low = ascending_bits(keys, press.bits);
+    sort_keys(keys, other, low, press.bits - low);
     for (prefix, key) in prefixes.iter_mut().zip(&*keys) {
         *prefix = first & !varying | press.prefix(*key);
     }
+}
+
+/// Sorts prefixes that differ in more bits than a key has: by the first digit, and then what is equal in it. Integers of different
+/// lengths are in different groups then, and what follows them is at the same place within one.
+fn split_telling(prefixes: &mut [u128], high: &mut [u64], low: &mut [u64], varying: u128) {
+    let shift = (u128::BITS - varying.leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
+    let digit = |prefix: u128| (prefix >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
+    let mut ends = [0; 1 << FIRST_DIGIT_BITS];
+    for prefix in &*prefixes {
+        ends[digit(*prefix)] += 1;
+    }
+    let mut place = 0;
+    for count in &mut ends {
+        (*count, place) = (place, place + *count);
+    }
+    for prefix in &*prefixes {
+        let place = &mut ends[digit(*prefix)];
+        (high[*place], low[*place]) = ((prefix >> 64) as u64, *prefix as u64);
+        *place += 1;
+    }
+    for (prefix, (high, low)) in prefixes.iter_mut().zip(high.iter().zip(&*low)) {
+        *prefix = u128::from(*high) << 64 | u128::from(*low);
+    }
+    let mut start = 0;
+    for end in ends {
+        sort_telling_group(&mut prefixes[start..end], high, low);
+        start = end;
+    }
+}
+
+/// How many of the last bits have an order already in which these keys came: nothing is to be done about them, for what is equal in
+/// the bits before keeps its order. Rowids of entries come so.
+fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
+    let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
+    let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
+    let some = &keys[..keys.len().min(100)];
+    let found = (1..=bits).rev().find(|count| ascend(some, *count));
+    found.filter(|count| ascend(keys, *count)).unwrap_or(0)
 }
 
 fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
@@ -132,7 +179,8 @@ fn sort_group(
         }
         varying = self::varying(keys, prefixes);
     }
-    let press = Press::new(first_bits(varying, KEY_BITS));
+    let pressed = first_bits(varying, KEY_BITS);
+    let press = Press::new(pressed);
     for key in keys.iter_mut() {
         let index = *key as u32;
         *key = press.key(prefixes[index as usize]) << KEY_BITS | u64::from(index);
@@ -150,8 +198,14 @@ fn sort_group(
         }
         let bits = keys[start] >> KEY_BITS;
         let end = start + keys[start..].iter().take_while(|key| **key >> KEY_BITS == bits).count();
-        if end - start > 1 {
-            sort_group(&mut keys[start..end], &mut other[start..end], prefixes, items, depth);
+        let group = &mut keys[start..end];
+        match group.len() {
+            1 => {}
+            // Their prefixes are equal.
+            2..=COMPARED_MAX if pressed == varying => {
+                group.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
+            }
+            _ => sort_group(group, &mut other[start..end], prefixes, items, depth),
         }
         start = end;
     }
@@ -260,33 +314,35 @@ impl HalfPress {
 
 /// Sorts keys by `bits` bits from `low` on; below them there is nothing, or the index.
 fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
+    let places = &mut [0; 1 << DIGIT_BITS];
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
-        return sort_cached(keys, other, low, bits);
+        return sort_cached(keys, other, low, bits, places);
     }
     // Once through memory by the first digit; what is equal in it is then sorted in the cache.
     let below = low + bits - FIRST_DIGIT_BITS;
-    scatter(keys, other, below, FIRST_DIGIT_BITS);
+    scatter(keys, other, below, FIRST_DIGIT_BITS, places);
     let mut start = 0;
     while start < keys.len() {
         let digit = other[start] >> below;
         let end = start + other[start..].partition_point(|key| *key >> below == digit);
         let (from, to) = (&mut other[start..end], &mut keys[start..end]);
-        sort_cached(from, to, low, below - low);
+        sort_cached(from, to, low, below - low, places);
         to.copy_from_slice(from);
         start = end;
     }
 }
 
-/// The same, last digit first.
-fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
-    if keys.len() < COUNTED_MIN {
+/// The same, last digit first. What is equal in the bits keeps its order, or has that of the bits below.
+fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
+    // Fewer keys have shorter digits: to count is to go through all of a digit's values.
+    let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));
+    if keys.len() < COUNTED_MIN && passes > PASSES_MAX {
         return keys.sort_unstable();
     }
-    let passes = bits.div_ceil(DIGIT_BITS);
-    let digit_bits = bits.div_ceil(passes);
+    let digit_bits = bits.div_ceil(passes.max(1));
     let (mut from, mut to) = (&mut *keys, &mut *other);
     for pass in 0..passes {
-        scatter(from, to, low + pass * digit_bits, digit_bits);
+        scatter(from, to, low + pass * digit_bits, digit_bits, places);
         (from, to) = (to, from);
     }
     if passes % 2 == 1 {
@@ -294,11 +350,15 @@ fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     }
 }
 
+/// Where keys of each digit go: memory that is used again.
+type Places = [u32; 1 << DIGIT_BITS];
+
 /// Sorts by one digit, keeping the order of equal ones.
-fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32) {
+fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32, places: &mut Places) {
     let mask = (1_usize << digit_bits) - 1;
     let digit = |key: u64| (key >> shift) as usize & mask;
-    let places = &mut [0_u32; 1 << DIGIT_BITS][..=mask];
+    let places = &mut places[..=mask];
+    places.fill(0);
     for key in from {
         places[digit(*key)] += 1;
     }

@@ -23,6 +23,9 @@ use crate::error::Result;
 /// Of so many bytes of a stream the first item's key is known.
 pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
+/// So many prefixes are written at a time.
+const STRETCH: usize = STEP_BYTES as usize / size_of::<u128>() / 16;
+
 /// Items in order.
 #[derive(Debug)]
 pub(super) enum Run {
@@ -210,8 +213,12 @@ impl RunWriter {
     /// A run of prefixes, in order, that tell their items.
     pub(super) fn told(&mut self, prefixes: &[u128]) -> Result<FileRun> {
         self.run.is_told = true;
-        for prefix in prefixes {
-            self.push(&prefix.to_be_bytes(), || (*prefix, Cut::of_whole(*prefix)))?;
+        let mut bytes = [0; STRETCH * size_of::<u128>()];
+        for some in prefixes.chunks(STRETCH) {
+            for (bytes, prefix) in bytes.chunks_exact_mut(size_of::<u128>()).zip(some) {
+                bytes.copy_from_slice(&prefix.to_be_bytes());
+            }
+            self.push(&bytes[..size_of_val(some)], || (some[0], Cut::of_whole(some[0])))?;
         }
         self.finish(prefixes.last().copied().unwrap_or_default())
     }

@@ -19,7 +19,7 @@ pub struct Ranges {
 
 impl Default for Ranges {
     fn default() -> Ranges {
-        Ranges { range_bytes: 32 << 20, sample_bytes: 64 << 10, samples_max: 32_768 }
+        Ranges { range_bytes: 16 << 20, sample_bytes: 64 << 10, samples_max: 32_768 }
     }
 }
 
