@@ -21,6 +21,7 @@ import adbc_driver_sqlite.dbapi as adbc
 import polars
 import pyarrow
 import pyarrow.parquet
+import sqlite_utils
 import sqluice
 
 MIB = 1 << 20
@@ -47,14 +48,18 @@ def digest(db: Path, table: str) -> list[Any]:
 
 
 class Way:
-    """A way to fill a database."""
+    """A way to fill a database, or to change one that `prepare` makes."""
 
-    def __init__(self, name: str, fill: Callable[[Path], object], rounds: int | None = None) -> None:
-        self.name, self.fill, self.rounds = name, fill, rounds
+    def __init__(
+        self, name: str, fill: Callable[[Path], object], rounds: int | None = None, prepare: Callable[[Path], object] | None = None
+    ) -> None:
+        self.name, self.fill, self.rounds, self.prepare = name, fill, rounds, prepare
         self.seconds: list[float] = []
         self.memory: list[int] = []
 
     def lap(self, db: Path) -> None:
+        if self.prepare is not None:
+            self.prepare(db)
         Path("/proc/self/clear_refs").write_text("5")
         before = memory("VmRSS")
         began = time.monotonic()
@@ -63,7 +68,18 @@ class Way:
         self.memory.append(memory("VmHWM") - before)
 
 
-def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, folder: Path) -> None:
+# So much memory a way of sqluice may take beyond the data.
+MEMORY_CLAIMED = 200 * MIB
+
+# How many times as long another way takes: its name, ours, and how many at least.
+Claims = list[tuple[str, str, float]]
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "short"
+
+
+def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, folder: Path, claims: Claims | None = None) -> None:
     print(f"\n{title}: {rows:,} rows", flush=True)
     wanted: list[Any] | None = None
     for lap in range(rounds):
@@ -82,12 +98,15 @@ def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, fol
     ours = [way for way in ways if way.name.startswith("sqluice")]
     for way in ways:
         seconds = f"{statistics.median(way.seconds):8.2f} s ({min(way.seconds):.2f}..{max(way.seconds):.2f})"
-        print(f"  {way.name:36} {seconds}  {max(way.memory) // MIB:5} MiB beyond the data", flush=True)
+        claim = f", at most {MEMORY_CLAIMED // MIB}: {verdict(max(way.memory) <= MEMORY_CLAIMED)}" if way in ours else ""
+        print(f"  {way.name:36} {seconds}  {max(way.memory) // MIB:5} MiB beyond the data{claim}", flush=True)
     for way in (way for way in ways if way not in ours):
         for own in ours:
-            ratios = [theirs / mine for theirs, mine in zip(way.seconds, own.seconds)]
+            ratios = [theirs / mine for theirs, mine in zip(way.seconds, own.seconds, strict=False)]
             ratio = f"{statistics.median(ratios):6.2f} ({min(ratios):.2f}..{max(ratios):.2f})"
-            print(f"  time of {way.name} to {own.name}: {ratio}", flush=True)
+            least = next((least for theirs, ours, least in claims or [] if (theirs, ours) == (way.name, own.name)), None)
+            claim = "" if least is None else f", at least {least:g}: {verdict(statistics.median(ratios) >= least)}"
+            print(f"  time of {way.name} to {own.name}: {ratio}{claim}", flush=True)
 
 
 def executemany(db: Path, columns: str, rows: Any, places: int) -> None:
@@ -106,6 +125,25 @@ def ingest(db: Path, data: Any) -> None:
 def to_sql(db: Path, frame: Any) -> None:
     with closing(sqlite3.connect(db)) as connection:
         frame.to_sql("lineitem", connection, index=False)
+
+
+def insert_all(db: Path, rows: list[dict[str, Any]], *, upsert: bool = False) -> None:
+    database = sqlite_utils.Database(db)
+    if upsert:
+        database["t"].upsert_all(rows, pk="id")
+    else:
+        database["t"].insert_all(rows, pk="id")
+    database.conn.close()
+
+
+def create_index(db: Path) -> None:
+    database = sqlite_utils.Database(db)
+    database["t"].create_index(["e"], index_name="i")
+    database.conn.close()
+
+
+def dicts(count: int, factor: int = 1) -> list[dict[str, Any]]:
+    return [{"id": n + 1, "name": f"name {n}", "x": n / 8, "d": "a common word", "e": n * 7919 % count * factor} for n in range(count)]
 
 
 def tuples(count: int) -> list[tuple[int, str, float, str, int]]:
@@ -128,6 +166,7 @@ def lineitem(scale: float, folder: Path) -> pyarrow.Table:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="tuples [default: 1000000]")
+    parser.add_argument("--dicts", type=int, default=200_000, help="[default: 200000]")
     parser.add_argument("--scale", type=float, default=1.0, help="of TPC-H's lineitem [default: 1]")
     parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
     parser.add_argument("--dir", type=Path, help="where databases are made")
@@ -142,8 +181,30 @@ def main() -> None:
             Way("sqluice.write, a generator", lambda db: sqluice.write(db, (row for row in rows), "t", columns=names)),
             Way("sqlite3 executemany", lambda db: executemany(db, columns, rows, 5)),
         ]
-        compare("tuples", "t", ways, args.rounds, args.rows, folder)
+        claims = [("sqlite3 executemany", way.name, 1.0) for way in ways[:2]]
+        compare("tuples", "t", ways, args.rounds, args.rows, folder, claims)
         del rows
+        some, others = dicts(args.dicts), dicts(args.dicts, 3)
+
+        def there(db: Path) -> None:
+            sqluice.write(db, some, "t", primary_key="id")
+
+        ways = [
+            Way("sqluice.write, dicts", there),
+            Way("sqlite_utils insert_all", lambda db: insert_all(db, some)),
+        ]
+        compare("dicts", "t", ways, args.rounds, args.dicts, folder)
+        ways = [
+            Way("sqluice.write, upsert", lambda db: sqluice.write(db, others, "t", if_exists="upsert"), prepare=there),
+            Way("sqlite_utils upsert_all", lambda db: insert_all(db, others, upsert=True), prepare=there),
+        ]
+        compare("dicts with keys that are there", "t", ways, args.rounds, args.dicts, folder)
+        ways = [
+            Way("sqluice.index", lambda db: sqluice.index(db, "CREATE INDEX i ON t (e)"), prepare=there),
+            Way("sqlite_utils create_index", create_index, prepare=there),
+        ]
+        compare("an index on them", "t", ways, args.rounds, args.dicts, folder)
+        del some, others
         table = lineitem(args.scale, folder)
         frame = polars.from_arrow(table)
         count = table.num_rows
@@ -155,7 +216,8 @@ def main() -> None:
             Way("adbc_ingest, pyarrow.Table", lambda db: ingest(db, table)),
             Way("pandas.to_sql", lambda db: to_sql(db, pandas_frame), rounds=1),
         ]
-        compare("lineitem", "lineitem", ways, args.rounds, count, folder)
+        claims = [(beside, way.name, least) for way in ways[:2] for beside, least in (("adbc_ingest, pyarrow.Table", 5), ("pandas.to_sql", 20))]
+        compare("lineitem", "lineitem", ways, args.rounds, count, folder, claims)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@
 //! ```
 //!
 //! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
-//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further.
+//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no float, it
+//! even tells the record ([`KeyOrder::telling_prefix`]), and nothing else need be kept.
 
 mod columns;
 mod number;

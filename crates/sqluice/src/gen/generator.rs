@@ -178,6 +178,9 @@ pub(crate) trait Parent {
     /// Which table, by its number in the schema.
     fn table(&self) -> usize;
 
+    /// The column of that table whose value is taken, if it is always the same.
+    fn column(&self) -> Option<usize>;
+
     /// The number of the parent's row for each of `rows`; `None`: it has none.
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()>;
 }

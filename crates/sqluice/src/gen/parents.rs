@@ -1,14 +1,16 @@
 //! Foreign keys whose rows are there because of how the values are made: nobody needs to look for them.
 //!
-//! A column of `int(1, 1000)`, or a choice of such, that refers to the rowid of a table of 1,000 rows, numbered from 1. All else is
-//! looked up by SQLite.
+//! * `ref(parent.column)`, which is what a REFERENCES clause gives by itself.
+//! * A column of `int(1, 1000)`, or a choice of such, that refers to the rowid of a table of 1,000 rows, numbered from 1.
+//!
+//! All else is looked up by SQLite.
 
 use std::ops::RangeInclusive;
 
 use rusqlite::Connection;
 
 use super::parse::{Expr, Literal, Node, parse};
-use super::spec::{Spec, TableSpec};
+use super::spec::{ColumnSpec, Spec, TableSpec};
 use crate::schema::{Schema, Table};
 
 /// Whether the rows that each table of a new database refers to are there, whatever the seed. `rows` says how many each table
@@ -21,6 +23,9 @@ pub(crate) fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool>
             && keys.iter().all(|key| {
                 let Some(key) = key else { return false };
                 let made = own.columns.iter().find(|column| column.name.eq_ignore_ascii_case(&key.from));
+                if made.is_some_and(|made| is_reference(schema, child, made, key)) {
+                    return true;
+                }
                 let values = made.and_then(|column| values(&column.expression, child_rows));
                 let parents = numbered_rows(schema, spec, rows, key);
                 matches!((values, parents), (Some(values), Some(rows)) if values.is_empty()
@@ -54,6 +59,21 @@ fn keys(catalogue: &Connection, table: &str) -> rusqlite::Result<Vec<Option<Key>
         Ok((row.get::<_, i64>(0)? == 1).then_some(key))
     })?;
     keys.collect()
+}
+
+/// Whether a column takes its values from the one that the key points to, and stores them as that does.
+fn is_reference(schema: &Schema, child: &Table, made: &ColumnSpec, key: &Key) -> bool {
+    let found = || {
+        let reference = made.generator.as_deref()?.parent()?;
+        let (parent, at) = (&schema.tables[reference.table()], reference.column()?);
+        let (to, from) = (&parent.columns[at], &child.columns[child.column(&key.from)?]);
+        let is_meant = match &key.to {
+            Some(name) => to.name.eq_ignore_ascii_case(name),
+            None => parent.primary_key()? == [at],
+        };
+        Some(is_meant && parent.name.eq_ignore_ascii_case(&key.parent) && to.affinity == from.affinity)
+    };
+    found().unwrap_or(false)
 }
 
 /// How many rows the parent has, if these are numbered from 1 by the column that the key points to.
@@ -130,6 +150,19 @@ mod tests {
         ] {
             assert!(!known(&format!("p INT REFERENCES p -- gen: {made}"), parent), "{made}");
         }
+    }
+
+    #[test]
+    fn what_is_taken_from_the_parent_is_there() {
+        let parent = "id INTEGER PRIMARY KEY";
+        for made in ["p INT REFERENCES p", "p INT REFERENCES p (id) -- gen: null(0.5, ref(p.id, zipf(1)))"] {
+            assert!(known(made, parent), "{made}");
+        }
+        assert!(known("p TEXT REFERENCES p", "id TEXT PRIMARY KEY"));
+        assert!(known("p TEXT, -- gen: ref(p.id)\n FOREIGN KEY (P) REFERENCES P (ID)", "id TEXT UNIQUE"));
+        assert!(!known("p INT REFERENCES p", "id TEXT PRIMARY KEY"), "'007' is stored as 7");
+        assert!(!known("p INT REFERENCES p (other) -- gen: ref(p.id)", parent), "of another column");
+        assert!(!known("p INT REFERENCES p -- gen: ref(p.id) + 1", parent), "of no row");
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl<'a> Buffer<'a> {
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
         if arena_bytes + self.held.list_bytes(self.is_told, 1) > self.items_bytes
-            // Places are 32 bits, also where they come only with the end.
+            // Places are 32 bits, also those that told items get when one comes that is not.
             || arena_bytes.max(self.held.prefixes.len() * size_of::<Told>()) > u32::MAX as usize
         {
             self.spill()?;

@@ -11,6 +11,9 @@
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
 //! ```
 //!
+//! Entries of integers, NULL and short text are *told* by the first 16 bytes of their normalized keys. Then these alone are held, sorted,
+//! spilled and merged, and the entry is made of them when it comes out.
+//!
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
 //! * `spill`: the temporary file. `run`: a sorted run, there or in memory. `reader`: a part of one, item by item.

@@ -215,6 +215,12 @@ impl Parent for Case {
         self.referring().unwrap_or(0)
     }
 
+    fn column(&self) -> Option<usize> {
+        let mut columns = self.values.iter().filter_map(|value| value.parent()).map(Parent::column);
+        let first = columns.next()??;
+        columns.all(|column| column == Some(first)).then_some(first)
+    }
+
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         out.clear();
         let mut parent = Vec::new();

@@ -524,6 +524,10 @@ impl Parent for Null {
         self.inner.parent().map_or(0, Parent::table)
     }
 
+    fn column(&self) -> Option<usize> {
+        self.inner.parent()?.column()
+    }
+
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         if let Some(parent) = self.inner.parent() {
             parent.rows(at.child(1), rows, out)?;

@@ -249,6 +249,10 @@ impl Parent for Distinct {
         self.inner.parent().map_or(0, Parent::table)
     }
 
+    fn column(&self) -> Option<usize> {
+        self.inner.parent()?.column()
+    }
+
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         *out = self.numbers(at, rows.iter().copied())?.into_iter().map(Some).collect();
         Ok(())

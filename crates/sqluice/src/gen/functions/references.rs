@@ -32,6 +32,7 @@ pub(super) const REF: Function = Function {
 #[derive(Clone, Debug)]
 struct Column {
     table: usize,
+    index: usize,
     table_name: String,
     name: String,
     generator: Arc<dyn Generate>,
@@ -46,6 +47,7 @@ impl Column {
         let declared = &context.names.tables[table];
         Ok(Column {
             table,
+            index: column,
             table_name: declared.name.clone(),
             name: declared.columns[column].name.clone(),
             generator: context.names.make(table, column, at)?,
@@ -116,6 +118,10 @@ impl Parent for Same {
         self.0.generator.parent().map_or(0, Parent::table)
     }
 
+    fn column(&self) -> Option<usize> {
+        self.0.generator.parent()?.column()
+    }
+
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         self.0.generator.parent().map_or(Ok(()), |parent| parent.rows(self.0.scope(at), rows, out))
     }
@@ -177,6 +183,10 @@ impl Generate for OfParent {
 impl Parent for OfParent {
     fn table(&self) -> usize {
         self.column.generator.parent().map_or(0, Parent::table)
+    }
+
+    fn column(&self) -> Option<usize> {
+        self.column.generator.parent()?.column()
     }
 
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
@@ -381,6 +391,10 @@ impl Domain for Reference {
 impl Parent for Reference {
     fn table(&self) -> usize {
         self.column.table
+    }
+
+    fn column(&self) -> Option<usize> {
+        Some(self.column.index)
     }
 
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
