@@ -1,8 +1,8 @@
 //! Records that the first 16 bytes of their normalized keys tell, so that nothing else of them need be kept.
 //!
 //! ```text
-//!  record   03 02 02 | 03 e8 | 00 2a...         integers, NULL, blobs and BINARY text, in no more bytes than they need
-//!  key      82 07 d0 | 82 00 54                 the key has all columns, and ends within 16 bytes
+//!  record   03 02 01 | 03 e8 | 2a         integers, NULL, blobs and BINARY text, in no more bytes than they need
+//!  key      82 07 d0 | 81 54              the key has all columns, and ends within 16 bytes
 //! ```
 
 use super::columns::{Column, Columns};

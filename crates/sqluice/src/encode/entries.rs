@@ -99,16 +99,21 @@ impl<'s> Entries<'s> {
     ) -> Result<()> {
         let Entries { fields, buffer, serials } = self;
         serials.resize(fields.len(), 0);
-        let columns: Option<Vec<Ints<'_>>> = fields.iter().map(|field| field.ints(stored, rowids)).collect();
+        let mut ints: Option<Vec<Ints<'_>>> = match buffer.takes_ints() {
+            true => fields.iter().map(|field| field.ints(stored, rowids)).collect(),
+            false => None,
+        };
         let mut values = vec![None; fields.len()];
         for row in 0..rows {
-            if let Some(columns) = &columns {
+            if let Some(columns) = &ints {
                 for (value, column) in values.iter_mut().zip(columns) {
                     *value = column.get(row);
                 }
                 if buffer.push_ints(&values)? {
                     continue;
                 }
+                // From here on items are held in full.
+                ints = None;
             }
             let rowid = rowids.get(row);
             let (mut types, mut body) = (0, 0);

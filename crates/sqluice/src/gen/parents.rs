@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::parse::{Expr, Literal, Node, parse};
 use super::spec::{ColumnSpec, Spec, TableSpec};
-use crate::schema::{Schema, Table};
+use crate::schema::{Schema, Table, quoted};
 
 /// Whether the rows that each table of a new database refers to are there, whatever the seed. `rows` says how many each table
 /// has, in the order of the schema. `false`: that is not known.
@@ -20,6 +20,7 @@ pub(crate) fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool>
     let known = |child: &Table, own: &TableSpec, child_rows: u64| {
         let keys = keys(&catalogue, &child.name).unwrap_or_default();
         !keys.is_empty()
+            && are_of_keys(&catalogue, child)
             && keys.iter().all(|key| {
                 let Some(key) = key else { return false };
                 let made = own.columns.iter().find(|column| column.name.eq_ignore_ascii_case(&key.from));
@@ -47,6 +48,12 @@ fn catalogue(schema: &Schema) -> rusqlite::Result<Connection> {
     let catalogue = Connection::open_in_memory()?;
     catalogue.execute_batch(&schema.sql)?;
     Ok(catalogue)
+}
+
+/// Whether SQLite takes what a table refers to for keys: it says so also where there are no rows.
+fn are_of_keys(catalogue: &Connection, child: &Table) -> bool {
+    let sql = format!("PRAGMA foreign_key_check({})", quoted(&child.name));
+    catalogue.prepare(&sql).and_then(|mut check| check.exists([])).is_ok()
 }
 
 /// The foreign keys of a table; `None` is one of several columns.
@@ -123,7 +130,7 @@ mod tests {
     use std::path::Path;
 
     fn known(child: &str, parent: &str) -> bool {
-        let sql = format!("CREATE TABLE p ({parent}, other INT UNIQUE); CREATE TABLE c (x INT, {child}\n);");
+        let sql = format!("CREATE TABLE p (other INT UNIQUE, {parent}\n); CREATE TABLE c (x INT, {child}\n);");
         let schema = Schema::parse(sql, Path::new("s.sql")).unwrap();
         let known = are_there(&schema, &Spec::new(&schema).unwrap(), &[100, 10]);
         assert!(!known[0], "p refers to nobody");
@@ -163,6 +170,10 @@ mod tests {
         assert!(!known("p INT REFERENCES p", "id TEXT PRIMARY KEY"), "'007' is stored as 7");
         assert!(!known("p INT REFERENCES p (other) -- gen: ref(p.id)", parent), "of another column");
         assert!(!known("p INT REFERENCES p -- gen: ref(p.id) + 1", parent), "of no row");
+        for no_key in ["name TEXT", "name TEXT, UNIQUE (name COLLATE NOCASE)"] {
+            assert!(!known("p TEXT REFERENCES p (name)", no_key), "{no_key}");
+        }
+        assert!(known("p TEXT REFERENCES p (name)", "name TEXT COLLATE NOCASE UNIQUE"));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Entries of integers and short text are told by their prefixes, and then these are all that is held: no item is fetched from where it
-//! came to, and half the memory does. The first item that is not told ends that for the buffer.
+//! came to, and two thirds of the memory do. The first item that is not told ends that for the buffer.
 
 use std::cmp::Ordering;
 
@@ -162,6 +162,11 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
+    /// Whether it may take items by [`Buffer::push_ints`].
+    pub fn takes_ints(&self) -> bool {
+        self.is_told
+    }
+
     /// Takes an item that is a record of integers and NULL, if it can do so by its prefix alone; says whether it has.
     ///
     /// # Errors
@@ -185,8 +190,8 @@ impl<'a> Buffer<'a> {
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
         if arena_bytes + self.held.list_bytes(self.is_told, 1) > self.items_bytes
-            // Places are 32 bits, also those that told items get when one comes that is not.
-            || arena_bytes.max(self.held.prefixes.len() * size_of::<Told>()) > u32::MAX as usize
+            // Places and indexes are 32 bits.
+            || arena_bytes.max(self.held.prefixes.len()) > u32::MAX as usize
         {
             self.spill()?;
         }
@@ -199,9 +204,13 @@ impl<'a> Buffer<'a> {
     /// Holds items in full from now on.
     #[cold]
     fn keep_items(&mut self) -> Result<()> {
-        if self.held.list_bytes(false, 0) + self.held.prefixes.len() * size_of::<Told>() > self.items_bytes {
+        let arena_bytes = self.held.prefixes.len() * size_of::<Told>();
+        if self.held.list_bytes(false, 0) + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize
+        {
             self.spill()?;
         }
+        // Fewer items will fit, and need less.
+        self.scratch = Scratch::default();
         self.is_told = false;
         let prefixes = std::mem::take(&mut self.held).prefixes;
         let mut told = Told::NONE;

@@ -44,9 +44,23 @@ struct Road {
     memory_bytes: usize,
     threads: usize,
     mergers: usize,
+    /// Records of integers and NULL are pushed as these.
+    ints: bool,
 }
 
-const PLAIN: Road = Road { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, mergers: 1 };
+const PLAIN: Road =
+    Road { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, mergers: 1, ints: false };
+
+/// The values of a record of integers and NULL.
+fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
+    let values = record::decode(record).unwrap();
+    let int = |value: &Value<'_>| match value {
+        Value::Null => Some(None),
+        Value::Int(int) => Some(Some(*int)),
+        _ => None,
+    };
+    values.iter().map(int).collect()
+}
 
 fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +82,11 @@ fn sort(
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(road.threads) {
-                buffer.push(item.item())?;
+                let ints = ints(&item.record).filter(|_| road.ints && buffer.takes_ints());
+                let is_pushed = ints.map_or(Ok(false), |ints| buffer.push_ints(&ints))?;
+                if !is_pushed {
+                    buffer.push(item.item())?;
+                }
             }
             buffer.flush()
         };
@@ -217,12 +235,13 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
 
 fn any_road() -> impl Strategy<Value = Road> {
     let bytes = |log2: std::ops::Range<u32>| log2.prop_flat_map(|log2| (1_usize << log2)..(2 << log2));
-    (bytes(8..20), bytes(8..20), 1..5_usize, 1..4_usize).prop_map(
-        |(buffer_bytes, memory_bytes, threads, mergers)| Road {
+    (bytes(8..20), bytes(8..20), 1..5_usize, 1..4_usize, any::<bool>()).prop_map(
+        |(buffer_bytes, memory_bytes, threads, mergers, ints)| Road {
             buffer_bytes,
             memory_bytes,
             threads,
             mergers,
+            ints,
         },
     )
 }
@@ -289,7 +308,7 @@ fn scrambled(number: u64) -> u64 {
 #[test]
 fn many_items_are_sorted_whatever_their_keys_have_in_common() {
     let (_folder, spill) = spill();
-    let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2 };
+    let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
     let keys: [&dyn Fn(u64) -> Vec<u8>; 5] = [
         &|number| format!("{:06}", scrambled(number) % 1_000_000).into_bytes(),
         &|number| format!("https://www.example.com/{:x}", scrambled(number)).into_bytes(),
@@ -310,29 +329,33 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
 #[test]
 fn many_items_that_their_prefixes_tell_are_sorted() {
     let (_folder, spill) = spill();
-    let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2 };
-    let layout = |columns: usize| {
-        let order = KeyOrder::new(vec![KeyColumn::default(); columns]);
-        Layout { order: Order::Record(order), rowid: false, number: false }
-    };
+    let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
+    let roads = [PLAIN, small, Road { ints: true, ..small }];
+    let ranges = Ranges { range_bytes: 256 << 10, sample_bytes: 1 << 10, samples_max: 10_000 };
+    let two = |a: i64, b: u64| encoded(&[Value::Int(a), Value::Int(b as i64)]);
     // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ.
-    let records: [&dyn Fn(u64) -> Vec<u8>; 3] = [
-        &|n| encoded(&[Value::Int(scrambled(n) as i64 % 1000), Value::Int(n as i64)]),
-        &|n| encoded(&[Value::Int(n as i64), Value::Int(scrambled(n) as i64 % 1000)]),
-        &|n| {
-            encoded(&[
-                Value::Int((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64)),
-                Value::Int(n as i64),
-            ])
-        },
-    ];
-    for record in records {
-        let items: Vec<Owned> =
-            (0..150_000).map(|n| Owned { rowid: 0, number: 0, record: record(n) }).collect();
-        let sorted = plainly_sorted(&layout(2), &items);
-        for road in [PLAIN, small] {
-            let found = sort(&layout(2), Ranges::default(), road, &items, &spill).unwrap().concat();
-            assert!(found == sorted);
+    let records: [&dyn Fn(u64) -> Vec<u8>; 3] =
+        [&|n| two(scrambled(n) as i64 % 1000, n), &|n| two(n as i64, scrambled(n) % 1000), &|n| {
+            two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n)
+        }];
+    // One item at the end that is not told, or none.
+    for ((record, descending), other) in
+        records.into_iter().zip([false, true, true]).zip([None, Some(0.5), None])
+    {
+        let column = KeyColumn { descending, ..KeyColumn::default() };
+        let order = KeyOrder::new([column, KeyColumn::default()]);
+        let layout = Layout { order: Order::Record(order), rowid: false, number: false };
+        let other = other.map(|real| encoded(&[Value::Real(real), Value::Int(0)]));
+        let items: Vec<Owned> = (0..150_000)
+            .map(record)
+            .chain(other)
+            .map(|record| Owned { rowid: 0, number: 0, record })
+            .collect();
+        let sorted = plainly_sorted(&layout, &items);
+        let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
+        assert!(expected.len() > 2 && expected.concat() == sorted);
+        for road in roads {
+            assert!(sort(&layout, ranges, road, &items, &spill).unwrap() == expected, "{road:?}");
         }
     }
 }
@@ -397,7 +420,7 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
 fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
     let (folder, spill) = spill();
     let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
-    let road = Road { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2 };
+    let road = Road { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2, ..PLAIN };
     let mut ends = Vec::new();
     for _ in 0..3 {
         sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap();
@@ -412,7 +435,7 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
 #[test]
 fn what_is_spilled_can_be_a_record_larger_than_everything() {
     let (_folder, spill) = spill();
-    let road = Road { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2 };
+    let road = Road { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2, ..PLAIN };
     let items = items_with(20, |number| vec![b'a' + (scrambled(number) % 26) as u8; 300_000]);
     let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
     assert!(found == plainly_sorted(&by_number(), &items));
