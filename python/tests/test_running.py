@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 import sqluice
+from sqluice._progress import _Bar
 from twin import query, sound
 
 
@@ -171,13 +173,23 @@ def test_a_callback_is_told_of_all_phases_and_may_end_the_run(db: Path, tmp_path
 
 
 def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sqluice.generate(db, preset="user", rows=2_000_000, progress=True)
+    # However short it is, its end is told.
+    sqluice.generate(db, preset="user", rows=200_000, progress=True)
     told = capsys.readouterr()
     assert told.out == ""
-    assert "generate" in told.err and "rows" in told.err
-    assert told.err.endswith("\r") and "\n" not in told.err
+    assert told.err.startswith("\r") and told.err.endswith(" \r") and "\n" not in told.err
     sqluice.write(db, [(1,)], "t2", columns=["a"])
     assert capsys.readouterr().err == ""
+
+
+def test_a_bar_tells_what_is_done_and_how_far_it_is() -> None:
+    told = io.StringIO()
+    bar = _Bar(told)
+    bar(sqluice.Progress("write", 1_500, 0, 3_000, None))
+    bar.close()
+    first, line, cleared, last = told.getvalue().split("\r")
+    assert line.startswith(f"write  [{'#' * 12}{'.' * 12}]  50%  1,500 rows")
+    assert (first, cleared, last) == ("", " " * len(line), "")
 
 
 def test_rows_are_read_on_the_calling_thread_alone(db: Path) -> None:
