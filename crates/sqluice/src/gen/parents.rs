@@ -130,7 +130,8 @@ mod tests {
     use std::path::Path;
 
     fn known(child: &str, parent: &str) -> bool {
-        let sql = format!("CREATE TABLE p (other INT UNIQUE, {parent}\n); CREATE TABLE c (x INT, {child}\n);");
+        let sql =
+            format!("CREATE TABLE p (other INT UNIQUE, {parent}\n); CREATE TABLE c (x INT, {child}\n);");
         let schema = Schema::parse(sql, Path::new("s.sql")).unwrap();
         let known = are_there(&schema, &Spec::new(&schema).unwrap(), &[100, 10]);
         assert!(!known[0], "p refers to nobody");
