@@ -23,7 +23,7 @@ use crate::error::Result;
 /// Of so many bytes of a stream the first item's key is known.
 pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// So many prefixes are written at a time.
+/// So many prefixes are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
 const STRETCH: usize = STEP_BYTES as usize / size_of::<u128>() / 16;
 
 /// Items in order.
