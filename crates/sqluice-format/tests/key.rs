@@ -143,10 +143,9 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let mut as_always = Vec::new();
     record::encode(&values, &mut as_always);
     let columns = order.columns();
-    let told = values.len() == columns.len()
-        && key.len() <= 16
-        && as_always == record
-        && values.iter().zip(columns).all(is_told);
+    let can_be_told =
+        values.len() == columns.len() && as_always == record && values.iter().zip(columns).all(is_told);
+    let told = can_be_told && key.len() <= 16;
     assert_eq!(order.telling_prefix(record), (window(key, 0), told), "{values:?}");
     let ints: Option<Vec<Option<i64>>> = values
         .iter()
@@ -160,9 +159,16 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
         let found = order.telling_prefix_of_ints(&ints);
         assert_eq!(found, told.then_some((window(key, 0), record.len())), "{values:?}");
     }
+    let words = [window(key, 0), window(key, 16)];
+    let told_by_two = can_be_told && key.len() <= 32;
+    assert_eq!(order.telling_key(record), told_by_two.then_some((words, key.len())), "{values:?}");
+    let mut bytes = [0xaa; TOLD_ROOM];
     if told {
-        let mut bytes = [0xaa; TOLD_ROOM];
-        let len = order.tell(window(key, 0), &mut bytes);
+        let len = order.tell([words[0]], &mut bytes);
+        assert_eq!(&bytes[..len], record, "{values:?}");
+    }
+    if told_by_two {
+        let len = order.tell(words, &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
     }
 }

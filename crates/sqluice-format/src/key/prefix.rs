@@ -207,7 +207,7 @@ fn escaped(kind: u8, first: u128, bytes: usize) -> Part {
 
 /// Whether one of the first `bytes` bytes is 00 or 01.
 #[inline]
-fn has_less_than_2(first: u128, bytes: usize) -> bool {
+pub(super) fn has_less_than_2(first: u128, bytes: usize) -> bool {
     let first = first | !first_bytes(bytes);
     less_than_2((first >> 64) as u64) | less_than_2(first as u64) != 0
 }

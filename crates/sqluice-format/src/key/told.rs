@@ -1,22 +1,87 @@
-//! Records that the first 16 bytes of their normalized keys tell, so that nothing else of them need be kept.
+//! Records that their normalized keys tell, so that nothing else of them need be kept: keys of one or two words of 16 bytes.
 //!
 //! ```text
 //!  record   03 02 01 | 03 e8 | 2a         integers, NULL, blobs and BINARY text, in no more bytes than they need
-//!  key      82 07 d0 | 81 54              the key has all columns, and ends within 16 bytes
+//!  key      82 07 d0 | 81 54              the key has all columns, and ends within the words
 //! ```
 
-use super::columns::{Column, Columns};
+use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
-use super::prefix::Part;
-use super::{Collation, END, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
+use super::prefix::{Part, has_less_than_2};
+use super::{Collation, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
 use crate::value::{FIXED_BYTES, SerialType};
 
-/// The most bytes that a record has which its prefix tells: each column's value takes no more than its part of the prefix, and there is a
-/// byte for its type.
-pub const TOLD_BYTES_MAX: usize = 1 + 16 + 16;
+/// Bytes of a word of a key.
+const WORD_BYTES: usize = size_of::<u128>();
+/// The most words that tell a record.
+const WORDS_MAX: usize = 2;
 
-/// Room for such a record: integers are written as whole words, the last one over its end.
-pub const TOLD_ROOM: usize = TOLD_BYTES_MAX + 8;
+/// The most bytes that a record has which its key tells: each column's value takes no more than its part of the key, and there is a byte
+/// for its type.
+pub const TOLD_BYTES_MAX: usize = 1 + 2 * WORDS_MAX * WORD_BYTES;
+
+/// Room for such a record: values are written as whole words, the last ones over its end.
+pub const TOLD_ROOM: usize = TOLD_BYTES_MAX + WORDS_MAX * WORD_BYTES;
+
+/// What is left of a key of so many words, the first byte the highest; zeros after its end.
+#[derive(Clone, Copy)]
+struct Left<const WORDS: usize>([u128; WORDS]);
+
+impl<const WORDS: usize> Left<WORDS> {
+    /// The same without its first bytes.
+    #[inline]
+    fn after(self, bytes: usize) -> Left<WORDS> {
+        let shift = 8 * (bytes % WORD_BYTES) as u32;
+        Left(std::array::from_fn(|word| {
+            let at = |word: usize| self.0.get(word + bytes / WORD_BYTES).copied().unwrap_or(0);
+            at(word) << shift | at(word + 1).checked_shr(u128::BITS - shift).unwrap_or(0)
+        }))
+    }
+
+    /// The same with so many zero bytes before it.
+    #[inline]
+    fn behind(self, bytes: usize) -> Left<WORDS> {
+        let shift = 8 * (bytes % WORD_BYTES) as u32;
+        Left(std::array::from_fn(|word| {
+            let at = |back: usize| word.checked_sub(bytes / WORD_BYTES + back).map_or(0, |word| self.0[word]);
+            at(0) >> shift | at(1).checked_shl(u128::BITS - shift).unwrap_or(0)
+        }))
+    }
+
+    /// Its first bytes, and zeros behind them.
+    #[inline]
+    fn first(self, bytes: usize) -> [u128; WORDS] {
+        let all = Left([u128::MAX; WORDS]).behind(bytes).0;
+        std::array::from_fn(|word| self.0[word] & !all[word])
+    }
+
+    #[inline]
+    fn inverted(self) -> Left<WORDS> {
+        Left(self.0.map(|word| !word))
+    }
+
+    #[inline]
+    fn byte(&self, at: usize) -> u8 {
+        (self.0[at / WORD_BYTES] >> (120 - 8 * (at % WORD_BYTES))) as u8
+    }
+
+    /// How many bytes there are before one that is 00 or 01, which ends a text or escapes a byte.
+    #[inline]
+    fn plain_bytes(&self) -> usize {
+        const LOW: u128 = u128::MAX / 0xff * 0x7f;
+        let mut bytes = 0;
+        for word in self.0 {
+            // The highest bit of each byte: whether it has any but its lowest bit.
+            let some = word & !(u128::MAX / 0xff);
+            let ends = !((some & LOW) + LOW | some | LOW);
+            bytes += ends.leading_zeros() as usize / 8;
+            if ends != 0 {
+                break;
+            }
+        }
+        bytes
+    }
+}
 
 impl KeyOrder {
     /// [`KeyOrder::prefix`], and whether it tells the record: then [`KeyOrder::tell`] makes the same bytes of it.
@@ -68,25 +133,92 @@ impl KeyOrder {
         (values.len() == self.columns().len()).then_some((prefix, record_bytes))
     }
 
-    /// Writes the record that a prefix tells, and anything behind it; returns how many bytes it has.
+    /// The normalized key in two words, as [`KeyOrder::prefix`] has its first 16 bytes, and how many bytes it has; `None` when it does not end
+    /// within them or does not tell the record.
+    ///
+    /// # Panics
+    /// As [`KeyOrder::compare`].
+    #[inline]
+    pub fn telling_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
+        let columns = self.columns();
+        let header_bytes = 1 + columns.len();
+        if usize::from(record[0]) != header_bytes || columns.len() > WORDS_MAX * WORD_BYTES {
+            return None;
+        }
+        let (mut values, mut end) = (Columns::of(record), header_bytes);
+        let (mut key, mut bytes, mut is_plain) = ([0; WORDS_MAX], 0, true);
+        for key_column in columns {
+            let column = values.next_column();
+            if !key_column.is_told(record, column) {
+                return None;
+            }
+            let (part, part_bytes) = match column.serial.0 {
+                0..=11 => {
+                    let part = key_column.part(record, column);
+                    ([part.within(&KeyColumn::default(), 0), 0], part.bytes)
+                }
+                serial => {
+                    let Column { start, end, .. } = column;
+                    let second = start + WORD_BYTES;
+                    let first = columns::start_of(record, start, end);
+                    let rest = if end > second { columns::start_of(record, second, end) } else { 0 };
+                    is_plain &= !has_less_than_2(first, end - start)
+                        && !has_less_than_2(rest, end.saturating_sub(second));
+                    let kind = if serial % 2 == 1 { KIND_TEXT } else { KIND_BLOB };
+                    let [first, rest] = Left([first, rest]).behind(1).0;
+                    ([u128::from(kind) << 120 | first, rest], 1 + (end - start) + 1)
+                }
+            };
+            let left = WORDS_MAX * WORD_BYTES - bytes;
+            if part_bytes > left {
+                return None;
+            }
+            let inverted =
+                if key_column.descending { Left([u128::MAX; WORDS_MAX]).first(part_bytes) } else { [0; 2] };
+            let part = Left([part[0] ^ inverted[0], part[1] ^ inverted[1]]).behind(bytes).0;
+            key = [key[0] | part[0], key[1] | part[1]];
+            bytes += part_bytes;
+            end = column.end;
+        }
+        match is_plain {
+            _ if record.len() != end => None,
+            true => Some((key, bytes)),
+            false => self.escaped_telling_key(record),
+        }
+    }
+
+    /// The same of a record in which bytes must be escaped.
+    #[cold]
+    fn escaped_telling_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
+        let mut key = Vec::new();
+        self.normalize(record, &mut key);
+        let bytes = key.len();
+        key.resize(WORDS_MAX * WORD_BYTES, 0);
+        let (first, second) = key.split_first_chunk()?;
+        let words = [u128::from_be_bytes(*first), u128::from_be_bytes(*second.first_chunk()?)];
+        (bytes <= WORDS_MAX * WORD_BYTES).then_some((words, bytes))
+    }
+
+    /// Writes the record that a key of so many words tells, and anything behind it; returns how many bytes it has.
     ///
     /// # Panics
     /// Perhaps, when it tells none.
     #[inline]
-    pub fn tell(&self, prefix: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {
+        const { assert!(WORDS <= WORDS_MAX) };
         let columns = self.columns();
         let mut end = 1 + columns.len();
         record[0] = end as u8;
-        let mut left = prefix;
+        let mut left = Left(key);
         for (at, column) in columns.iter().enumerate() {
-            let plain = if column.descending { !left } else { left };
-            let (serial, bytes) = match (plain >> 120) as u8 {
+            let plain = if column.descending { left.inverted() } else { left };
+            let (serial, bytes) = match plain.byte(0) {
                 KIND_NULL => (0, 1),
                 kind @ (KIND_TEXT | KIND_BLOB) => tell_bytes(kind, plain, record, &mut end),
-                _ => tell_int(plain, record, &mut end),
+                _ => tell_int(plain.0[0], record, &mut end),
             };
             record[1 + at] = serial;
-            left = left.checked_shl(8 * bytes).unwrap_or(0);
+            left = left.after(bytes);
         }
         end
     }
@@ -94,32 +226,45 @@ impl KeyOrder {
 
 /// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
 #[inline]
-fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, u32) {
+fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, usize) {
     let (int, bytes) = NumberKey::int_of(key);
     let serial = SerialType::of_int(int).0 as u8;
     let content = usize::from(FIXED_BYTES[serial as usize]);
     let word = int.checked_shl(64 - 8 * content as u32).unwrap_or(0);
     record[*end..*end + 8].copy_from_slice(&word.to_be_bytes());
     *end += content;
-    (serial, bytes)
+    (serial, bytes as usize)
 }
 
 /// The same for text or a blob.
 #[inline]
-fn tell_bytes(kind: u8, key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, u32) {
-    let (key, start, mut at) = (key.to_be_bytes(), *end, 1);
-    while at < 16 && key[at] != END {
-        let mut byte = key[at];
-        if byte == ESCAPE && at < 15 {
-            at += 1;
-            byte = if key[at] == ESCAPED_00 { 0 } else { 1 };
-        }
-        record[*end] = byte;
-        *end += 1;
-        at += 1;
+fn tell_bytes<const WORDS: usize>(
+    kind: u8,
+    key: Left<WORDS>,
+    record: &mut [u8; TOLD_ROOM],
+    end: &mut usize,
+) -> (u8, usize) {
+    let content = key.after(1);
+    let (mut at, mut bytes) = (content.plain_bytes(), 0);
+    for (word, room) in content.0.iter().zip(record[*end..].as_chunks_mut::<WORD_BYTES>().0) {
+        *room = word.to_be_bytes();
     }
-    let twice = 2 * (*end - start) as u8;
-    (twice + if kind == KIND_TEXT { 13 } else { 12 }, at as u32 + 1)
+    bytes += at;
+    while at < WORDS * WORD_BYTES && content.byte(at) == ESCAPE {
+        // Two bytes of the key for one.
+        let escaped = content.byte((at + 1).min(WORDS * WORD_BYTES - 1));
+        record[*end + bytes] = if escaped == ESCAPED_00 { 0 } else { 1 };
+        (at, bytes) = (at + 2, bytes + 1);
+        let rest = content.after(at);
+        let plain = rest.plain_bytes().min(WORDS * WORD_BYTES - at.min(WORDS * WORD_BYTES));
+        for next in 0..plain {
+            record[*end + bytes + next] = rest.byte(next);
+        }
+        (at, bytes) = (at + plain, bytes + plain);
+    }
+    *end += bytes;
+    let twice = 2 * bytes as u8;
+    (twice + if kind == KIND_TEXT { 13 } else { 12 }, 1 + at + 1)
 }
 
 impl KeyColumn {
@@ -130,7 +275,7 @@ impl KeyColumn {
         match serial.0 {
             0 => true,
             1..=6 => {
-                let int = super::columns::int(record, start, end);
+                let int = columns::int(record, start, end);
                 // The smallest is written as a float would be.
                 SerialType::of_int(int) == serial && int != i64::MIN
             }

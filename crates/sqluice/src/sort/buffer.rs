@@ -6,13 +6,15 @@
 //!  prefixes     p     p     p             of their keys
 //! ```
 //!
-//! Entries of integers and short text are told by their prefixes, and then these are all that is held: no item is fetched from where it
-//! came to, and two thirds of the memory do. The first item that is not told ends that for the buffer.
+//! Entries of integers and short text are told by their keys, and then these are all that is held: no item is fetched from where it came
+//! to, and less memory does. Keys begin with one word; the first that is longer makes all of two, and the first item that is not told
+//! ends that for the buffer.
 
 use std::cmp::Ordering;
 
 use super::Sorter;
 use super::item::{self, HEAD_BYTES_MAX, Told};
+use super::keys::Keys;
 use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
@@ -23,9 +25,6 @@ use crate::error::Result;
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
 const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
-/// What an item takes that its prefix tells.
-const TOLD_ITEM_BYTES: usize = size_of::<u128>() + SCRATCH_BYTES;
-
 /// Bytes after a record that may be overwritten: so short values are stored as whole words.
 pub const SLACK_BYTES: usize = 16;
 
@@ -35,9 +34,9 @@ const MEASURED: usize = 1000;
 /// Takes the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
+    /// The items, while each is told by its key. `held` is empty then.
+    keys: Option<Keys>,
     held: Held,
-    /// Whether every item that is held is told by its prefix: arena and places are empty then.
-    is_told: bool,
     samples: Samples,
     scratch: Scratch,
     /// Bytes that the items may take, all included.
@@ -100,8 +99,8 @@ impl<'a> Buffer<'a> {
         let write_bytes = write_bytes(buffer_bytes / 32);
         Buffer {
             sorter,
+            keys: sorter.layout.is_of_records().then(|| Keys::new(1)),
             held: Held::default(),
-            is_told: sorter.layout.is_of_records(),
             samples: Samples::new(sorter.ranges),
             scratch: Scratch::default(),
             items_bytes: buffer_bytes.saturating_sub(2 * write_bytes),
@@ -141,62 +140,111 @@ impl<'a> Buffer<'a> {
         let item_end = start + record_bytes;
         write(&mut arena[start..item_end + SLACK_BYTES]);
         let item = layout.kept(Item { rowid, number, record: &arena[start..item_end] });
-        let (prefix, is_told) = match layout.is_of_records() {
-            true => layout.order.telling_prefix(item.record),
-            false => (layout.order.prefix(&item), false),
-        };
-        if self.is_told && !is_told {
-            let record = item.record.to_vec();
-            self.keep_items()?;
-            return self.push(Item { rowid, number, record: &record });
-        }
-        match is_told {
-            true => self.samples.see_told(prefix, record_bytes),
-            false => self.samples.see(layout, &item, prefix),
-        }
-        prefixes.push(prefix);
-        if !self.is_told {
+        let order = &layout.order;
+        let Some(keys) = &mut self.keys else {
+            let (prefix, is_told) = match layout.is_of_records() {
+                true => order.telling_prefix(item.record),
+                false => (order.prefix(&item), false),
+            };
+            match is_told {
+                true => self.samples.see_told(prefix, record_bytes),
+                false => self.samples.see(layout, &item, prefix),
+            }
+            prefixes.push(prefix);
             *end = item_end;
             places.push(place as u32);
+            return Ok(());
+        };
+        if keys.words == 1
+            && let (prefix, true) = order.telling_prefix(item.record)
+        {
+            self.samples.see_told(prefix, record_bytes);
+            keys.push(&[prefix]);
+            return Ok(());
         }
-        Ok(())
+        let key = order.telling_key(item.record);
+        if keys.words == 2
+            && let Some((key, key_bytes)) = key
+        {
+            match key_bytes <= size_of::<u128>() {
+                true => self.samples.see_told(key[0], record_bytes),
+                false => self.samples.see(layout, &item, key[0]),
+            }
+            keys.push(&key);
+            return Ok(());
+        }
+        let record = item.record.to_vec();
+        match key {
+            Some(_) => self.widen_keys()?,
+            None => self.keep_items()?,
+        }
+        self.push(Item { rowid, number, record: &record })
     }
 
     /// Whether it may take items by [`Buffer::push_ints`].
     pub fn takes_ints(&self) -> bool {
-        self.is_told
+        self.keys.as_ref().is_some_and(|keys| keys.words == 1)
     }
 
-    /// Takes an item that is a record of integers and NULL, if it can do so by its prefix alone; says whether it has.
+    /// Takes an item that is a record of integers and NULL, if it can do so by its key alone; says whether it has.
     ///
     /// # Errors
     /// As [`Buffer::push`].
     #[inline]
     pub fn push_ints(&mut self, values: &[Option<i64>]) -> Result<bool> {
-        if !self.is_told {
+        if !self.takes_ints() {
             return Ok(false);
         }
         let Some((prefix, record_bytes)) = self.sorter.layout.order.telling_prefix_of_ints(values) else {
             return Ok(false);
         };
         self.make_room(0)?;
-        self.samples.see_told(prefix, record_bytes);
-        self.held.prefixes.push(prefix);
+        if let Some(keys) = &mut self.keys {
+            self.samples.see_told(prefix, record_bytes);
+            keys.push(&[prefix]);
+        }
         Ok(true)
+    }
+
+    /// Items that it holds.
+    #[inline]
+    fn len(&self) -> usize {
+        self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
     }
 
     /// Spills what there is if there is no room for an item, for which the arena must grow by so many bytes.
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
-        if arena_bytes + self.held.list_bytes(self.is_told, 1) > self.items_bytes
+        let each = self.keys.as_ref().map_or(ITEM_BYTES, Keys::key_bytes);
+        if arena_bytes + (self.len() + 1) * each > self.items_bytes
             // Places and indexes are 32 bits.
-            || arena_bytes.max(self.held.prefixes.len()) > u32::MAX as usize
+            || arena_bytes.max(self.len()) > u32::MAX as usize
         {
             self.spill()?;
         }
-        if self.held.prefixes.len() == MEASURED {
-            self.held.reserve(self.items_bytes, self.is_told);
+        if self.len() == MEASURED {
+            match &mut self.keys {
+                Some(keys) => keys.reserve(self.items_bytes / each),
+                None => self.held.reserve(self.items_bytes),
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds keys of two words from now on.
+    #[cold]
+    fn widen_keys(&mut self) -> Result<()> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        if 2 * keys.len() * keys.key_bytes() > self.items_bytes {
+            self.spill()?;
+        }
+        self.scratch = Scratch::default();
+        self.keys = self.keys.take().map(|keys| keys.widened());
+        if self.len() > MEASURED
+            && let Some(keys) = &mut self.keys
+        {
+            keys.reserve(self.items_bytes / keys.key_bytes());
         }
         Ok(())
     }
@@ -204,24 +252,22 @@ impl<'a> Buffer<'a> {
     /// Holds items in full from now on.
     #[cold]
     fn keep_items(&mut self) -> Result<()> {
-        let arena_bytes = self.held.prefixes.len() * size_of::<Told>();
-        if self.held.list_bytes(false, 0) + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize
-        {
+        let arena_bytes = self.len() * size_of::<Told>();
+        if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
         }
         // Fewer items will fit, and need less.
         self.scratch = Scratch::default();
-        self.is_told = false;
-        let prefixes = std::mem::take(&mut self.held).prefixes;
-        let mut told = Told::NONE;
-        for prefix in prefixes {
-            told.set(&self.sorter.layout.order, prefix);
-            let Held { arena, end, places, prefixes } = &mut self.held;
-            let item_end = *end + told.bytes().len();
-            room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
-            places.push(*end as u32);
-            prefixes.push(prefix);
-            *end = item_end;
+        let order = &self.sorter.layout.order;
+        let Held { arena, end, places, prefixes } = &mut self.held;
+        if let Some(keys) = self.keys.take() {
+            keys.tell(order, |told| {
+                let item_end = *end + told.bytes().len();
+                room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
+                places.push(*end as u32);
+                prefixes.push(order.prefix(&told.item()));
+                *end = item_end;
+            });
         }
         Ok(())
     }
@@ -229,18 +275,18 @@ impl<'a> Buffer<'a> {
     /// Sorts what it holds and writes it to the temporary file.
     #[cold]
     fn spill(&mut self) -> Result<()> {
-        let Held { arena, places, prefixes, .. } = &mut self.held;
         let layout = &self.sorter.layout;
-        if prefixes.is_empty() {
+        if self.len() == 0 {
             return Ok(());
         }
-        if self.is_told {
-            radix::sort_telling(prefixes, &mut self.scratch);
-            let run = self.writer.told(prefixes)?;
-            self.sorter.take(Run::File(run), prefixes.len() as u64, &mut self.samples);
-            prefixes.clear();
+        if let Some(keys) = &mut self.keys {
+            keys.sort(&mut self.scratch);
+            let run = self.writer.keys(keys)?;
+            self.sorter.take(Run::File(run), keys.len() as u64, &mut self.samples);
+            keys.clear();
             return Ok(());
         }
+        let Held { arena, places, prefixes, .. } = &mut self.held;
         let items = Seen { layout, arena, places };
         let mut order =
             radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
@@ -272,8 +318,10 @@ impl<'a> Buffer<'a> {
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
-        if self.is_told {
-            return self.flush_told(prefixes);
+        if let Some(keys) = &mut self.keys {
+            let words = keys.words;
+            let keys = std::mem::replace(keys, Keys::new(words));
+            return self.flush_keys(keys);
         }
         let items = Seen { layout, arena: &arena, places: &places };
         let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
@@ -295,14 +343,14 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    fn flush_told(&mut self, mut prefixes: Vec<u128>) -> Result<()> {
-        radix::sort_telling(&mut prefixes, &mut self.scratch);
+    fn flush_keys(&mut self, mut keys: Keys) -> Result<()> {
+        keys.sort(&mut self.scratch);
         self.scratch = Scratch::default();
         self.writer.shrink();
-        prefixes.shrink_to_fit();
-        let count = prefixes.len() as u64;
+        keys.shrink();
+        let count = keys.len() as u64;
         if count > 0 {
-            self.sorter.take(Run::Told(prefixes), count, &mut self.samples);
+            self.sorter.take(Run::Keys(keys), count, &mut self.samples);
         }
         Ok(())
     }
@@ -319,20 +367,10 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// What the items take, and so many more, but for the arena.
-    #[inline]
-    fn list_bytes(&self, is_told: bool, more: usize) -> usize {
-        (self.prefixes.len() + more) * if is_told { TOLD_ITEM_BYTES } else { ITEM_BYTES }
-    }
-
     /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room. Others
     /// may be shorter or longer by an eighth: memory that was never touched takes none.
-    fn reserve(&mut self, items_bytes: usize, is_told: bool) {
+    fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
-        if is_told {
-            self.prefixes.reserve_exact((items_bytes / TOLD_ITEM_BYTES).saturating_sub(self.prefixes.len()));
-            return large_pages::advise(&mut self.prefixes);
-        }
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
         // After a spill there is room.

@@ -56,7 +56,7 @@ pub(super) fn write_head(
     at
 }
 
-/// The bytes of an item that is a record and nothing else, made of the prefix that tells it.
+/// The bytes of an item that is a record and nothing else, made of the key that tells it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     bytes: [u8; 1 + TOLD_ROOM],
@@ -64,16 +64,16 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The item of no prefix yet.
+    /// The item of no key yet.
     pub(super) const NONE: Told = Told { bytes: [0; 1 + TOLD_ROOM], len: 0 };
 
-    /// Makes it that of another prefix.
+    /// Makes it that of another key.
     #[inline]
-    pub(super) fn set(&mut self, order: &Order, prefix: u128) {
+    pub(super) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
         const { assert!(TOLD_BYTES_MAX < 0x80, "the length is a varint of one byte") };
         let (head, record) = self.bytes.split_at_mut(1);
         if let Some(record) = record.first_chunk_mut() {
-            self.len = order.tell(prefix, record);
+            self.len = order.tell(key, record);
             head[0] = self.len as u8;
         }
     }

@@ -1,36 +1,21 @@
-//! Merges parts of runs.
-//!
-//! ```text
-//!            winner                      a tree of losers: each inner node keeps who lost there,
-//!           /      \                     so that one path is gone up for each item
-//!        loser      loser
-//!        /   \      /   \
-//!      part part  part part     <──  waiting: parts that begin further on
-//! ```
-//!
-//! A part takes its place in the tree only when its turn comes, and leaves it when it ends. So of runs that do not overlap one is
-//! read after another.
+//! The items of a range, out of all runs.
 
 use super::ahead::Ahead;
+use super::item_merge::ItemMerge;
+use super::key_merge::KeyMerge;
 use super::order::{Cut, Item, Layout};
-use super::reader::{Part, Reader};
-use super::run::Run;
+use super::reader::Part;
+use super::run::{FileRun, Run, RunWriter};
 use crate::error::Result;
 
 /// The items of a range, one after another.
-pub struct Merge<'a> {
-    layout: &'a Layout,
-    ahead: &'a Ahead,
-    block_bytes: usize,
-    /// Those that come first are last.
-    waiting: Vec<(u128, Part<'a>)>,
-    readers: Vec<Reader<'a>>,
-    /// The prefixes of what the readers are at.
-    heads: Vec<u128>,
-    /// Who lost at each inner node; node 0 has the winner.
-    tree: Vec<u32>,
-    /// The winner's item was given.
-    is_given: bool,
+pub struct Merge<'a>(Kind<'a>);
+
+/// By what they are held: in all runs by keys of a word, or of two at most, or otherwise.
+enum Kind<'a> {
+    Word(KeyMerge<'a, 1>),
+    Words(KeyMerge<'a, 2>),
+    Items(ItemMerge<'a>),
 }
 
 impl<'a> Merge<'a> {
@@ -46,8 +31,12 @@ impl<'a> Merge<'a> {
         let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes().1));
         let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
         waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
-        let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
-        Merge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false }
+        let words = waiting.iter().try_fold(1, |most, (_, part)| Some(part.run.words()?.max(most)));
+        Merge(match words {
+            Some(1) => Kind::Word(KeyMerge::new(layout, waiting, block_bytes, ahead)),
+            Some(_) => Kind::Words(KeyMerge::new(layout, waiting, block_bytes, ahead)),
+            None => Kind::Items(ItemMerge::new(layout, waiting, block_bytes, ahead)),
+        })
     }
 
     /// Goes on to the next item in order; says whether there is one.
@@ -56,113 +45,47 @@ impl<'a> Merge<'a> {
     /// When what was spilled can't be read.
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
-        if self.is_given {
-            let winner = self.winner();
-            if self.readers[winner].advance()? {
-                self.heads[winner] = self.readers[winner].prefix;
-                self.replay(winner);
-            } else {
-                self.leave(winner);
-            }
+        match &mut self.0 {
+            Kind::Word(merge) => merge.advance(),
+            Kind::Words(merge) => merge.advance(),
+            Kind::Items(merge) => merge.advance(),
         }
-        while let Some((from, _)) = self.waiting.last() {
-            if !self.readers.is_empty() && self.prefix() < *from {
-                break;
-            }
-            self.enter()?;
-        }
-        self.is_given = !self.readers.is_empty();
-        Ok(self.is_given)
-    }
-
-    /// Who has the item at hand.
-    #[inline]
-    fn winner(&self) -> usize {
-        self.tree[0] as usize
     }
 
     /// The item, after `advance` said that there is one.
     #[inline]
     pub fn item(&self) -> Item<'_> {
-        self.readers[self.winner()].item()
-    }
-
-    /// The bytes of the item.
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.readers[self.winner()].bytes()
+        match &self.0 {
+            Kind::Word(merge) => merge.item(),
+            Kind::Words(merge) => merge.item(),
+            Kind::Items(merge) => merge.item(),
+        }
     }
 
     /// The prefix of its key: items with unequal prefixes have unequal keys.
     #[inline]
     pub fn prefix(&self) -> u128 {
-        self.heads[self.winner()]
-    }
-
-    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
-    #[cold]
-    fn enter(&mut self) -> Result<()> {
-        let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
-        let next = self.waiting.partition_point(|(later, _)| *later > from);
-        let parts = self.waiting.drain(next..);
-        let entering: Vec<_> = parts.map(|(_, part)| part.reader(self.block_bytes, self.ahead)).collect();
-        for mut reader in entering {
-            if reader.advance()? {
-                self.heads.push(reader.prefix);
-                self.readers.push(reader);
-            }
+        match &self.0 {
+            Kind::Word(merge) => merge.prefix(),
+            Kind::Words(merge) => merge.prefix(),
+            Kind::Items(merge) => merge.prefix(),
         }
-        self.rebuild();
-        Ok(())
     }
 
-    #[cold]
-    fn leave(&mut self, reader: usize) {
-        self.readers.swap_remove(reader);
-        self.heads.swap_remove(reader);
-        self.rebuild();
-    }
-
-    fn rebuild(&mut self) {
-        const NOBODY: u32 = u32::MAX;
-        let count = self.readers.len();
-        self.tree.clear();
-        self.tree.resize(count, NOBODY);
-        for reader in 0..count {
-            let (mut winner, mut node) = (reader, (reader + count) / 2);
-            // Whoever comes first to a node waits there for the other.
-            while node > 0 {
-                if self.tree[node] == NOBODY {
-                    break;
+    /// Writes all items to a run.
+    pub(super) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
+        let last_prefix = match self.0 {
+            Kind::Word(mut merge) => merge.write(writer)?,
+            Kind::Words(mut merge) => merge.write(writer)?,
+            Kind::Items(mut merge) => {
+                let mut last_prefix = 0;
+                while merge.advance()? {
+                    writer.push(merge.bytes(), || layout.order.place(&merge.item()))?;
+                    last_prefix = merge.prefix();
                 }
-                let other = self.tree[node] as usize;
-                if self.is_less(other, winner) {
-                    (self.tree[node], winner) = (winner as u32, other);
-                }
-                node /= 2;
+                last_prefix
             }
-            self.tree[node] = winner as u32;
-        }
-    }
-
-    /// Goes up the path of a reader whose item is new.
-    #[inline]
-    fn replay(&mut self, reader: usize) {
-        let (mut winner, mut node) = (reader, (reader + self.tree.len()) / 2);
-        while node > 0 {
-            let other = self.tree[node] as usize;
-            if self.is_less(other, winner) {
-                (self.tree[node], winner) = (winner as u32, other);
-            }
-            node /= 2;
-        }
-        self.tree[0] = winner as u32;
-    }
-
-    #[inline]
-    fn is_less(&self, a: usize, b: usize) -> bool {
-        match self.heads[a] == self.heads[b] {
-            false => self.heads[a] < self.heads[b],
-            true => self.layout.order.compare(&self.readers[a].item(), &self.readers[b].item()).is_lt(),
-        }
+        };
+        writer.finish(last_prefix)
     }
 }

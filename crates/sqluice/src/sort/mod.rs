@@ -11,12 +11,13 @@
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
 //! ```
 //!
-//! Entries of integers, NULL and short text are *told* by the first 16 bytes of their normalized keys. Then these alone are held, sorted,
-//! spilled and merged, and the entry is made of them when it comes out.
+//! Entries of integers, NULL and short text are *told* by their normalized keys, of 16 or 32 bytes at most. Then these alone are held,
+//! sorted, spilled and merged, and the entry is made of them when it comes out.
 //!
 //! * `order`: how items are ordered, and what of them is kept.
-//! * `item`: items as bytes. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
-//! * `spill`: the temporary file. `run`: a sorted run, there or in memory. `reader`: a part of one, item by item.
+//! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
+//! * `spill`: the temporary file. `run`: a sorted run, there or in memory.
+//! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
 //! * `buffer`, `sorted`, `merge`: the doors.
 //!
 //! Invariant: the items that come out and how they are cut into ranges depend on the items alone, not on buffers, memory,
@@ -28,6 +29,10 @@ mod ahead;
 mod buffer;
 mod file;
 mod item;
+mod item_merge;
+mod key_merge;
+mod key_reader;
+mod keys;
 mod large_pages;
 mod merge;
 mod order;

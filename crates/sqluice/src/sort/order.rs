@@ -45,11 +45,18 @@ pub struct Layout {
 pub(super) struct Cut([u128; CUT_PREFIXES]);
 
 impl Cut {
-    /// The place right before all items with a key that this prefix is the whole of.
-    pub(super) fn of_whole(prefix: u128) -> Cut {
+    /// The place right before all items with a key that is these words and nothing more.
+    pub(super) fn of_whole(key: &[u128]) -> Cut {
         let mut prefixes = [0; CUT_PREFIXES];
-        prefixes[0] = prefix;
+        prefixes[..key.len()].copy_from_slice(key);
         Cut(prefixes)
+    }
+
+    /// Whether an item with a key of these words and nothing more comes before the place.
+    #[inline]
+    pub(super) fn is_after(&self, key: &[u128]) -> bool {
+        // No other key begins as a whole one does.
+        key < &self.0[..key.len()]
     }
 
     /// No item after the place has a smaller prefix.
@@ -87,11 +94,20 @@ impl Order {
         }
     }
 
-    /// Writes the record that a prefix tells, and anything behind it; returns how many bytes it has.
+    /// The key in two words that tells a record, and how many bytes it has.
     #[inline]
-    pub(super) fn tell(&self, prefix: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub(super) fn telling_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
-            Order::Record(key) => key.tell(prefix, record),
+            Order::Record(key) => key.telling_key(record),
+            Order::Rowid => None,
+        }
+    }
+
+    /// Writes the record that a key tells, and anything behind it; returns how many bytes it has.
+    #[inline]
+    pub(super) fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {
+        match self {
+            Order::Record(order) => order.tell(key, record),
             Order::Rowid => unreachable!("a rowid tells no record"),
         }
     }

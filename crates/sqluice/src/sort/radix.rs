@@ -11,7 +11,7 @@
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
 //!
-//! Prefixes that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made prefixes again.
+//! Keys that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again.
 
 use std::cmp::Ordering;
 
@@ -77,66 +77,80 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
     keys.iter().map(|key| *key as u32)
 }
 
-/// Puts prefixes in order that tell all of their items.
-pub(super) fn sort_telling(prefixes: &mut [u128], scratch: &mut Scratch) {
-    if prefixes.is_sorted() {
+/// Puts keys in order that tell all of their items.
+pub(super) fn sort_telling<const WORDS: usize>(items: &mut [[u128; WORDS]], scratch: &mut Scratch) {
+    if items.is_sorted() {
         return;
     }
     let Scratch { keys, other } = scratch;
     for list in [&mut *keys, &mut *other] {
-        if list.len() < prefixes.len() {
-            *list = vec![0; prefixes.len()];
+        if list.len() < WORDS * items.len() {
+            *list = vec![0; WORDS * items.len()];
             large_pages::advise(list);
         }
     }
-    sort_telling_group(prefixes, keys, other);
+    sort_telling_group(items, keys, other);
 }
 
-fn sort_telling_group(prefixes: &mut [u128], keys: &mut [u64], other: &mut [u64]) {
-    let Some(&first) = prefixes.first() else { return };
-    let varying = prefixes.iter().fold(0, |varying, prefix| varying | (prefix ^ first));
-    let (keys, other) = (&mut keys[..prefixes.len()], &mut other[..prefixes.len()]);
-    if varying.count_ones() > u64::BITS {
-        return match prefixes.len() < COUNTED_MIN {
-            true => prefixes.sort_unstable(),
-            false => split_telling(prefixes, keys, other, varying),
+fn sort_telling_group<const WORDS: usize>(items: &mut [[u128; WORDS]], keys: &mut [u64], other: &mut [u64]) {
+    let Some(&first) = items.first() else { return };
+    let mut varying = [0; WORDS];
+    for item in &*items {
+        for word in 0..WORDS {
+            varying[word] |= item[word] ^ first[word];
+        }
+    }
+    if varying.iter().map(|word| word.count_ones()).sum::<u32>() > u64::BITS {
+        return match items.len() < COUNTED_MIN {
+            true => items.sort_unstable(),
+            false => split_telling(items, keys, other, varying),
         };
     }
+    let (keys, other) = (&mut keys[..items.len()], &mut other[..items.len()]);
     let press = Press::new(varying);
-    for (key, prefix) in keys.iter_mut().zip(&*prefixes) {
-        *key = press.key(*prefix);
+    for (key, item) in keys.iter_mut().zip(&*items) {
+        *key = press.key(*item);
     }
     let low = ascending_bits(keys, press.bits);
     sort_keys(keys, other, low, press.bits - low);
-    for (prefix, key) in prefixes.iter_mut().zip(&*keys) {
-        *prefix = first & !varying | press.prefix(*key);
+    for (item, key) in items.iter_mut().zip(&*keys) {
+        let bits = press.words(*key);
+        *item = std::array::from_fn(|word| first[word] & !varying[word] | bits[word]);
     }
 }
 
-/// Sorts prefixes that differ in more bits than a key has: by the first digit, and then what is equal in it. Integers of different
-/// lengths are in different groups then, and what follows them is at the same place within one.
-fn split_telling(prefixes: &mut [u128], high: &mut [u64], low: &mut [u64], varying: u128) {
-    let shift = (u128::BITS - varying.leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
-    let digit = |prefix: u128| (prefix >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
+/// Sorts keys that differ in more than 64 bits: by the first digit, and then what is equal in it. Integers of different lengths are in
+/// different groups then, and what follows them is at the same place within one.
+fn split_telling<const WORDS: usize>(
+    items: &mut [[u128; WORDS]],
+    high: &mut [u64],
+    low: &mut [u64],
+    varying: [u128; WORDS],
+) {
+    let word = varying.iter().position(|word| *word != 0).unwrap_or(0);
+    let shift = (u128::BITS - varying[word].leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
+    let digit = |item: &[u128; WORDS]| (item[word] >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
     let mut ends = [0; 1 << FIRST_DIGIT_BITS];
-    for prefix in &*prefixes {
-        ends[digit(*prefix)] += 1;
+    for item in &*items {
+        ends[digit(item)] += 1;
     }
     let mut place = 0;
     for count in &mut ends {
         (*count, place) = (place, place + *count);
     }
-    for prefix in &*prefixes {
-        let place = &mut ends[digit(*prefix)];
-        (high[*place], low[*place]) = ((prefix >> 64) as u64, *prefix as u64);
+    for item in &*items {
+        let place = &mut ends[digit(item)];
+        for (at, word) in (WORDS * *place..).zip(item) {
+            (high[at], low[at]) = ((word >> 64) as u64, *word as u64);
+        }
         *place += 1;
     }
-    for (prefix, (high, low)) in prefixes.iter_mut().zip(high.iter().zip(&*low)) {
-        *prefix = u128::from(*high) << 64 | u128::from(*low);
+    for (word, (high, low)) in items.as_flattened_mut().iter_mut().zip(high.iter().zip(&*low)) {
+        *word = u128::from(*high) << 64 | u128::from(*low);
     }
     let mut start = 0;
     for end in ends {
-        sort_telling_group(&mut prefixes[start..end], high, low);
+        sort_telling_group(&mut items[start..end], high, low);
         start = end;
     }
 }
@@ -180,10 +194,10 @@ fn sort_group(
         varying = self::varying(keys, prefixes);
     }
     let pressed = first_bits(varying, KEY_BITS);
-    let press = Press::new(pressed);
+    let press = Press::new([pressed]);
     for key in keys.iter_mut() {
         let index = *key as u32;
-        *key = press.key(prefixes[index as usize]) << KEY_BITS | u64::from(index);
+        *key = press.key([prefixes[index as usize]]) << KEY_BITS | u64::from(index);
     }
     sort_keys(keys, &mut other[..keys.len()], KEY_BITS, press.bits);
     let is_same = |a: u64, b: u64| a >> KEY_BITS == b >> KEY_BITS;
@@ -250,9 +264,9 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// Presses some bits together.
-struct Press {
-    halves: [HalfPress; 2],
+/// Presses some bits of so many words together.
+struct Press<const WORDS: usize> {
+    halves: [[HalfPress; 2]; WORDS],
     bits: u32,
 }
 
@@ -264,24 +278,31 @@ struct HalfPress {
     bits: u32,
 }
 
-impl Press {
+impl<const WORDS: usize> Press<WORDS> {
     /// For 64 bits at most.
-    fn new(pressed: u128) -> Press {
-        let halves = [(pressed >> 64) as u64, pressed as u64].map(HalfPress::new);
-        Press { halves, bits: pressed.count_ones() }
+    fn new(pressed: [u128; WORDS]) -> Press<WORDS> {
+        let halves = pressed.map(|word| [(word >> 64) as u64, word as u64].map(HalfPress::new));
+        Press { halves, bits: pressed.iter().map(|word| word.count_ones()).sum() }
     }
 
     #[inline]
-    fn key(&self, prefix: u128) -> u64 {
-        let [high, low] = &self.halves;
-        high.pressed((prefix >> 64) as u64).checked_shl(low.bits).unwrap_or(0) | low.pressed(prefix as u64)
+    fn key(&self, item: [u128; WORDS]) -> u64 {
+        self.halves.iter().zip(item).fold(0, |key, ([high, low], word)| {
+            let key = key.checked_shl(high.bits).unwrap_or(0) | high.pressed((word >> 64) as u64);
+            key.checked_shl(low.bits).unwrap_or(0) | low.pressed(word as u64)
+        })
     }
 
     /// The bits of a key where they were.
     #[inline]
-    fn prefix(&self, key: u64) -> u128 {
-        let [high, low] = &self.halves;
-        u128::from(high.spread(key.checked_shr(low.bits).unwrap_or(0))) << 64 | u128::from(low.spread(key))
+    fn words(&self, mut key: u64) -> [u128; WORDS] {
+        let mut words = [0; WORDS];
+        for (word, [high, low]) in words.iter_mut().zip(&self.halves).rev() {
+            let above = key.checked_shr(low.bits).unwrap_or(0);
+            *word = u128::from(high.spread(above)) << 64 | u128::from(low.spread(key));
+            key = above.checked_shr(high.bits).unwrap_or(0);
+        }
+        words
     }
 }
 

@@ -10,6 +10,8 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::{Ahead, Underway};
 use super::item::{self, Found, Told};
+use super::key_reader::KeyReader;
+use super::keys::WORD_BYTES;
 use super::order::{Cut, Item, Layout};
 use super::run::{FileRun, MemoryRun, Run, Stretch};
 use super::spill::BLOCK_BYTES;
@@ -27,8 +29,20 @@ pub(super) struct Part<'a> {
     pub(super) end: Option<&'a Cut>,
 }
 
-/// Reads a part of a run.
-pub(super) struct Reader<'a> {
+/// Reads a part of a run, item by item.
+pub(super) enum Reader<'a> {
+    Items(ItemReader<'a>),
+    /// Items are told by keys.
+    Keys {
+        layout: &'a Layout,
+        keys: KeyReader<'a>,
+        told: Told,
+        prefix: u128,
+    },
+}
+
+/// Reads a part of a run of items.
+pub(super) struct ItemReader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
@@ -44,20 +58,22 @@ pub(super) struct Reader<'a> {
     began: usize,
     /// It lies in the carry.
     is_carried: bool,
-    /// Blocks are of prefixes that tell the items; the item that one tells.
-    told: Option<Told>,
     /// Of the item.
-    pub(super) prefix: u128,
+    prefix: u128,
 }
 
 /// Where blocks come from.
-enum Feed<'a> {
-    Memory { run: &'a MemoryRun, places: &'a [u32] },
-    Told(&'a [u128]),
+pub(super) enum Feed<'a> {
+    Memory {
+        run: &'a MemoryRun,
+        places: &'a [u32],
+    },
+    /// Words of keys.
+    Keys(&'a [u128]),
     File(FileFeed<'a>),
 }
 
-struct FileFeed<'a> {
+pub(super) struct FileFeed<'a> {
     run: &'a FileRun,
     ahead: &'a Ahead,
     block_bytes: usize,
@@ -73,7 +89,7 @@ impl<'a> Part<'a> {
     /// No item of the part has a smaller prefix.
     pub(super) fn prefix_min(&self) -> u128 {
         let first = match self.run {
-            Run::Memory(_) | Run::Told(_) => self.run.prefixes().0,
+            Run::Memory(_) | Run::Keys(_) => self.run.prefixes().0,
             Run::File(run) => run.between(self.start, self.end).first.prefix,
         };
         first.max(self.start.map_or(0, Cut::prefix))
@@ -81,34 +97,18 @@ impl<'a> Part<'a> {
 
     /// Begins to read it: what is in the file is asked for.
     pub(super) fn reader(&self, block_bytes: usize, ahead: &'a Ahead) -> Reader<'a> {
-        let Part { layout, run, mut start, mut end } = *self;
-        let mut at = 0;
-        let feed = match run {
-            Run::Memory(run) => {
-                let places = run.between(layout, start.take(), end.take());
-                Feed::Memory { run, places }
-            }
-            Run::Told(prefixes) => {
-                let before = |cut: &Cut| prefixes.partition_point(|prefix| *prefix < cut.prefix());
-                let from = start.take().map_or(0, before);
-                Feed::Told(&prefixes[from..end.take().map_or(prefixes.len(), before)])
-            }
-            Run::File(run) => {
-                let stretch = run.between(start, end);
-                at = (stretch.first.at % BLOCK_BYTES as u64) as usize;
-                let from = stretch.first.at - at as u64;
-                let (at, asked) = (from, from);
-                let mut feed = FileFeed { run, ahead, block_bytes, stretch, at, asked, next: None };
-                feed.ask(AlignedBuffer::default());
-                Feed::File(feed)
-            }
+        let Part { layout, run, start, end } = *self;
+        if run.words().is_some() {
+            let keys = self.key_reader(block_bytes, ahead);
+            return Reader::Keys { layout, keys, told: Told::NONE, prefix: 0 };
+        }
+        let (feed, at) = self.feed(block_bytes, ahead);
+        // What is in memory is cut already.
+        let (start, end) = match run {
+            Run::File(_) => (start, end),
+            Run::Memory(_) | Run::Keys(_) => (None, None),
         };
-        let is_told = match run {
-            Run::Memory(_) => false,
-            Run::Told(_) => true,
-            Run::File(run) => run.is_told,
-        };
-        Reader {
+        Reader::Items(ItemReader {
             layout,
             start,
             end,
@@ -120,8 +120,31 @@ impl<'a> Part<'a> {
             item: Found::default(),
             began: 0,
             is_carried: false,
-            told: is_told.then_some(Told::NONE),
             prefix: 0,
+        })
+    }
+
+    /// The same for keys that tell the items.
+    pub(super) fn key_reader(&self, block_bytes: usize, ahead: &'a Ahead) -> KeyReader<'a> {
+        let (feed, at) = self.feed(block_bytes, ahead);
+        KeyReader::new(self.layout, feed, self.run.words().unwrap_or(1), at, (self.start, self.end))
+    }
+
+    /// Where blocks come from, and where in the first of them the first item is.
+    fn feed(&self, block_bytes: usize, ahead: &'a Ahead) -> (Feed<'a>, usize) {
+        let Part { layout, run, start, end } = *self;
+        match run {
+            Run::Memory(run) => (Feed::Memory { run, places: run.between(layout, start, end) }, 0),
+            Run::Keys(keys) => (Feed::Keys(keys.between(start, end)), 0),
+            Run::File(run) => {
+                let stretch = run.between(start, end);
+                let first = stretch.first.at % BLOCK_BYTES as u64;
+                let from = stretch.first.at - first;
+                let (at, asked) = (from, from);
+                let mut feed = FileFeed { run, ahead, block_bytes, stretch, at, asked, next: None };
+                feed.ask(AlignedBuffer::default());
+                (Feed::File(feed), first as usize)
+            }
         }
     }
 }
@@ -130,28 +153,62 @@ impl Reader<'_> {
     /// The item, after `advance` said that there is one.
     #[inline]
     pub(super) fn item(&self) -> Item<'_> {
-        match &self.told {
-            Some(told) => told.item(),
-            None if self.is_carried => self.item.item(&self.carry),
-            None => self.item.item(self.block.bytes()),
+        match self {
+            Reader::Items(items) => items.item(),
+            Reader::Keys { told, .. } => told.item(),
         }
     }
 
     /// The bytes of the item.
     pub(super) fn bytes(&self) -> &[u8] {
-        match &self.told {
-            Some(told) => told.bytes(),
-            None if self.is_carried => &self.carry,
-            None => &self.block.bytes()[self.began..self.at],
+        match self {
+            Reader::Items(items) => items.bytes(),
+            Reader::Keys { told, .. } => told.bytes(),
+        }
+    }
+
+    /// The prefix of the item's key.
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        match self {
+            Reader::Items(items) => items.prefix,
+            Reader::Keys { prefix, .. } => *prefix,
         }
     }
 
     /// Goes on to the next item; says whether there is one.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool> {
-        if self.told.is_some() {
-            return self.advance_told();
+        match self {
+            Reader::Items(items) => items.advance(),
+            Reader::Keys { layout, keys, told, prefix } => {
+                let Some(key) = keys.next_key::<2>()? else { return Ok(false) };
+                told.set(&layout.order, key);
+                *prefix = key[0];
+                Ok(true)
+            }
         }
+    }
+}
+
+impl ItemReader<'_> {
+    #[inline]
+    fn item(&self) -> Item<'_> {
+        match self.is_carried {
+            true => self.item.item(&self.carry),
+            false => self.item.item(self.block.bytes()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self.is_carried {
+            true => &self.carry,
+            false => &self.block.bytes()[self.began..self.at],
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Result<bool> {
         loop {
             let bytes = self.block.bytes();
             match item::find(self.layout, bytes, self.at) {
@@ -178,33 +235,6 @@ impl Reader<'_> {
                 && !self.is_before(prefix, end)
             {
                 return Ok(false);
-            }
-            self.prefix = prefix;
-            return Ok(true);
-        }
-    }
-
-    #[inline]
-    fn advance_told(&mut self) -> Result<bool> {
-        loop {
-            let Some(prefix) = self.block.bytes().get(self.at..).and_then(|rest| rest.first_chunk()) else {
-                match self.refill()? {
-                    true => continue,
-                    false => return Ok(false),
-                }
-            };
-            let prefix = u128::from_be_bytes(*prefix);
-            self.at += size_of::<u128>();
-            // Prefixes are whole keys: no other key begins as they do.
-            if self.start.is_some_and(|cut| prefix < cut.prefix()) {
-                continue;
-            }
-            self.start = None;
-            if self.end.is_some_and(|cut| prefix >= cut.prefix()) {
-                return Ok(false);
-            }
-            if let Some(told) = &mut self.told {
-                told.set(&self.layout.order, prefix);
             }
             self.prefix = prefix;
             return Ok(true);
@@ -239,7 +269,7 @@ impl Reader<'_> {
             if self.at >= self.block.bytes().len() {
                 match (self.refill()?, &self.feed) {
                     (false, Feed::File(feed)) => return Err(feed.run.spill.damaged()),
-                    (false, Feed::Memory { .. } | Feed::Told(_)) => {
+                    (false, Feed::Memory { .. } | Feed::Keys(_)) => {
                         unreachable!("items in memory are gathered whole")
                     }
                     (true, _) => {}
@@ -255,7 +285,7 @@ impl Reader<'_> {
 
 impl Feed<'_> {
     /// The next block; says whether there is one.
-    fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
+    pub(super) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
         match self {
             Feed::Memory { run, places } => {
                 block.set_len(0);
@@ -272,13 +302,13 @@ impl Feed<'_> {
                 *places = &places[taken..];
                 Ok(taken > 0)
             }
-            Feed::Told(prefixes) => {
-                let (now, later) = prefixes.split_at(prefixes.len().min(GATHER_BYTES / size_of::<u128>()));
+            Feed::Keys(words) => {
+                let (now, later) = words.split_at(words.len().min(GATHER_BYTES / WORD_BYTES));
                 block.set_len(size_of_val(now));
-                for (bytes, prefix) in block.bytes_mut().chunks_exact_mut(size_of::<u128>()).zip(now) {
-                    bytes.copy_from_slice(&prefix.to_be_bytes());
+                for (bytes, word) in block.bytes_mut().as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(now) {
+                    *bytes = word.to_be_bytes();
                 }
-                *prefixes = later;
+                *words = later;
                 Ok(!now.is_empty())
             }
             Feed::File(feed) => feed.fill(block),

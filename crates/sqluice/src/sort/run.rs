@@ -8,7 +8,7 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of items that their prefixes tell, these alone: a list in memory, a stream of 16 bytes each.
+//! Of items that their keys tell, these alone: a list in memory, a stream of 16 or 32 bytes each.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::Underway;
 use super::item::{self, Found};
+use super::keys::{Keys, WORD_BYTES};
 use super::order::{Cut, Item, Layout};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 use crate::error::Result;
@@ -23,15 +24,15 @@ use crate::error::Result;
 /// Of so many bytes of a stream the first item's key is known.
 pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// So many prefixes are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
-const STRETCH: usize = STEP_BYTES as usize / size_of::<u128>() / 16;
+/// So many words of keys are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
+pub(super) const STRETCH: usize = STEP_BYTES as usize / WORD_BYTES / 16;
 
 /// Items in order.
 #[derive(Debug)]
 pub(super) enum Run {
     Memory(MemoryRun),
-    /// Prefixes that tell the items.
-    Told(Vec<u128>),
+    /// Keys that tell the items, one at least.
+    Keys(Keys),
     File(FileRun),
 }
 
@@ -48,8 +49,8 @@ pub(super) struct MemoryRun {
 #[derive(Debug)]
 pub(super) struct FileRun {
     pub(super) spill: Arc<Spill>,
-    /// Whether the stream is of prefixes that tell the items.
-    pub(super) is_told: bool,
+    /// Words of a key, if the stream is of keys that tell the items.
+    pub(super) words: Option<usize>,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
     pub(super) starts: Vec<Start>,
@@ -81,8 +82,17 @@ impl Run {
     pub(super) fn prefixes(&self) -> (u128, u128) {
         match self {
             Run::Memory(run) => (run.first_prefix, run.last_prefix),
-            Run::Told(prefixes) => (prefixes[0], prefixes[prefixes.len() - 1]),
+            Run::Keys(keys) => keys.ends().map_or((0, 0), |(first, last)| (first[0], last[0])),
             Run::File(run) => (run.starts[0].prefix, run.last_prefix),
+        }
+    }
+
+    /// Words of a key, if it is of keys that tell the items.
+    pub(super) fn words(&self) -> Option<usize> {
+        match self {
+            Run::Memory(_) => None,
+            Run::Keys(keys) => Some(keys.words),
+            Run::File(run) => run.words,
         }
     }
 
@@ -90,7 +100,7 @@ impl Run {
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
             Run::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
-            Run::Told(prefixes) => size_of::<u128>() * prefixes.capacity(),
+            Run::Keys(keys) => keys.memory_bytes(),
             Run::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
         }
     }
@@ -99,7 +109,7 @@ impl Run {
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
             Run::Memory(run) => run.arena.len() as u64,
-            Run::Told(prefixes) => size_of_val(&prefixes[..]) as u64,
+            Run::Keys(keys) => size_of_val(keys.as_words()) as u64,
             Run::File(run) => run.bytes,
         }
     }
@@ -108,7 +118,7 @@ impl Run {
     pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
         let spilled = match self {
             Run::Memory(run) => run.spill(layout, spill, write_bytes)?,
-            Run::Told(prefixes) => RunWriter::new(spill, write_bytes).told(prefixes)?,
+            Run::Keys(keys) => RunWriter::new(spill, write_bytes).keys(keys)?,
             Run::File(_) => return Ok(()),
         };
         *self = Run::File(spilled);
@@ -159,7 +169,7 @@ impl MemoryRun {
 impl FileRun {
     fn new(spill: &Arc<Spill>) -> FileRun {
         let (pieces, starts) = (Vec::new(), Vec::new());
-        FileRun { spill: Arc::clone(spill), is_told: false, pieces, bytes: 0, starts, last_prefix: 0 }
+        FileRun { spill: Arc::clone(spill), words: None, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
     /// Where a byte of the stream lies in the file, and how many follow it there.
@@ -210,17 +220,23 @@ impl RunWriter {
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
-    /// A run of prefixes, in order, that tell their items.
-    pub(super) fn told(&mut self, prefixes: &[u128]) -> Result<FileRun> {
-        self.run.is_told = true;
-        let mut bytes = [0; STRETCH * size_of::<u128>()];
-        for some in prefixes.chunks(STRETCH) {
-            for (bytes, prefix) in bytes.chunks_exact_mut(size_of::<u128>()).zip(some) {
-                bytes.copy_from_slice(&prefix.to_be_bytes());
+    /// A run of keys, in order, that tell their items.
+    pub(super) fn keys(&mut self, keys: &Keys) -> Result<FileRun> {
+        self.push_keys(keys.words, keys.as_words())?;
+        self.finish(keys.ends().map_or(0, |(_, last)| last[0]))
+    }
+
+    /// Appends keys of so many words that tell their items: whole stretches, but for the last.
+    pub(super) fn push_keys(&mut self, words: usize, keys: &[u128]) -> Result<()> {
+        self.run.words = Some(words);
+        let mut bytes = [0; STRETCH * WORD_BYTES];
+        for some in keys.chunks(STRETCH) {
+            for (bytes, word) in bytes.as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(some) {
+                *bytes = word.to_be_bytes();
             }
-            self.push(&bytes[..size_of_val(some)], || (some[0], Cut::of_whole(some[0])))?;
+            self.push(&bytes[..size_of_val(some)], || (some[0], Cut::of_whole(&some[..words])))?;
         }
-        self.finish(prefixes.last().copied().unwrap_or_default())
+        Ok(())
     }
 
     /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.

@@ -63,7 +63,7 @@ impl Samples {
     pub(super) fn see_told(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
         if self.has(hash, bytes) {
-            self.add(hash, bytes, Cut::of_whole(prefix));
+            self.add(hash, bytes, Cut::of_whole(&[prefix]));
         }
     }
 

@@ -127,7 +127,7 @@ fn spill_until_it_fits(
             return Ok(());
         }
         let largest = runs.iter_mut().max_by_key(|run| match run {
-            Run::Memory(_) | Run::Told(_) => run.memory_bytes(),
+            Run::Memory(_) | Run::Keys(_) => run.memory_bytes(),
             Run::File(_) => 0,
         });
         if let Some(largest) = largest {
@@ -148,12 +148,6 @@ fn merge_smallest(
     let block_bytes = block_bytes(runs, memory_bytes, count);
     runs.sort_by_key(|run| std::cmp::Reverse(run.stored_bytes()));
     let smallest = runs.split_off(runs.len().saturating_sub(count));
-    let mut merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, ahead);
-    let mut writer = RunWriter::new(spill, write_bytes(memory_bytes / 32));
-    let mut last_prefix = 0;
-    while merge.advance()? {
-        writer.push(merge.bytes(), || layout.order.place(&merge.item()))?;
-        last_prefix = merge.prefix();
-    }
-    writer.finish(last_prefix)
+    let merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, ahead);
+    merge.write(layout, &mut RunWriter::new(spill, write_bytes(memory_bytes / 32)))
 }

@@ -327,20 +327,32 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
 }
 
 #[test]
-fn many_items_that_their_prefixes_tell_are_sorted() {
+fn many_items_that_their_keys_tell_are_sorted() {
     let (_folder, spill) = spill();
     let small = Road { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
     let roads = [PLAIN, small, Road { ints: true, ..small }];
     let ranges = Ranges { range_bytes: 256 << 10, sample_bytes: 1 << 10, samples_max: 10_000 };
     let two = |a: i64, b: u64| encoded(&[Value::Int(a), Value::Int(b as i64)]);
-    // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ.
-    let records: [&dyn Fn(u64) -> Vec<u8>; 3] =
-        [&|n| two(scrambled(n) as i64 % 1000, n), &|n| two(n as i64, scrambled(n) % 1000), &|n| {
-            two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n)
-        }];
+    let text = |text: String, n: u64| encoded(&[Value::Text(text.as_bytes()), Value::Int(n as i64)]);
+    let moment = |n: u64| {
+        let (minute, day) = (scrambled(n) % 1440, scrambled(n) / 1440 % 60);
+        format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
+    };
+    // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ;
+    // text of two words; the same once in a while, and numbers; text of any length up to two words.
+    let records: [&dyn Fn(u64) -> Vec<u8>; 6] = [
+        &|n| two(scrambled(n) as i64 % 1000, n),
+        &|n| two(n as i64, scrambled(n) % 1000),
+        &|n| two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n),
+        &|n| text(moment(n), n),
+        &|n| if n % 7000 == 6999 { text(moment(n), n) } else { two(scrambled(n) as i64, n) },
+        &|n| text(moment(n)[..scrambled(n) as usize % 19].to_owned(), n),
+    ];
     // One item at the end that is not told, or none.
-    for ((record, descending), other) in
-        records.into_iter().zip([false, true, true]).zip([None, Some(0.5), None])
+    for ((record, descending), other) in records
+        .into_iter()
+        .zip([false, true, true, false, true, false])
+        .zip([None, Some(0.5), None, None, None, Some(0.5)])
     {
         let column = KeyColumn { descending, ..KeyColumn::default() };
         let order = KeyOrder::new([column, KeyColumn::default()]);

@@ -1,0 +1,192 @@
+//! Merges runs of keys that tell their items.
+//!
+//! The same tree of losers as in `item_merge`, but for what is equal: such keys are of the same items, so it does not matter which comes
+//! first. So no branch depends on the order of the keys, which nobody can foresee, and the nodes have the keys in them.
+
+use super::ahead::Ahead;
+use super::item::Told;
+use super::key_reader::KeyReader;
+use super::order::{Item, Layout};
+use super::reader::Part;
+use super::run::{RunWriter, STRETCH};
+use crate::error::Result;
+
+/// So many keys are merged at a time: whole stretches of a run.
+const KEYS: usize = 2 * STRETCH;
+
+/// The items of runs of keys of so many words, or fewer.
+pub(super) struct KeyMerge<'a, const WORDS: usize> {
+    layout: &'a Layout,
+    ahead: &'a Ahead,
+    block_bytes: usize,
+    /// Those that come first are last.
+    waiting: Vec<(u128, Part<'a>)>,
+    readers: Vec<KeyReader<'a>>,
+    /// Who lost at each inner node; node 0 has the winner.
+    tree: Vec<Node<WORDS>>,
+    /// The next keys in order.
+    keys: Vec<[u128; WORDS]>,
+    at: usize,
+    told: Told,
+}
+
+/// The key that a reader is at.
+#[derive(Clone, Copy)]
+struct Node<const WORDS: usize> {
+    key: [u128; WORDS],
+    reader: u32,
+}
+
+impl<const WORDS: usize> Node<WORDS> {
+    /// The smaller and the larger of two.
+    #[inline]
+    fn ordered(self, other: Node<WORDS>) -> (Node<WORDS>, Node<WORDS>) {
+        // From the last word to the first, as subtraction borrows.
+        let is_less = (0..WORDS).rev().fold(false, |less, word| {
+            (other.key[word] < self.key[word]) | (other.key[word] == self.key[word]) & less
+        });
+        // All ones if they change places.
+        let mask = u128::from(is_less).wrapping_neg();
+        let (mut smaller, mut larger) = (self, other);
+        for word in 0..WORDS {
+            let change = (self.key[word] ^ other.key[word]) & mask;
+            (smaller.key[word], larger.key[word]) = (self.key[word] ^ change, other.key[word] ^ change);
+        }
+        let change = (self.reader ^ other.reader) & mask as u32;
+        (smaller.reader, larger.reader) = (self.reader ^ change, other.reader ^ change);
+        (smaller, larger)
+    }
+}
+
+impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
+    /// Merges parts, those that come first last, each read in blocks of `block_bytes`.
+    pub(super) fn new(
+        layout: &'a Layout,
+        waiting: Vec<(u128, Part<'a>)>,
+        block_bytes: usize,
+        ahead: &'a Ahead,
+    ) -> KeyMerge<'a, WORDS> {
+        let (readers, tree, keys) = (Vec::new(), Vec::new(), Vec::with_capacity(KEYS));
+        KeyMerge { layout, ahead, block_bytes, waiting, readers, tree, keys, at: 0, told: Told::NONE }
+    }
+
+    /// Goes on to the next item in order; says whether there is one.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        self.at += 1;
+        if self.at >= self.keys.len() {
+            self.fill()?;
+            self.at = 0;
+        }
+        let Some(key) = self.keys.get(self.at) else { return Ok(false) };
+        self.told.set(&self.layout.order, *key);
+        Ok(true)
+    }
+
+    #[inline]
+    pub(super) fn item(&self) -> Item<'_> {
+        self.told.item()
+    }
+
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        self.keys[self.at][0]
+    }
+
+    /// Appends all keys to a run, when none was given yet; the prefix of the last.
+    pub(super) fn write(&mut self, writer: &mut RunWriter) -> Result<u128> {
+        let mut last_prefix = 0;
+        loop {
+            self.fill()?;
+            let Some(last) = self.keys.last() else { return Ok(last_prefix) };
+            last_prefix = last[0];
+            writer.push_keys(WORDS, self.keys.as_flattened())?;
+        }
+    }
+
+    /// The next keys.
+    fn fill(&mut self) -> Result<()> {
+        self.keys.clear();
+        while self.keys.len() < KEYS {
+            if let Some((from, _)) = self.waiting.last()
+                && (self.readers.is_empty() || self.tree[0].key[0] >= *from)
+            {
+                self.enter()?;
+                continue;
+            }
+            let Some(winner) = self.tree.first() else { break };
+            self.keys.push(winner.key);
+            let reader = winner.reader;
+            match self.readers[reader as usize].next_key()? {
+                Some(key) => self.replay(Node { key, reader }),
+                None => self.leave(reader as usize),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
+    #[cold]
+    fn enter(&mut self) -> Result<()> {
+        let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
+        let next = self.waiting.partition_point(|(later, _)| *later > from);
+        let parts = self.waiting.drain(next..);
+        let entering: Vec<_> = parts.map(|(_, part)| part.key_reader(self.block_bytes, self.ahead)).collect();
+        let mut nodes = self.nodes();
+        for mut reader in entering {
+            if let Some(key) = reader.next_key()? {
+                nodes.push(Node { key, reader: self.readers.len() as u32 });
+                self.readers.push(reader);
+            }
+        }
+        self.rebuild(&nodes);
+        Ok(())
+    }
+
+    #[cold]
+    fn leave(&mut self, reader: usize) {
+        let mut nodes = self.nodes();
+        nodes.swap_remove(reader);
+        if let Some(moved) = nodes.get_mut(reader) {
+            moved.reader = reader as u32;
+        }
+        self.readers.swap_remove(reader);
+        self.rebuild(&nodes);
+    }
+
+    /// What the readers are at, in their order.
+    fn nodes(&self) -> Vec<Node<WORDS>> {
+        let mut nodes = self.tree.clone();
+        nodes.sort_unstable_by_key(|node| node.reader);
+        nodes
+    }
+
+    fn rebuild(&mut self, nodes: &[Node<WORDS>]) {
+        let count = nodes.len();
+        self.tree.clear();
+        self.tree.extend_from_slice(nodes);
+        let mut is_taken = vec![false; count];
+        for (reader, node) in nodes.iter().enumerate() {
+            let (mut winner, mut at) = (*node, (reader + count) / 2);
+            // Whoever comes first to a node waits there for the other.
+            while at > 0 && is_taken[at] {
+                (winner, self.tree[at]) = winner.ordered(self.tree[at]);
+                at /= 2;
+            }
+            self.tree[at] = winner;
+            is_taken[at] = true;
+        }
+    }
+
+    /// Goes up the path of a reader whose key is new.
+    #[inline]
+    fn replay(&mut self, mut winner: Node<WORDS>) {
+        let tree = &mut self.tree[..];
+        let mut at = (winner.reader as usize + tree.len()) / 2;
+        while at > 0 {
+            (winner, tree[at]) = winner.ordered(tree[at]);
+            at /= 2;
+        }
+        tree[0] = winner;
+    }
+}
