@@ -126,6 +126,9 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
             assert_eq!(order.prefix_at(record, skip), window(key, skip));
         }
     }
+    if let (Some(pair_a), Some(pair_b)) = (order.pair_of(a), order.pair_of(b)) {
+        assert_eq!(pair_a.cmp(&pair_b), expected);
+    }
     if order.prefix(a) == order.prefix(b) && order.prefix_is_whole(order.prefix(a)) {
         assert_eq!(expected, Ordering::Equal);
     }
@@ -159,10 +162,17 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
         let found = order.telling_prefix_of_ints(&ints);
         assert_eq!(found, told.then_some((window(key, 0), record.len())), "{values:?}");
     }
+    let mut bytes = [0xaa; TOLD_ROOM];
+    let is_int = |value: &Value<'_>| matches!(value, Value::Null | Value::Int(_));
+    let pair = order.pair_of(record);
+    assert_eq!(pair.is_some(), can_be_told && values.len() == 2 && values.iter().all(is_int), "{values:?}");
+    if let Some(pair) = pair {
+        let len = order.tell_pair(pair, &mut bytes);
+        assert_eq!(&bytes[..len], record, "{values:?}");
+    }
     let words = [window(key, 0), window(key, 16)];
     let told_by_two = can_be_told && key.len() <= 32;
     assert_eq!(order.telling_key(record), told_by_two.then_some((words, key.len())), "{values:?}");
-    let mut bytes = [0xaa; TOLD_ROOM];
     if told {
         let len = order.tell([words[0]], &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");

@@ -27,10 +27,12 @@
 //!
 //! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
 //! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no float, it
-//! even tells the record ([`KeyOrder::telling_prefix`]), and nothing else need be kept.
+//! even tells the record ([`KeyOrder::telling_prefix`]), and nothing else need be kept. Two integers are told by an even simpler number
+//! ([`KeyOrder::pair`]).
 
 mod columns;
 mod number;
+mod pair;
 mod prefix;
 mod told;
 
@@ -39,6 +41,7 @@ use std::cmp::Ordering;
 use crate::value::Value;
 use columns::Columns;
 use number::NumberKey;
+pub use pair::{PAIRED_NULL, paired_int};
 pub use told::{TOLD_BYTES_MAX, TOLD_ROOM};
 
 /// The kinds of values that a normalized column begins with, but for numbers.

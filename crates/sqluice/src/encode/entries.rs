@@ -6,6 +6,7 @@
 //!                 ──> | all columns |                   rows with rowids, to be sorted by those
 //! ```
 
+use sqluice_format::key::{PAIRED_NULL, paired_int};
 use sqluice_format::record;
 use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
@@ -33,6 +34,25 @@ enum Ints<'a> {
 }
 
 impl Ints<'_> {
+    /// The halves of pairs that its first rows are; says whether they can all be.
+    fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
+        halves.clear();
+        match self {
+            Ints::Null => halves.resize(rows, PAIRED_NULL),
+            Ints::All(ints) => halves.extend(ints[..rows].iter().map(|int| paired_int(*int))),
+            Ints::Some { bits, serials } => {
+                halves.extend(bits[..rows].iter().zip(*serials).map(|(int, serial)| match serial {
+                    0 => PAIRED_NULL,
+                    _ => paired_int(*int),
+                }));
+                let is_null = |row: usize| serials[row] == 0;
+                return (0..rows).all(|row| halves[row] != PAIRED_NULL || is_null(row));
+            }
+            Ints::Rowids(rowids) => halves.extend((0..rows).map(|row| paired_int(rowids.get(row)))),
+        }
+        matches!(self, Ints::Null) || !halves.contains(&PAIRED_NULL)
+    }
+
     #[inline]
     fn get(&self, row: usize) -> Option<i64> {
         match self {
@@ -68,6 +88,8 @@ pub(crate) struct Entries<'s> {
     buffer: Buffer<'s>,
     /// Of the row at hand.
     serials: Vec<u64>,
+    /// Of a batch of pairs.
+    halves: [Vec<u64>; 2],
 }
 
 impl<'s> Entries<'s> {
@@ -79,14 +101,14 @@ impl<'s> Entries<'s> {
             Indexed::Expression => unreachable!("the plan gives indexes on expressions to SQLite"),
         };
         let fields = index.columns.iter().map(|column| field(column.value)).collect();
-        Entries { fields, buffer, serials: Vec::new() }
+        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
     /// The rows of a table with rowids.
     pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
         let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
         let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
-        Entries { fields, buffer, serials: Vec::new() }
+        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
     }
 
     /// Gives the rows of a batch to the sorter. The first is record `number` of the source.
@@ -97,7 +119,10 @@ impl<'s> Entries<'s> {
         rows: usize,
         number: u64,
     ) -> Result<()> {
-        let Entries { fields, buffer, serials } = self;
+        if self.push_pairs(stored, rowids, rows)? {
+            return Ok(());
+        }
+        let Entries { fields, buffer, serials, .. } = self;
         serials.resize(fields.len(), 0);
         let mut ints: Option<Vec<Ints<'_>>> = match buffer.takes_ints() {
             true => fields.iter().map(|field| field.ints(stored, rowids)).collect(),
@@ -142,6 +167,21 @@ impl<'s> Entries<'s> {
             })?;
         }
         Ok(())
+    }
+
+    /// Gives the rows of a batch to the sorter if all are pairs of integers or NULLs and it takes such; says whether it has.
+    fn push_pairs(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) -> Result<bool> {
+        let Entries { fields, buffer, halves: [first, second], .. } = self;
+        let [a, b] = fields[..] else { return Ok(false) };
+        if !buffer.takes_pairs() {
+            return Ok(false);
+        }
+        let (Some(a), Some(b)) = (a.ints(stored, rowids), b.ints(stored, rowids)) else { return Ok(false) };
+        if !a.pair(rows, first) || !b.pair(rows, second) {
+            return Ok(false);
+        }
+        buffer.push_pairs(first, second)?;
+        Ok(true)
     }
 
     /// Hands over what is left.

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! Entries of integers and short text are told by their keys, and then these are all that is held: no item is fetched from where it came
-//! to, and less memory does. Keys begin with one word; the first that is longer makes all of two, and the first item that is not told
-//! ends that for the buffer.
+//! to, and less memory does. Keys are pairs where items have two columns, while these are integers or NULL; then of one word; the first
+//! that is longer makes all of two, and the first item that is not told ends that for the buffer.
 
 use std::cmp::Ordering;
 
 use super::Sorter;
 use super::item::{self, HEAD_BYTES_MAX, Told};
-use super::keys::Keys;
+use super::keys::{Form, Keys, WORD_BYTES};
 use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
@@ -94,12 +94,17 @@ impl Items for Seen<'_> {
     }
 }
 
+/// The form of the first keys.
+fn first_form(sorter: &Sorter) -> Form {
+    if sorter.layout.order.has_pairs() { Form::Pair } else { Form::Word }
+}
+
 impl<'a> Buffer<'a> {
     pub(super) fn new(sorter: &'a Sorter, buffer_bytes: usize) -> Buffer<'a> {
         let write_bytes = write_bytes(buffer_bytes / 32);
         Buffer {
             sorter,
-            keys: sorter.layout.is_of_records().then(|| Keys::new(1)),
+            keys: sorter.layout.is_of_records().then(|| Keys::new(first_form(sorter))),
             held: Held::default(),
             samples: Samples::new(sorter.ranges),
             scratch: Scratch::default(),
@@ -140,53 +145,100 @@ impl<'a> Buffer<'a> {
         let item_end = start + record_bytes;
         write(&mut arena[start..item_end + SLACK_BYTES]);
         let item = layout.kept(Item { rowid, number, record: &arena[start..item_end] });
-        let order = &layout.order;
+        let (order, samples) = (&layout.order, &mut self.samples);
+        // What the samples see is the same whatever is held.
+        let pair = if layout.is_of_records() { order.pair_of(item.record) } else { None };
         let Some(keys) = &mut self.keys else {
-            let (prefix, is_told) = match layout.is_of_records() {
+            let (prefix, is_word) = match layout.is_of_records() {
                 true => order.telling_prefix(item.record),
                 false => (order.prefix(&item), false),
             };
-            match is_told {
-                true => self.samples.see_told(prefix, record_bytes),
-                false => self.samples.see(layout, &item, prefix),
+            match pair {
+                Some(pair) => samples.see_pair(order, pair),
+                None if is_word => samples.see_word(prefix, record_bytes),
+                None => samples.see(layout, &item, prefix),
             }
             prefixes.push(prefix);
             *end = item_end;
             places.push(place as u32);
             return Ok(());
         };
-        if keys.words == 1
-            && let (prefix, true) = order.telling_prefix(item.record)
+        if keys.form == Form::Pair
+            && let Some(pair) = pair
         {
-            self.samples.see_told(prefix, record_bytes);
+            samples.see_pair(order, pair);
+            keys.push(&[pair]);
+            return Ok(());
+        }
+        let (prefix, is_word) = match keys.form {
+            Form::Pair | Form::Word => order.telling_prefix(item.record),
+            Form::Words => (0, false),
+        };
+        if keys.form == Form::Word && is_word {
+            match pair {
+                Some(pair) => samples.see_pair(order, pair),
+                None => samples.see_word(prefix, record_bytes),
+            }
             keys.push(&[prefix]);
             return Ok(());
         }
-        let key = order.telling_key(item.record);
-        if keys.words == 2
+        let key = if is_word { None } else { order.telling_key(item.record) };
+        if keys.form == Form::Words
             && let Some((key, key_bytes)) = key
         {
-            match key_bytes <= size_of::<u128>() {
-                true => self.samples.see_told(key[0], record_bytes),
-                false => self.samples.see(layout, &item, key[0]),
+            match pair {
+                Some(pair) => samples.see_pair(order, pair),
+                None if key_bytes <= WORD_BYTES => samples.see_word(key[0], record_bytes),
+                None => samples.see(layout, &item, key[0]),
             }
             keys.push(&key);
             return Ok(());
         }
+        // The keys are of another form from here on, or are none.
         let record = item.record.to_vec();
-        match key {
-            Some(_) => self.widen_keys()?,
-            None => self.keep_items()?,
+        match (is_word, key) {
+            (true, _) => self.hold_keys(Form::Word)?,
+            (false, Some(_)) => self.hold_keys(Form::Words)?,
+            (false, None) => self.hold_items()?,
         }
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Whether it may take items by [`Buffer::push_ints`].
-    pub fn takes_ints(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.words == 1)
+    /// Whether it may take items by [`Buffer::push_pairs`].
+    pub fn takes_pairs(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.form == Form::Pair)
     }
 
-    /// Takes an item that is a record of integers and NULL, if it can do so by its key alone; says whether it has.
+    /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it [takes](Buffer::takes_pairs) such.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    pub fn push_pairs(&mut self, mut first: &[u64], mut second: &[u64]) -> Result<()> {
+        let order = &self.sorter.layout.order;
+        while !first.is_empty() {
+            self.make_room(0)?;
+            let Some(keys) = &mut self.keys else { return Ok(()) };
+            // Not beyond where there is something to do about room.
+            let all = if keys.len() < MEASURED { MEASURED } else { self.items_bytes / keys.key_bytes() };
+            let now = all.saturating_sub(keys.len()).clamp(1, first.len());
+            let (halves, rest) = (first.split_at(now), second.split_at(now));
+            for (first, second) in halves.0.iter().zip(rest.0) {
+                let pair = order.pair([*first, *second]);
+                self.samples.see_pair(order, pair);
+                keys.push(&[pair]);
+            }
+            (first, second) = (halves.1, rest.1);
+        }
+        Ok(())
+    }
+
+    /// Whether it may take items by [`Buffer::push_ints`].
+    pub fn takes_ints(&self) -> bool {
+        !self.sorter.layout.order.has_pairs()
+            && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Word)
+    }
+
+    /// Takes an item that is a record of integers and NULL, of any number but two, if it can do so by its key alone; says whether it has.
     ///
     /// # Errors
     /// As [`Buffer::push`].
@@ -200,7 +252,7 @@ impl<'a> Buffer<'a> {
         };
         self.make_room(0)?;
         if let Some(keys) = &mut self.keys {
-            self.samples.see_told(prefix, record_bytes);
+            self.samples.see_word(prefix, record_bytes);
             keys.push(&[prefix]);
         }
         Ok(true)
@@ -224,34 +276,39 @@ impl<'a> Buffer<'a> {
             self.spill()?;
         }
         if self.len() == MEASURED {
-            match &mut self.keys {
-                Some(keys) => keys.reserve(self.items_bytes / each),
-                None => self.held.reserve(self.items_bytes),
-            }
+            self.reserve();
         }
         Ok(())
     }
 
-    /// Holds keys of two words from now on.
     #[cold]
-    fn widen_keys(&mut self) -> Result<()> {
+    fn reserve(&mut self) {
+        match &mut self.keys {
+            Some(keys) => keys.reserve(self.items_bytes / keys.key_bytes()),
+            None => self.held.reserve(self.items_bytes),
+        }
+    }
+
+    /// Holds keys from now on that are no pairs.
+    #[cold]
+    fn hold_keys(&mut self, form: Form) -> Result<()> {
         let Some(keys) = &self.keys else { return Ok(()) };
+        // They may be twice as long.
         if 2 * keys.len() * keys.key_bytes() > self.items_bytes {
             self.spill()?;
         }
         self.scratch = Scratch::default();
-        self.keys = self.keys.take().map(|keys| keys.widened());
-        if self.len() > MEASURED
-            && let Some(keys) = &mut self.keys
-        {
-            keys.reserve(self.items_bytes / keys.key_bytes());
+        let order = &self.sorter.layout.order;
+        self.keys = self.keys.take().map(|keys| keys.as_normalized(order, form));
+        if self.len() > MEASURED {
+            self.reserve();
         }
         Ok(())
     }
 
     /// Holds items in full from now on.
     #[cold]
-    fn keep_items(&mut self) -> Result<()> {
+    fn hold_items(&mut self) -> Result<()> {
         let arena_bytes = self.len() * size_of::<Told>();
         if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
@@ -281,7 +338,7 @@ impl<'a> Buffer<'a> {
         }
         if let Some(keys) = &mut self.keys {
             keys.sort(&mut self.scratch);
-            let run = self.writer.keys(keys)?;
+            let run = self.writer.keys(&layout.order, keys)?;
             self.sorter.take(Run::File(run), keys.len() as u64, &mut self.samples);
             keys.clear();
             return Ok(());
@@ -319,8 +376,8 @@ impl<'a> Buffer<'a> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
         if let Some(keys) = &mut self.keys {
-            let words = keys.words;
-            let keys = std::mem::replace(keys, Keys::new(words));
+            let form = keys.form;
+            let keys = std::mem::replace(keys, Keys::new(form));
             return self.flush_keys(keys);
         }
         let items = Seen { layout, arena: &arena, places: &places };

@@ -70,10 +70,21 @@ impl Told {
     /// Makes it that of another key.
     #[inline]
     pub(super) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
+        self.write(|record| order.tell(key, record));
+    }
+
+    /// Makes it that of a pair.
+    #[inline]
+    pub(super) fn set_pair(&mut self, order: &Order, pair: u128) {
+        self.write(|record| order.tell_pair(pair, record));
+    }
+
+    #[inline]
+    fn write(&mut self, tell: impl FnOnce(&mut [u8; TOLD_ROOM]) -> usize) {
         const { assert!(TOLD_BYTES_MAX < 0x80, "the length is a varint of one byte") };
         let (head, record) = self.bytes.split_at_mut(1);
         if let Some(record) = record.first_chunk_mut() {
-            self.len = order.tell(key, record);
+            self.len = tell(record);
             head[0] = self.len as u8;
         }
     }

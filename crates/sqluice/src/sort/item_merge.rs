@@ -33,13 +33,15 @@ pub(super) struct ItemMerge<'a> {
 }
 
 impl<'a> ItemMerge<'a> {
-    /// Merges parts, those that come first last, each read in blocks of `block_bytes`.
+    /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         layout: &'a Layout,
-        waiting: Vec<(u128, Part<'a>)>,
+        parts: Vec<Part<'a>>,
         block_bytes: usize,
         ahead: &'a Ahead,
     ) -> ItemMerge<'a> {
+        let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.prefix_min(), part)).collect();
+        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
         ItemMerge { layout, ahead, block_bytes, waiting, readers, heads, tree, is_given: false }
     }

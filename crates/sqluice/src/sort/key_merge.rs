@@ -6,7 +6,8 @@
 use super::ahead::Ahead;
 use super::item::Told;
 use super::key_reader::KeyReader;
-use super::order::{Item, Layout};
+use super::keys::Form;
+use super::order::{Item, Order};
 use super::reader::Part;
 use super::run::{RunWriter, STRETCH};
 use crate::error::Result;
@@ -14,9 +15,10 @@ use crate::error::Result;
 /// So many keys are merged at a time: whole stretches of a run.
 const KEYS: usize = 2 * STRETCH;
 
-/// The items of runs of keys of so many words, or fewer.
+/// The items of runs of keys of one form, or of normalized keys of so many words, or fewer.
 pub(super) struct KeyMerge<'a, const WORDS: usize> {
-    layout: &'a Layout,
+    order: &'a Order,
+    form: Form,
     ahead: &'a Ahead,
     block_bytes: usize,
     /// Those that come first are last.
@@ -59,15 +61,17 @@ impl<const WORDS: usize> Node<WORDS> {
 }
 
 impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
-    /// Merges parts, those that come first last, each read in blocks of `block_bytes`.
+    /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
-        layout: &'a Layout,
-        waiting: Vec<(u128, Part<'a>)>,
+        (order, form): (&'a Order, Form),
+        parts: Vec<Part<'a>>,
         block_bytes: usize,
         ahead: &'a Ahead,
     ) -> KeyMerge<'a, WORDS> {
+        let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.word_min(), part)).collect();
+        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, tree, keys) = (Vec::new(), Vec::new(), Vec::with_capacity(KEYS));
-        KeyMerge { layout, ahead, block_bytes, waiting, readers, tree, keys, at: 0, told: Told::NONE }
+        KeyMerge { order, form, ahead, block_bytes, waiting, readers, tree, keys, at: 0, told: Told::NONE }
     }
 
     /// Goes on to the next item in order; says whether there is one.
@@ -79,7 +83,10 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
             self.at = 0;
         }
         let Some(key) = self.keys.get(self.at) else { return Ok(false) };
-        self.told.set(&self.layout.order, *key);
+        match self.form {
+            Form::Pair => self.told.set_pair(self.order, key[0]),
+            Form::Word | Form::Words => self.told.set(self.order, *key),
+        }
         Ok(true)
     }
 
@@ -88,8 +95,9 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
         self.told.item()
     }
 
+    /// The first word of the key: items with unequal ones have unequal keys.
     #[inline]
-    pub(super) fn prefix(&self) -> u128 {
+    pub(super) fn first_word(&self) -> u128 {
         self.keys[self.at][0]
     }
 
@@ -99,8 +107,8 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
         loop {
             self.fill()?;
             let Some(last) = self.keys.last() else { return Ok(last_prefix) };
-            last_prefix = last[0];
-            writer.push_keys(WORDS, self.keys.as_flattened())?;
+            last_prefix = self.form.normalized(self.order, last)[0];
+            writer.push_keys(self.order, self.form, self.keys.as_flattened())?;
         }
     }
 
@@ -131,7 +139,9 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
         let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
         let next = self.waiting.partition_point(|(later, _)| *later > from);
         let parts = self.waiting.drain(next..);
-        let entering: Vec<_> = parts.map(|(_, part)| part.key_reader(self.block_bytes, self.ahead)).collect();
+        let entering: Vec<_> = parts
+            .map(|(_, part)| part.key_reader(part.form().unwrap_or(self.form), self.block_bytes, self.ahead))
+            .collect();
         let mut nodes = self.nodes();
         for mut reader in entering {
             if let Some(key) = reader.next_key()? {

@@ -2,7 +2,7 @@
 
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::keys::WORD_BYTES;
+use super::keys::{Form, WORD_BYTES};
 use super::order::{Cut, Layout};
 use super::reader::Feed;
 use crate::error::Result;
@@ -11,8 +11,7 @@ use crate::error::Result;
 pub(super) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
-    /// Words of a key in the run.
-    words: usize,
+    form: Form,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
@@ -23,16 +22,20 @@ pub(super) struct KeyReader<'a> {
 }
 
 impl<'a> KeyReader<'a> {
-    /// Reads what a run of keys of so many words has from one cut to another: the first block has its first key at `at`.
+    /// Reads what a run of keys has from one cut to another: the first block has its first key at `at`.
     pub(super) fn new(
         layout: &'a Layout,
         feed: Feed<'a>,
-        words: usize,
+        form: Form,
         at: usize,
         (start, end): (Option<&'a Cut>, Option<&'a Cut>),
     ) -> KeyReader<'a> {
         let block = AlignedBuffer::default();
-        KeyReader { layout, feed, words, start, end, block, at, until: 0, is_last_block: false }
+        KeyReader { layout, feed, form, start, end, block, at, until: 0, is_last_block: false }
+    }
+
+    pub(super) fn form(&self) -> Form {
+        self.form
     }
 
     /// The next key; zeros follow where it has fewer words than are asked for.
@@ -42,8 +45,9 @@ impl<'a> KeyReader<'a> {
             return Ok(None);
         }
         let (words, _) = self.block.bytes()[self.at..].as_chunks::<WORD_BYTES>();
-        let word = |word: usize| if word < self.words { u128::from_be_bytes(words[word]) } else { 0 };
-        self.at += WORD_BYTES * self.words;
+        let stored = self.form.words();
+        let word = |word: usize| if word < stored { u128::from_le_bytes(words[word]) } else { 0 };
+        self.at += WORD_BYTES * stored;
         Ok(Some(std::array::from_fn(word)))
     }
 
@@ -72,17 +76,18 @@ impl<'a> KeyReader<'a> {
 
     /// Of keys in order, bytes of those that come before a cut.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
+        let stored = self.form.words();
         let (words, _) = keys.as_chunks::<WORD_BYTES>();
-        let (mut low, mut high) = (0, words.len() / self.words);
+        let (mut low, mut high) = (0, words.len() / stored);
         while low < high {
             let middle = (low + high) / 2;
-            let key = &words[self.words * middle..][..self.words];
-            let key = [key[0], key[key.len() - 1]].map(u128::from_be_bytes);
-            match cut.is_after(&key[..self.words]) {
+            let key = &words[stored * middle..][..stored];
+            let key = [key[0], key[stored - 1]].map(u128::from_le_bytes);
+            match self.form.is_before(&self.layout.order, &key[..stored], cut) {
                 true => low = middle + 1,
                 false => high = middle,
             }
         }
-        low * WORD_BYTES * self.words
+        low * WORD_BYTES * stored
     }
 }

@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::item_merge::ItemMerge;
 use super::key_merge::KeyMerge;
+use super::keys::Form;
 use super::order::{Cut, Item, Layout};
 use super::reader::Part;
 use super::run::{FileRun, Run, RunWriter};
@@ -11,7 +12,7 @@ use crate::error::Result;
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// By what they are held: in all runs by keys of a word, or of two at most, or otherwise.
+/// By what they are held: in all runs by keys of one word and form, or of two at most, or otherwise.
 enum Kind<'a> {
     Word(KeyMerge<'a, 1>),
     Words(KeyMerge<'a, 2>),
@@ -27,15 +28,20 @@ impl<'a> Merge<'a> {
         block_bytes: usize,
         ahead: &'a Ahead,
     ) -> Merge<'a> {
+        let order = &layout.order;
         let parts = runs.map(|run| Part { layout, run, start, end });
-        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes().1));
-        let mut waiting: Vec<_> = parts.map(|part| (part.prefix_min(), part)).collect();
-        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
-        let words = waiting.iter().try_fold(1, |most, (_, part)| Some(part.run.words()?.max(most)));
-        Merge(match words {
-            Some(1) => Kind::Word(KeyMerge::new(layout, waiting, block_bytes, ahead)),
-            Some(_) => Kind::Words(KeyMerge::new(layout, waiting, block_bytes, ahead)),
-            None => Kind::Items(ItemMerge::new(layout, waiting, block_bytes, ahead)),
+        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes(order).1));
+        let parts: Vec<_> = parts.collect();
+        let all_are =
+            |forms: &[Form]| parts.iter().all(|part| part.form().is_some_and(|form| forms.contains(&form)));
+        Merge(if all_are(&[Form::Pair]) {
+            Kind::Word(KeyMerge::new((order, Form::Pair), parts, block_bytes, ahead))
+        } else if all_are(&[Form::Word]) {
+            Kind::Word(KeyMerge::new((order, Form::Word), parts, block_bytes, ahead))
+        } else if all_are(&[Form::Word, Form::Words]) {
+            Kind::Words(KeyMerge::new((order, Form::Words), parts, block_bytes, ahead))
+        } else {
+            Kind::Items(ItemMerge::new(layout, parts, block_bytes, ahead))
         })
     }
 
@@ -62,12 +68,12 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The prefix of its key: items with unequal prefixes have unequal keys.
+    /// Its key begins with this, in some form: items of which it is not equal have unequal keys.
     #[inline]
     pub fn prefix(&self) -> u128 {
         match &self.0 {
-            Kind::Word(merge) => merge.prefix(),
-            Kind::Words(merge) => merge.prefix(),
+            Kind::Word(merge) => merge.first_word(),
+            Kind::Words(merge) => merge.first_word(),
             Kind::Items(merge) => merge.prefix(),
         }
     }

@@ -94,6 +94,41 @@ impl Order {
         }
     }
 
+    /// Whether items may be told by pairs of integers or NULLs.
+    pub(super) fn has_pairs(&self) -> bool {
+        match self {
+            Order::Record(key) => key.has_pairs(),
+            Order::Rowid => false,
+        }
+    }
+
+    /// Two halves as one number in the order of the records.
+    #[inline]
+    pub(super) fn pair(&self, halves: [u64; 2]) -> u128 {
+        match self {
+            Order::Record(key) => key.pair(halves),
+            Order::Rowid => unreachable!("a rowid is no pair"),
+        }
+    }
+
+    /// The pair that a record is.
+    #[inline]
+    pub(super) fn pair_of(&self, record: &[u8]) -> Option<u128> {
+        match self {
+            Order::Record(key) => key.pair_of(record),
+            Order::Rowid => None,
+        }
+    }
+
+    /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
+    #[inline]
+    pub(super) fn tell_pair(&self, pair: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+        match self {
+            Order::Record(key) => key.tell_pair(pair, record),
+            Order::Rowid => unreachable!("a rowid is no pair"),
+        }
+    }
+
     /// The key in two words that tells a record, and how many bytes it has.
     #[inline]
     pub(super) fn telling_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {

@@ -11,8 +11,8 @@ use sqluice_format::aligned::AlignedBuffer;
 use super::ahead::{Ahead, Underway};
 use super::item::{self, Found, Told};
 use super::key_reader::KeyReader;
-use super::keys::WORD_BYTES;
-use super::order::{Cut, Item, Layout};
+use super::keys::{Form, WORD_BYTES};
+use super::order::{Cut, Item, Layout, Order};
 use super::run::{FileRun, MemoryRun, Run, Stretch};
 use super::spill::BLOCK_BYTES;
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub(super) enum Reader<'a> {
     Items(ItemReader<'a>),
     /// Items are told by keys.
     Keys {
-        layout: &'a Layout,
+        order: &'a Order,
         keys: KeyReader<'a>,
         told: Told,
         prefix: u128,
@@ -89,18 +89,34 @@ impl<'a> Part<'a> {
     /// No item of the part has a smaller prefix.
     pub(super) fn prefix_min(&self) -> u128 {
         let first = match self.run {
-            Run::Memory(_) | Run::Keys(_) => self.run.prefixes().0,
+            Run::Memory(_) | Run::Keys(_) => self.run.prefixes(&self.layout.order).0,
             Run::File(run) => run.between(self.start, self.end).first.prefix,
         };
         first.max(self.start.map_or(0, Cut::prefix))
     }
 
+    /// The form of its keys, if they tell the items.
+    pub(super) fn form(&self) -> Option<Form> {
+        self.run.form()
+    }
+
+    /// The same as [`Part::prefix_min`] for the first word of such keys.
+    pub(super) fn word_min(&self) -> u128 {
+        match self.run {
+            Run::Memory(_) => 0,
+            Run::Keys(keys) => {
+                keys.between(&self.layout.order, self.start, self.end).first().copied().unwrap_or(0)
+            }
+            Run::File(run) => run.between(self.start, self.end).first.word,
+        }
+    }
+
     /// Begins to read it: what is in the file is asked for.
     pub(super) fn reader(&self, block_bytes: usize, ahead: &'a Ahead) -> Reader<'a> {
         let Part { layout, run, start, end } = *self;
-        if run.words().is_some() {
-            let keys = self.key_reader(block_bytes, ahead);
-            return Reader::Keys { layout, keys, told: Told::NONE, prefix: 0 };
+        if let Some(form) = run.form() {
+            let keys = self.key_reader(form, block_bytes, ahead);
+            return Reader::Keys { order: &layout.order, keys, told: Told::NONE, prefix: 0 };
         }
         let (feed, at) = self.feed(block_bytes, ahead);
         // What is in memory is cut already.
@@ -125,9 +141,9 @@ impl<'a> Part<'a> {
     }
 
     /// The same for keys that tell the items.
-    pub(super) fn key_reader(&self, block_bytes: usize, ahead: &'a Ahead) -> KeyReader<'a> {
+    pub(super) fn key_reader(&self, form: Form, block_bytes: usize, ahead: &'a Ahead) -> KeyReader<'a> {
         let (feed, at) = self.feed(block_bytes, ahead);
-        KeyReader::new(self.layout, feed, self.run.words().unwrap_or(1), at, (self.start, self.end))
+        KeyReader::new(self.layout, feed, form, at, (self.start, self.end))
     }
 
     /// Where blocks come from, and where in the first of them the first item is.
@@ -135,7 +151,7 @@ impl<'a> Part<'a> {
         let Part { layout, run, start, end } = *self;
         match run {
             Run::Memory(run) => (Feed::Memory { run, places: run.between(layout, start, end) }, 0),
-            Run::Keys(keys) => (Feed::Keys(keys.between(start, end)), 0),
+            Run::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0),
             Run::File(run) => {
                 let stretch = run.between(start, end);
                 let first = stretch.first.at % BLOCK_BYTES as u64;
@@ -181,9 +197,10 @@ impl Reader<'_> {
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Reader::Items(items) => items.advance(),
-            Reader::Keys { layout, keys, told, prefix } => {
+            Reader::Keys { order, keys, told, prefix } => {
                 let Some(key) = keys.next_key::<2>()? else { return Ok(false) };
-                told.set(&layout.order, key);
+                let key = keys.form().normalized(order, &key);
+                told.set(order, key);
                 *prefix = key[0];
                 Ok(true)
             }
@@ -306,7 +323,7 @@ impl Feed<'_> {
                 let (now, later) = words.split_at(words.len().min(GATHER_BYTES / WORD_BYTES));
                 block.set_len(size_of_val(now));
                 for (bytes, word) in block.bytes_mut().as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(now) {
-                    *bytes = word.to_be_bytes();
+                    *bytes = word.to_le_bytes();
                 }
                 *words = later;
                 Ok(!now.is_empty())

@@ -16,8 +16,8 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::Underway;
 use super::item::{self, Found};
-use super::keys::{Keys, WORD_BYTES};
-use super::order::{Cut, Item, Layout};
+use super::keys::{Form, Keys, WORD_BYTES};
+use super::order::{Cut, Item, Layout, Order};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 use crate::error::Result;
 
@@ -49,8 +49,8 @@ pub(super) struct MemoryRun {
 #[derive(Debug)]
 pub(super) struct FileRun {
     pub(super) spill: Arc<Spill>,
-    /// Words of a key, if the stream is of keys that tell the items.
-    pub(super) words: Option<usize>,
+    /// Of the keys, if the stream is of such that tell the items.
+    pub(super) form: Option<Form>,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
     pub(super) starts: Vec<Start>,
@@ -74,25 +74,27 @@ pub(super) struct Start {
     pub(super) at: u64,
     /// Of the item itself.
     pub(super) prefix: u128,
+    /// The first word of its key as it is in the stream; of an item that has none there, the prefix.
+    pub(super) word: u128,
     pub(super) cut: Cut,
 }
 
 impl Run {
     /// The prefixes of its first and last item.
-    pub(super) fn prefixes(&self) -> (u128, u128) {
+    pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
         match self {
             Run::Memory(run) => (run.first_prefix, run.last_prefix),
-            Run::Keys(keys) => keys.ends().map_or((0, 0), |(first, last)| (first[0], last[0])),
+            Run::Keys(keys) => keys.prefixes(order),
             Run::File(run) => (run.starts[0].prefix, run.last_prefix),
         }
     }
 
-    /// Words of a key, if it is of keys that tell the items.
-    pub(super) fn words(&self) -> Option<usize> {
+    /// Of the keys, if it is of such that tell the items.
+    pub(super) fn form(&self) -> Option<Form> {
         match self {
             Run::Memory(_) => None,
-            Run::Keys(keys) => Some(keys.words),
-            Run::File(run) => run.words,
+            Run::Keys(keys) => Some(keys.form),
+            Run::File(run) => run.form,
         }
     }
 
@@ -118,7 +120,7 @@ impl Run {
     pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
         let spilled = match self {
             Run::Memory(run) => run.spill(layout, spill, write_bytes)?,
-            Run::Keys(keys) => RunWriter::new(spill, write_bytes).keys(keys)?,
+            Run::Keys(keys) => RunWriter::new(spill, write_bytes).keys(&layout.order, keys)?,
             Run::File(_) => return Ok(()),
         };
         *self = Run::File(spilled);
@@ -169,7 +171,7 @@ impl MemoryRun {
 impl FileRun {
     fn new(spill: &Arc<Spill>) -> FileRun {
         let (pieces, starts) = (Vec::new(), Vec::new());
-        FileRun { spill: Arc::clone(spill), words: None, pieces, bytes: 0, starts, last_prefix: 0 }
+        FileRun { spill: Arc::clone(spill), form: None, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
     /// Where a byte of the stream lies in the file, and how many follow it there.
@@ -221,33 +223,51 @@ impl RunWriter {
     }
 
     /// A run of keys, in order, that tell their items.
-    pub(super) fn keys(&mut self, keys: &Keys) -> Result<FileRun> {
-        self.push_keys(keys.words, keys.as_words())?;
-        self.finish(keys.ends().map_or(0, |(_, last)| last[0]))
+    pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
+        self.push_keys(order, keys.form, keys.as_words())?;
+        self.finish(keys.prefixes(order).1)
     }
 
-    /// Appends keys of so many words that tell their items: whole stretches, but for the last.
-    pub(super) fn push_keys(&mut self, words: usize, keys: &[u128]) -> Result<()> {
-        self.run.words = Some(words);
+    /// Appends keys that tell their items: whole stretches, but for the last.
+    pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u128]) -> Result<()> {
+        self.run.form = Some(form);
         let mut bytes = [0; STRETCH * WORD_BYTES];
         for some in keys.chunks(STRETCH) {
             for (bytes, word) in bytes.as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(some) {
-                *bytes = word.to_be_bytes();
+                *bytes = word.to_le_bytes();
             }
-            self.push(&bytes[..size_of_val(some)], || (some[0], Cut::of_whole(&some[..words])))?;
+            self.start_if_due(|| {
+                let key = form.normalized(order, &some[..form.words()]);
+                (key[0], some[0], Cut::of_whole(&key))
+            });
+            self.append(&bytes[..size_of_val(some)])?;
         }
         Ok(())
     }
 
     /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.
     #[inline]
-    pub(super) fn push(&mut self, mut bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
+    pub(super) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
+        self.start_if_due(|| {
+            let (prefix, cut) = place();
+            (prefix, prefix, cut)
+        });
+        self.append(bytes)
+    }
+
+    /// Notes where what comes next begins, if it is the first in its step: by its prefix, its first word and its place.
+    #[inline]
+    fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
         if at >= self.next_start {
-            let (prefix, cut) = place();
-            self.run.starts.push(Start { at, prefix, cut });
+            let (prefix, word, cut) = place();
+            self.run.starts.push(Start { at, prefix, word, cut });
             self.next_start = (at / STEP_BYTES + 1) * STEP_BYTES;
         }
+    }
+
+    #[inline]
+    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         while self.filling.bytes().len() + bytes.len() >= self.write_bytes {
             let (now, later) = bytes.split_at(self.write_bytes - self.filling.bytes().len());
             self.filling.extend_from_slice(now);

@@ -4,7 +4,8 @@
 //! When the sample grows too large, only those stay in it that are in one of half as many. So the sample depends on the set of
 //! items alone, whoever saw which of them, and when.
 
-use super::order::{Cut, Item, Layout};
+use super::item::Told;
+use super::order::{Cut, Item, Layout, Order};
 
 /// Sizes that decide how items are cut into ranges, so they are the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,9 @@ impl Default for Ranges {
 const RANGE_SAMPLES_MIN: u64 = 16;
 /// Beyond this a sample is not thinned out.
 const LEVEL_MAX: u32 = 40;
+
+/// The size of every pair, as far as ranges are concerned.
+const PAIR_BYTES: u64 = 12;
 
 #[derive(Debug)]
 struct Sample {
@@ -58,12 +62,21 @@ impl Samples {
         }
     }
 
-    /// Looks at an item whose prefix tells it, however it came.
+    /// Looks at an item that is no pair and that one word tells, however it came.
     #[inline]
-    pub(super) fn see_told(&mut self, prefix: u128, record_bytes: usize) {
+    pub(super) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
         if self.has(hash, bytes) {
             self.add(hash, bytes, Cut::of_whole(&[prefix]));
+        }
+    }
+
+    /// Looks at an item that is a pair, however it came.
+    #[inline]
+    pub(super) fn see_pair(&mut self, order: &Order, pair: u128) {
+        let hash = hash_of_prefix(pair) as u32;
+        if self.has(hash, PAIR_BYTES) {
+            self.add(hash, PAIR_BYTES, cut_of_pair(order, pair));
         }
     }
 
@@ -118,6 +131,13 @@ impl Samples {
         }
         cuts
     }
+}
+
+#[cold]
+fn cut_of_pair(order: &Order, pair: u128) -> Cut {
+    let mut told = Told::NONE;
+    told.set_pair(order, pair);
+    order.cut(&told.item())
 }
 
 /// A hash of what tells items apart: the beginning of their keys, the end of their records, which is a rowid or a primary key in

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Taken;
 use super::ahead::Ahead;
 use super::merge::Merge;
-use super::order::{Cut, Layout};
+use super::order::{Cut, Layout, Order};
 use super::reader::GATHER_BYTES;
 use super::run::{FileRun, Run, RunWriter, write_bytes};
 use super::spill::{BLOCK_BYTES, Spill};
@@ -42,7 +42,7 @@ impl Sorted {
         spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
         let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
         let readers = loop {
-            let overlap = overlap(&runs);
+            let overlap = overlap(&layout.order, &runs);
             let fan_in = blocks(&runs, memory_bytes) / mergers / BLOCKS;
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
@@ -98,8 +98,8 @@ fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
 }
 
 /// How many runs have items around the same key, at most.
-fn overlap<'a>(runs: impl IntoIterator<Item = &'a Run>) -> usize {
-    let prefixes = runs.into_iter().map(Run::prefixes);
+fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a Run>) -> usize {
+    let prefixes = runs.into_iter().map(|run| run.prefixes(order));
     // Where a run begins and another ends they overlap: beginnings come first.
     let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     ends.sort_unstable();
@@ -121,7 +121,7 @@ fn spill_until_it_fits(
 ) -> Result<()> {
     loop {
         let in_memory = runs.iter().filter(|run| !matches!(run, Run::File(_))).count();
-        let spilled = overlap(runs.iter().filter(|run| matches!(run, Run::File(_))));
+        let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, Run::File(_))));
         let reading = spilled * BLOCKS * BLOCK_BYTES_FAST + in_memory * GATHER_BYTES;
         if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
             return Ok(());

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::Config;
-use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
+use sqluice_format::key::{Collation, KeyColumn, KeyOrder, PAIRED_NULL, paired_int};
 use sqluice_format::record;
 use sqluice_format::value::Value;
 
@@ -82,8 +82,17 @@ fn sort(
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
             for item in items.iter().skip(thread).step_by(road.threads) {
-                let ints = ints(&item.record).filter(|_| road.ints && buffer.takes_ints());
-                let is_pushed = ints.map_or(Ok(false), |ints| buffer.push_ints(&ints))?;
+                let is_pushed = match ints(&item.record).filter(|_| road.ints).as_deref() {
+                    Some(&[first, second])
+                        if buffer.takes_pairs() && ![first, second].contains(&Some(i64::MIN)) =>
+                    {
+                        let half = |int: Option<i64>| int.map_or(PAIRED_NULL, paired_int);
+                        buffer.push_pairs(&[half(first)], &[half(second)])?;
+                        true
+                    }
+                    Some(ints) if buffer.takes_ints() => buffer.push_ints(ints)?,
+                    _ => false,
+                };
                 if !is_pushed {
                     buffer.push(item.item())?;
                 }

@@ -1,0 +1,85 @@
+//! Records of two integers or NULLs as one number each: what nearly every entry of an index on an integer is, the rowid being the second.
+//!
+//! ```text
+//!  record   03 02 01 | 03 e8 | 2a
+//!  pair     80000000000003e8 800000000000002a      NULL is 0, an integer itself plus 2^63; inverted where the column is descending
+//! ```
+
+use super::told::TOLD_ROOM;
+use super::{KeyOrder, columns};
+use crate::value::{FIXED_BYTES, SerialType};
+
+/// The half of a pair that NULL is. The smallest integer would be the same and has none.
+pub const PAIRED_NULL: u64 = 0;
+
+/// The half of a pair that an integer is, if that is not [`PAIRED_NULL`].
+#[inline]
+pub fn paired_int(int: i64) -> u64 {
+    (int ^ i64::MIN) as u64
+}
+
+impl KeyOrder {
+    /// Whether records of integers and NULL are pairs: those of two columns.
+    pub fn has_pairs(&self) -> bool {
+        self.columns().len() == 2
+    }
+
+    /// Two halves as one number, in the order of the records.
+    #[inline]
+    pub fn pair(&self, halves: [u64; 2]) -> u128 {
+        self.inverted_pair(u128::from(halves[0]) << 64 | u128::from(halves[1]))
+    }
+
+    /// The same, and back: with the halves of descending columns inverted.
+    #[inline]
+    fn inverted_pair(&self, pair: u128) -> u128 {
+        let [first, second] = self.columns() else { return pair };
+        let mask = |descending: bool| u64::from(descending).wrapping_neg();
+        pair ^ (u128::from(mask(first.descending)) << 64 | u128::from(mask(second.descending)))
+    }
+
+    /// The pair of a record, if it is one of two integers or NULLs, stored as they always are.
+    #[inline]
+    pub fn pair_of(&self, record: &[u8]) -> Option<u128> {
+        let [3, first, second, ..] = *record else { return None };
+        if !self.has_pairs() {
+            return None;
+        }
+        let mut end = 3;
+        let mut half = |serial: u8| {
+            if serial > 9 || serial == SerialType::REAL.0 as u8 {
+                return None;
+            }
+            let start = end;
+            end += usize::from(FIXED_BYTES[usize::from(serial)]);
+            let int = match serial {
+                0 => return Some(PAIRED_NULL),
+                8 | 9 => i64::from(serial) - 8,
+                _ if end > record.len() => return None,
+                _ => columns::int(record, start, end),
+            };
+            let is_as_always = SerialType::of_int(int).0 == u64::from(serial) && int != i64::MIN;
+            is_as_always.then(|| paired_int(int))
+        };
+        let halves = [half(first)?, half(second)?];
+        (record.len() == end).then(|| self.pair(halves))
+    }
+
+    /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
+    #[inline]
+    pub fn tell_pair(&self, pair: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+        let pair = self.inverted_pair(pair);
+        let mut end = 3;
+        record[0] = 3;
+        for (column, half) in [(pair >> 64) as u64, pair as u64].into_iter().enumerate() {
+            let int = half as i64 ^ i64::MIN;
+            let serial = if half == PAIRED_NULL { 0 } else { SerialType::of_int(int).0 as u8 };
+            let bytes = FIXED_BYTES[usize::from(serial)];
+            record[1 + column] = serial;
+            let word = int.wrapping_shl(64 - 8 * u32::from(bytes));
+            record[end..end + 8].copy_from_slice(&word.to_be_bytes());
+            end += usize::from(bytes);
+        }
+        end
+    }
+}
