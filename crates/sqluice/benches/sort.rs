@@ -48,6 +48,14 @@ fn ascending(row: u64, out: &mut Vec<u8>) {
     record::encode(&[Value::Int(row as i64 * 3), Value::Int(row as i64)], out);
 }
 
+fn moment(row: u64, out: &mut Vec<u8>) {
+    let at = random(row);
+    let (day, second) = (at % 336, at / 336 % 86_400);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let text = format!("2024-{:02}-{:02} {hour:02}:{minute:02}:{second:02}", 1 + day / 28, 1 + day % 28);
+    record::encode(&[Value::Text(text.as_bytes()), Value::Int(row as i64)], out);
+}
+
 fn url(row: u64, out: &mut Vec<u8>) {
     let text = format!("https://www.example.com/articles/{}/{:x}", random(row) % 100, random(row) >> 40);
     record::encode(&[Value::Text(text.as_bytes()), Value::Int(row as i64)], out);
@@ -89,14 +97,16 @@ fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> 
                     if range >= sorted.ranges() {
                         break;
                     }
-                    let mut merge = sorted.range(range).unwrap();
+                    let merge = sorted.range(range).unwrap();
                     let (mut before, mut count) = (0, 0);
-                    while merge.advance().unwrap() {
-                        black_box(merge.item());
+                    let merged = merge.try_for_each(|item, prefix| {
+                        black_box(item);
                         count += 1;
-                        assert!(before <= merge.prefix());
-                        before = merge.prefix();
-                    }
+                        assert!(before <= prefix);
+                        before = prefix;
+                        Ok(())
+                    });
+                    merged.unwrap();
                     items.fetch_add(count, Relaxed);
                 }
             });
@@ -108,9 +118,10 @@ fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> 
 
 fn main() {
     let key = |columns: usize| Order::Record(KeyOrder::new(vec![KeyColumn::default(); columns]));
-    let cases: [(&str, Order, Make); 4] = [
+    let cases: [(&str, Order, Make); 5] = [
         ("text of 6 digits, rowid", key(2), digits),
         ("ascending integers, rowid", key(2), ascending),
+        ("timestamps, rowid", key(2), moment),
         ("URLs, rowid", key(2), url),
         ("rows by rowid", Order::Rowid, row),
     ];

@@ -117,13 +117,12 @@ const CANCEL_ITEMS: usize = 4096;
 
 fn merge_rows(
     tree: &MergeTree<'_>,
-    mut merge: Merge<'_>,
+    merge: Merge<'_>,
     filling: &mut Filling<'_, '_>,
     ends: &mut Ends,
 ) -> Result<()> {
     let mut items = 0;
-    while merge.advance()? {
-        let item = merge.item();
+    merge.try_for_each(|item, prefix| {
         items += 1;
         if items % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
@@ -131,21 +130,21 @@ fn merge_rows(
         }
         ends.largest_rowid = Some(item.rowid);
         if tree.dropped.contains(item.number) {
-            continue;
+            return Ok(());
         }
-        ends.check(tree.unique.as_ref(), item, merge.prefix())?;
+        ends.check(tree.unique.as_ref(), item, prefix)?;
         if !filling.open()?.push(item.rowid, item.record) {
             filling.next()?;
             let pushed = filling.current().push(item.rowid, item.record);
             debug_assert!(pushed, "an empty chunk takes a row of any size");
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn merge_entries(
     tree: &MergeTree<'_>,
-    mut merge: Merge<'_>,
+    merge: Merge<'_>,
     filling: &mut Filling<'_, '_>,
     ends: &mut Ends,
 ) -> Result<()> {
@@ -153,17 +152,16 @@ fn merge_entries(
     // must be a divider, which a chunk of a single entry has not to give.
     let mut waiting: Option<Vec<u8>> = None;
     let mut items = 0;
-    while merge.advance()? {
-        let item = merge.item();
+    merge.try_for_each(|item, prefix| {
         items += 1;
         if items % CANCEL_ITEMS == 0 {
             filling.cancelled()?;
             filling.hash_finished();
         }
         if tree.dropped.contains(item.number) {
-            continue;
+            return Ok(());
         }
-        ends.check(tree.unique.as_ref(), item, merge.prefix())?;
+        ends.check(tree.unique.as_ref(), item, prefix)?;
         if let Some(entry) = waiting.take() {
             filling.next_of_entries()?;
             filling.open()?.push_last_entry(&entry);
@@ -171,7 +169,8 @@ fn merge_entries(
         if !filling.open()?.push_entry(item.record) {
             waiting = Some(item.record.to_vec());
         }
-    }
+        Ok(())
+    })?;
     if let Some(entry) = waiting {
         filling.open()?.push_last_entry(&entry);
     }
@@ -180,11 +179,18 @@ fn merge_entries(
 
 impl Ends {
     /// Takes the next item, which has this prefix, unless it has the key of the one before.
+    #[inline]
     fn check(&mut self, unique: Option<&Unique<'_>>, item: Item<'_>, prefix: u128) -> Result<()> {
-        match (&mut self.edge, unique) {
-            (_, None) => {}
-            (edge @ None, Some(_)) => *edge = Some((OwnedItem::of(item), OwnedItem::of(item))),
-            (Some((_, last)), Some(unique)) => {
+        match unique {
+            None => Ok(()),
+            Some(unique) => self.check_unique(unique, item, prefix),
+        }
+    }
+
+    fn check_unique(&mut self, unique: &Unique<'_>, item: Item<'_>, prefix: u128) -> Result<()> {
+        match &mut self.edge {
+            edge @ None => *edge = Some((OwnedItem::of(item), OwnedItem::of(item))),
+            Some((_, last)) => {
                 if prefix == self.prefix || !unique.is_whole_order() {
                     unique.check(last.item(), item)?;
                 }
@@ -245,9 +251,7 @@ impl Unique<'_> {
         let mut numbers = Vec::new();
         let mut items = 0;
         for range in 0..sorted.ranges() {
-            let mut merge = sorted.range(range)?;
-            while merge.advance()? {
-                let item = merge.item();
+            sorted.range(range)?.try_for_each(|item, _| {
                 items += 1;
                 if items % CANCEL_ITEMS == 0 {
                     cancel.check()?;
@@ -262,7 +266,8 @@ impl Unique<'_> {
                     }
                 }
                 numbers.push(item.number);
-            }
+                Ok(())
+            })?;
         }
         tell(&mut numbers, group);
         Ok(())

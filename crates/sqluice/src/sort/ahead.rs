@@ -83,17 +83,17 @@ pub(super) struct Behind {
 
 /// Blocks that are to be written.
 struct Full {
+    file: Arc<SpillFile>,
     offset: u64,
     buffer: AlignedBuffer,
     reply: Sender<Result<AlignedBuffer>>,
 }
 
 impl Behind {
-    pub(super) fn new(file: &Arc<SpillFile>) -> Result<Behind> {
+    pub(super) fn new() -> Result<Behind> {
         let (sender, receiver) = unbounded::<Full>();
-        let file = Arc::clone(file);
         let write = move || {
-            for Full { offset, buffer, reply } in receiver {
+            for Full { file, offset, buffer, reply } in receiver {
                 let written = file.write(offset, buffer.bytes());
                 // Whoever asked may be gone.
                 let _ = reply.send(written.map(|()| buffer));
@@ -105,11 +105,11 @@ impl Behind {
     }
 
     /// Begins to write a buffer.
-    pub(super) fn write(&self, offset: u64, buffer: AlignedBuffer) -> Underway {
+    pub(super) fn write(&self, file: &Arc<SpillFile>, offset: u64, buffer: AlignedBuffer) -> Underway {
         let (reply, result) = bounded(1);
         if let Some(requests) = &self.requests {
             // The thread lives as long as this sender.
-            let _ = requests.send(Full { offset, buffer, reply });
+            let _ = requests.send(Full { file: Arc::clone(file), offset, buffer, reply });
         }
         result
     }

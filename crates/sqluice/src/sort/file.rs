@@ -1,4 +1,4 @@
-//! The temporary file: opened without a name, read and written in whole blocks, past the page cache where that can be.
+//! A temporary file: opened without a name, read and written in whole blocks.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,9 +17,18 @@ pub(super) struct SpillFile {
     folder: PathBuf,
 }
 
+/// How a file is read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Road {
+    /// Through the page cache.
+    Cached,
+    /// Past it, where the file system can.
+    Direct,
+}
+
 impl SpillFile {
-    pub(super) fn create(folder: &Path) -> Result<SpillFile> {
-        match create(folder) {
+    pub(super) fn create(folder: &Path, road: Road) -> Result<SpillFile> {
+        match create(folder, road) {
             Ok(file) => Ok(SpillFile { file, folder: folder.to_owned() }),
             Err(error) => Err(failed(folder, "create", error)),
         }
@@ -89,9 +98,12 @@ fn failed(folder: &Path, what: &str, error: impl Into<io::Error>) -> Error {
 }
 
 /// A file without a name.
-fn create(folder: &Path) -> io::Result<File> {
+fn create(folder: &Path, road: Road) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     for direct in [OFlags::DIRECT, OFlags::empty()] {
+        if !direct.is_empty() && road == Road::Cached {
+            continue;
+        }
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC | direct;
         match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => return Ok(file.into()),
@@ -100,18 +112,18 @@ fn create(folder: &Path) -> io::Result<File> {
             Err(error) => return Err(error.into()),
         }
     }
-    create_named(folder)
+    create_named(folder, road)
 }
 
 /// A file that loses its name at once.
-fn create_named(folder: &Path) -> io::Result<File> {
+fn create_named(folder: &Path, road: Road) -> io::Result<File> {
     let process = std::process::id();
     for attempt in 0.. {
         let path = folder.join(format!(".sqluice-sort-{process}-{attempt}"));
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => {
                 std::fs::remove_file(&path)?;
-                set_direct(&file, true);
+                set_direct(&file, road == Road::Direct);
                 return Ok(file);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -7,7 +7,7 @@ use super::ahead::Ahead;
 use super::item::Told;
 use super::key_reader::KeyReader;
 use super::keys::Form;
-use super::order::{Item, Order};
+use super::order::Order;
 use super::reader::Part;
 use super::run::{RunWriter, STRETCH};
 use crate::error::Result;
@@ -17,7 +17,7 @@ const KEYS: usize = 2 * STRETCH;
 
 /// The items of runs of keys of one form, or of normalized keys of so many words, or fewer.
 pub(super) struct KeyMerge<'a, const WORDS: usize> {
-    order: &'a Order,
+    pub(super) order: &'a Order,
     form: Form,
     ahead: &'a Ahead,
     block_bytes: usize,
@@ -28,8 +28,6 @@ pub(super) struct KeyMerge<'a, const WORDS: usize> {
     tree: Vec<Node<WORDS>>,
     /// The next keys in order.
     keys: Vec<[u128; WORDS]>,
-    at: usize,
-    told: Told,
 }
 
 /// The key that a reader is at.
@@ -71,37 +69,28 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
         let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.word_min(), part)).collect();
         waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
         let (readers, tree, keys) = (Vec::new(), Vec::new(), Vec::with_capacity(KEYS));
-        KeyMerge { order, form, ahead, block_bytes, waiting, readers, tree, keys, at: 0, told: Told::NONE }
+        KeyMerge { order, form, ahead, block_bytes, waiting, readers, tree, keys }
     }
 
-    /// Goes on to the next item in order; says whether there is one.
+    /// Calls `each` with the keys in order, and with an item to make of them.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<bool> {
-        self.at += 1;
-        if self.at >= self.keys.len() {
+    pub(super) fn try_for_each(
+        &mut self,
+        mut each: impl FnMut(&mut Told, [u128; WORDS]) -> Result<()>,
+    ) -> Result<()> {
+        let mut told = Told::NONE;
+        loop {
             self.fill()?;
-            self.at = 0;
+            if self.keys.is_empty() {
+                return Ok(());
+            }
+            for key in &self.keys {
+                each(&mut told, *key)?;
+            }
         }
-        let Some(key) = self.keys.get(self.at) else { return Ok(false) };
-        match self.form {
-            Form::Pair => self.told.set_pair(self.order, key[0]),
-            Form::Word | Form::Words => self.told.set(self.order, *key),
-        }
-        Ok(true)
     }
 
-    #[inline]
-    pub(super) fn item(&self) -> Item<'_> {
-        self.told.item()
-    }
-
-    /// The first word of the key: items with unequal ones have unequal keys.
-    #[inline]
-    pub(super) fn first_word(&self) -> u128 {
-        self.keys[self.at][0]
-    }
-
-    /// Appends all keys to a run, when none was given yet; the prefix of the last.
+    /// Appends all keys to a run; the prefix of the last.
     pub(super) fn write(&mut self, writer: &mut RunWriter) -> Result<u128> {
         let mut last_prefix = 0;
         loop {

@@ -12,8 +12,9 @@ use crate::error::Result;
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// By what they are held: in all runs by keys of one word and form, or of two at most, or otherwise.
+/// By what they are held: in all runs by pairs, by keys of a word, or of two at most, or otherwise.
 enum Kind<'a> {
+    Pairs(KeyMerge<'a, 1>),
     Word(KeyMerge<'a, 1>),
     Words(KeyMerge<'a, 2>),
     Items(ItemMerge<'a>),
@@ -35,7 +36,7 @@ impl<'a> Merge<'a> {
         let all_are =
             |forms: &[Form]| parts.iter().all(|part| part.form().is_some_and(|form| forms.contains(&form)));
         Merge(if all_are(&[Form::Pair]) {
-            Kind::Word(KeyMerge::new((order, Form::Pair), parts, block_bytes, ahead))
+            Kind::Pairs(KeyMerge::new((order, Form::Pair), parts, block_bytes, ahead))
         } else if all_are(&[Form::Word]) {
             Kind::Word(KeyMerge::new((order, Form::Word), parts, block_bytes, ahead))
         } else if all_are(&[Form::Word, Form::Words]) {
@@ -45,43 +46,48 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// Goes on to the next item in order; says whether there is one.
+    /// Calls `each` with the items in order, and with what their keys begin with, in some form: items of which that is not equal have
+    /// unequal keys.
     ///
     /// # Errors
-    /// When what was spilled can't be read.
+    /// What `each` says, and when what was spilled can't be read.
     #[inline]
-    pub fn advance(&mut self) -> Result<bool> {
-        match &mut self.0 {
-            Kind::Word(merge) => merge.advance(),
-            Kind::Words(merge) => merge.advance(),
-            Kind::Items(merge) => merge.advance(),
-        }
-    }
-
-    /// The item, after `advance` said that there is one.
-    #[inline]
-    pub fn item(&self) -> Item<'_> {
-        match &self.0 {
-            Kind::Word(merge) => merge.item(),
-            Kind::Words(merge) => merge.item(),
-            Kind::Items(merge) => merge.item(),
-        }
-    }
-
-    /// Its key begins with this, in some form: items of which it is not equal have unequal keys.
-    #[inline]
-    pub fn prefix(&self) -> u128 {
-        match &self.0 {
-            Kind::Word(merge) => merge.first_word(),
-            Kind::Words(merge) => merge.first_word(),
-            Kind::Items(merge) => merge.prefix(),
+    pub fn try_for_each(self, mut each: impl FnMut(Item<'_>, u128) -> Result<()>) -> Result<()> {
+        match self.0 {
+            Kind::Pairs(mut merge) => {
+                let order = merge.order;
+                merge.try_for_each(|told, [pair]| {
+                    told.set_pair(order, pair);
+                    each(told.item(), pair)
+                })
+            }
+            Kind::Word(mut merge) => {
+                let order = merge.order;
+                merge.try_for_each(|told, key| {
+                    told.set(order, key);
+                    each(told.item(), key[0])
+                })
+            }
+            Kind::Words(mut merge) => {
+                let order = merge.order;
+                merge.try_for_each(|told, key| {
+                    told.set(order, key);
+                    each(told.item(), key[0])
+                })
+            }
+            Kind::Items(mut merge) => {
+                while merge.advance()? {
+                    each(merge.item(), merge.prefix())?;
+                }
+                Ok(())
+            }
         }
     }
 
     /// Writes all items to a run.
     pub(super) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
-            Kind::Word(mut merge) => merge.write(writer)?,
+            Kind::Pairs(mut merge) | Kind::Word(mut merge) => merge.write(writer)?,
             Kind::Words(mut merge) => merge.write(writer)?,
             Kind::Items(mut merge) => {
                 let mut last_prefix = 0;

@@ -16,7 +16,7 @@
 //!
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
-//! * `spill`: the temporary file. `run`: a sorted run, there or in memory.
+//! * `spill`, `file`: temporary space. `memory`: how much of it the page cache may keep. `run`: a sorted run, there or in memory.
 //! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
 //! * `buffer`, `sorted`, `merge`: the doors.
 //!
@@ -34,6 +34,7 @@ mod key_merge;
 mod key_reader;
 mod keys;
 mod large_pages;
+mod memory;
 mod merge;
 mod order;
 mod radix;

@@ -1,14 +1,17 @@
-//! Temporary space on disk: one file without a name, handed out in pieces.
+//! Temporary space on disk, handed out in pieces.
 //!
 //! ```text
 //!  +---------+---------+---------+---------+--------
 //!  | run 0   | run 1   | run 0   |  free   | run 1       a run has any pieces, in its own order
 //!  +---------+---------+---------+---------+--------
-//!   PIECE_BYTES each
+//!   PIECE_BYTES each  <── cached | direct ──>
 //! ```
 //!
-//! Invariant: the file has no name, so nothing is left of it however the process ends. It is written and read past the page
-//! cache where the file system can (O_DIRECT), in whole blocks of [`BLOCK_BYTES`].
+//! The first pieces go through the page cache, as many as it keeps without writing them: most sorts never wait for the disk then. What
+//! is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what others have there.
+//!
+//! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
+//! of [`BLOCK_BYTES`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::{Behind, Underway};
-use super::file::{self, SpillFile};
+use super::file::{self, Road, SpillFile};
+use super::memory;
 use crate::error::{Error, Result};
 
 /// Reads and writes begin and end at multiples of this, as direct I/O wants it.
@@ -28,14 +32,12 @@ pub(super) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
-    opened: OnceLock<Opened>,
+    /// What begins before this goes through the page cache: whole pieces.
+    cached_bytes: u64,
+    cached: OnceLock<Arc<SpillFile>>,
+    direct: OnceLock<Arc<SpillFile>>,
+    behind: OnceLock<Behind>,
     places: Mutex<Places>,
-}
-
-#[derive(Debug)]
-struct Opened {
-    file: Arc<SpillFile>,
-    behind: Behind,
 }
 
 /// Where the file has room.
@@ -48,7 +50,15 @@ struct Places {
 impl Spill {
     /// Space in this folder.
     pub fn new(folder: PathBuf) -> Spill {
-        Spill { folder, opened: OnceLock::new(), places: Mutex::default() }
+        // By default Linux begins to write when a tenth of the memory that can be had waits for it.
+        let cached_bytes = memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
+        Spill::with_cached(folder, cached_bytes)
+    }
+
+    /// The same, so many bytes of it through the page cache: a multiple of [`PIECE_BYTES`].
+    pub(super) fn with_cached(folder: PathBuf, cached_bytes: u64) -> Spill {
+        let (cached, direct, behind) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -77,22 +87,35 @@ impl Spill {
 
     /// Begins to write blocks.
     pub(super) fn write(&self, offset: u64, blocks: AlignedBuffer) -> Result<Underway> {
-        Ok(self.opened()?.behind.write(offset, blocks))
+        let file = self.file(offset)?;
+        let behind = match self.behind.get() {
+            Some(behind) => behind,
+            // Two may start one at the same time: the second ends its own, which has nothing to do.
+            None => {
+                let behind = Behind::new()?;
+                self.behind.get_or_init(|| behind)
+            }
+        };
+        Ok(behind.write(file, offset, blocks))
     }
 
     /// Reads blocks.
     pub(super) fn read(&self, offset: u64, blocks: &mut [u8]) -> Result<()> {
-        self.opened()?.file.read(offset, blocks)
+        self.file(offset)?.read(offset, blocks)
     }
 
-    fn opened(&self) -> Result<&Opened> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
+    /// The file that has what begins there.
+    fn file(&self, offset: u64) -> Result<&Arc<SpillFile>> {
+        let (opened, road) = match offset < self.cached_bytes {
+            true => (&self.cached, Road::Cached),
+            false => (&self.direct, Road::Direct),
+        };
+        if let Some(file) = opened.get() {
+            return Ok(file);
         }
         // Two may open one at the same time: the second closes its own, which is gone then.
-        let file = Arc::new(SpillFile::create(&self.folder)?);
-        let behind = Behind::new(&file)?;
-        Ok(self.opened.get_or_init(|| Opened { file, behind }))
+        let file = Arc::new(SpillFile::create(&self.folder, road)?);
+        Ok(opened.get_or_init(|| file))
     }
 
     /// What was read is not what was written.

@@ -64,7 +64,8 @@ fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
 
 fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     let folder = tempfile::tempdir().unwrap();
-    let spill = Arc::new(Spill::new(folder.path().to_owned()));
+    // Both through the page cache and past it.
+    let spill = Arc::new(Spill::with_cached(folder.path().to_owned(), 8 * spill::PIECE_BYTES));
     (folder, spill)
 }
 
@@ -106,19 +107,19 @@ fn sort(
     let sorted = sorter.sorted(road.memory_bytes, road.mergers, &ahead, &Cancel::new())?;
     assert_eq!(sorted.items(), items.len() as u64);
     let merge = |range: usize| {
-        let mut merge = sorted.range(range)?;
+        let merge = sorted.range(range)?;
         let mut items: Vec<Owned> = Vec::new();
         let mut before = None;
-        while merge.advance()? {
-            let item = Owned::of(&merge.item());
-            if let Some((prefix, last)) = before.replace((merge.prefix(), item.clone())) {
-                assert!(prefix <= merge.prefix());
-                let unequal = prefix != merge.prefix();
+        merge.try_for_each(|item, prefix| {
+            let item = Owned::of(&item);
+            if let Some((prefix_before, last)) = before.replace((prefix, item.clone())) {
+                assert!(prefix_before <= prefix);
+                let unequal = prefix_before != prefix;
                 assert!(!unequal || layout.order.compare(&last.item(), &item.item()).is_lt());
             }
             items.push(item);
-        }
-        assert!(!merge.advance()?, "once at its end it stays there");
+            Ok(())
+        })?;
         Ok(items)
     };
     std::thread::scope(|scope| {
