@@ -162,6 +162,13 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
         let found = order.telling_prefix_of_ints(&ints);
         assert_eq!(found, told.then_some((window(key, 0), record.len())), "{values:?}");
     }
+    if let [Value::Text(text), Value::Int(int)] = values[..]
+        && as_always == record
+        && let Some((key, key_bytes, int_bytes)) = order.telling_key_of_text(text, (0, text.len()), int)
+    {
+        assert_eq!(order.telling_key(record), Some((key, key_bytes)), "{values:?}");
+        assert_eq!(record.len(), 3 + text.len() + int_bytes);
+    }
     let mut bytes = [0xaa; TOLD_ROOM];
     let is_int = |value: &Value<'_>| matches!(value, Value::Null | Value::Int(_));
     let pair = order.pair_of(record);
@@ -295,6 +302,22 @@ fn records_are_told_if_they_are_stored_as_always() {
     let nulls = encoded(&vec![Owned::Null; 16]);
     assert_telling(&nothing, &nulls, &[0xfe; 16]);
     assert!(nothing.telling_prefix(&nulls).1);
+}
+
+#[test]
+fn a_text_and_an_integer_are_told_without_a_record() {
+    let order = KeyOrder::new([KeyColumn::default(); 2]);
+    for text in ["", "2024-02-29 23:59:59", "too long with some integers", "\u{1}"] {
+        for int in [0, 1, -1, 300, 1 << 40] {
+            let data = format!("before{text}after");
+            let found = order.telling_key_of_text(data.as_bytes(), (6, 6 + text.len()), int);
+            let record = encoded(&[Owned::Text(text.as_bytes().to_vec()), Owned::Int(int)]);
+            let key = normalized(&order, &record);
+            assert_eq!(found.is_some(), key.len() <= 32 && text != "\u{1}", "{text:?}, {int}");
+            assert!(found.is_none_or(|(key, bytes, _)| order.telling_key(&record) == Some((key, bytes))));
+            assert_telling(&order, &record, &key);
+        }
+    }
 }
 
 #[test]

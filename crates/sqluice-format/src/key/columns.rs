@@ -159,7 +159,10 @@ fn first_word(record: &[u8]) -> u64 {
             // The bytes in the middle are in both.
             u64::from(first) << 32 | u64::from(last) << unused
         }
-        _ => record.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)) << unused,
+        _ => {
+            let word = record.iter().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
+            word.checked_shl(unused).unwrap_or(0)
+        }
     }
 }
 

@@ -159,14 +159,10 @@ impl KeyOrder {
                 }
                 serial => {
                     let Column { start, end, .. } = column;
-                    let second = start + WORD_BYTES;
-                    let first = columns::start_of(record, start, end);
-                    let rest = if end > second { columns::start_of(record, second, end) } else { 0 };
-                    is_plain &= !has_less_than_2(first, end - start)
-                        && !has_less_than_2(rest, end.saturating_sub(second));
                     let kind = if serial % 2 == 1 { KIND_TEXT } else { KIND_BLOB };
-                    let [first, rest] = Left([first, rest]).behind(1).0;
-                    ([u128::from(kind) << 120 | first, rest], 1 + (end - start) + 1)
+                    let (part, is_this_plain) = bytes_part(kind, record, start, end);
+                    is_plain &= is_this_plain;
+                    (part, 1 + (end - start) + 1)
                 }
             };
             let left = WORDS_MAX * WORD_BYTES - bytes;
@@ -185,6 +181,33 @@ impl KeyOrder {
             true => Some((key, bytes)),
             false => self.escaped_telling_key(record),
         }
+    }
+
+    /// The same of a record of a text, which lies in `data`, and an integer; and how many bytes the integer has there. `None` also when it
+    /// takes longer to say.
+    #[inline]
+    pub fn telling_key_of_text(
+        &self,
+        data: &[u8],
+        (start, end): (usize, usize),
+        int: i64,
+    ) -> Option<([u128; WORDS_MAX], usize, usize)> {
+        let [
+            KeyColumn { collation: Collation::Binary, descending: false },
+            KeyColumn { descending: false, .. },
+        ] = *self.columns()
+        else {
+            return None;
+        };
+        let text_bytes = 1 + end.checked_sub(start)? + 1;
+        let part = Part::of_int(int);
+        if int == i64::MIN || text_bytes + part.bytes > WORDS_MAX * WORD_BYTES {
+            return None;
+        }
+        let (text, is_plain) = bytes_part(KIND_TEXT, data, start, end);
+        let int_bytes = usize::from(FIXED_BYTES[SerialType::of_int(int).0 as usize]);
+        let [first, second] = Left([part.within(&KeyColumn::default(), 0), 0]).behind(text_bytes).0;
+        is_plain.then_some(([text[0] | first, text[1] | second], text_bytes + part.bytes, int_bytes))
     }
 
     /// The same of a record in which bytes must be escaped.
@@ -222,6 +245,17 @@ impl KeyOrder {
         }
         end
     }
+}
+
+/// A text or blob in a normalized key, as much as there is room for; and whether none of its bytes must be escaped.
+#[inline]
+fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_MAX], bool) {
+    let second = start + WORD_BYTES;
+    let first = columns::start_of(data, start, end);
+    let rest = if end > second { columns::start_of(data, second, end) } else { 0 };
+    let is_plain = !has_less_than_2(first, end - start) && !has_less_than_2(rest, end.saturating_sub(second));
+    let [first, rest] = Left([first, rest]).behind(1).0;
+    ([u128::from(kind) << 120 | first, rest], is_plain)
 }
 
 /// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.

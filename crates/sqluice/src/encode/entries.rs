@@ -129,7 +129,18 @@ impl<'s> Entries<'s> {
             false => None,
         };
         let mut values = vec![None; fields.len()];
+        let text = match fields[..] {
+            [Field::Column(text), Field::Rowid] => Some(&stored[text]),
+            _ => None,
+        };
         for row in 0..rows {
+            if let Some(text) = text
+                && buffer.takes_texts()
+                && let Some((data, text)) = text.text(row)
+                && buffer.push_text(data, text, rowids.get(row))?
+            {
+                continue;
+            }
             if let Some(columns) = &ints {
                 for (value, column) in values.iter_mut().zip(columns) {
                     *value = column.get(row);

@@ -181,6 +181,15 @@ impl<'a> Stored<'a> {
         }
     }
 
+    /// In what and where, from and to, the text of `row` lies; `None` if it is none, or lies elsewhere.
+    #[inline]
+    pub(super) fn text(&self, row: usize) -> Option<(&'a [u8], (usize, usize))> {
+        let Stored::Bytes { bytes, .. } = self else { return None };
+        let range = bytes.range(row);
+        let is_text = self.serial(row) % 2 == 1;
+        is_text.then_some((bytes.data, (range.start, range.end)))
+    }
+
     /// The bytes of `row`'s value: a slice of what is there, or of `number`.
     #[inline]
     pub(super) fn content<'b>(&'b self, row: usize, number: &'b mut [u8; 8]) -> &'b [u8] {

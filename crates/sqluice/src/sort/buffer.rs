@@ -232,6 +232,39 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
+    /// Whether it may take items by [`Buffer::push_text`].
+    pub fn takes_texts(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.form == Form::Words)
+    }
+
+    /// Takes an item that is a record of a text, which lies in `data`, and an integer, if it can do so by its key alone; says whether it
+    /// has.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_text(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
+        let order = &self.sorter.layout.order;
+        let Some((key, key_bytes, int_bytes)) = order.telling_key_of_text(data, (start, end), int) else {
+            return Ok(false);
+        };
+        // Of a shorter text the record ends otherwise.
+        let Some(&text_last) = data[start..end].last_chunk::<8>() else { return Ok(false) };
+        if key_bytes <= WORD_BYTES || !self.takes_texts() {
+            return Ok(false);
+        }
+        self.make_room(0)?;
+        let Some(keys) = &mut self.keys else { return Ok(false) };
+        let mut ends = [0; 16];
+        ends[..8].copy_from_slice(&text_last);
+        ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
+        if let Some(last) = ends[int_bytes..].first_chunk() {
+            self.samples.see_words(key, *last, 3 + (end - start) + int_bytes);
+        }
+        keys.push(&key);
+        Ok(true)
+    }
+
     /// Whether it may take items by [`Buffer::push_ints`].
     pub fn takes_ints(&self) -> bool {
         !self.sorter.layout.order.has_pairs()

@@ -138,6 +138,20 @@ impl Order {
         }
     }
 
+    /// The same of a record of a text, which lies in `data`, and an integer; and how many bytes the integer has there.
+    #[inline]
+    pub(super) fn telling_key_of_text(
+        &self,
+        data: &[u8],
+        text: (usize, usize),
+        int: i64,
+    ) -> Option<([u128; 2], usize, usize)> {
+        match self {
+            Order::Record(key) => key.telling_key_of_text(data, text, int),
+            Order::Rowid => None,
+        }
+    }
+
     /// Writes the record that a key tells, and anything behind it; returns how many bytes it has.
     #[inline]
     pub(super) fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {

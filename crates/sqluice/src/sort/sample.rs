@@ -71,6 +71,16 @@ impl Samples {
         }
     }
 
+    /// Looks at an item that two words tell, and whose record, of `record_bytes` bytes, ends so: the same as [`Samples::see`].
+    #[inline]
+    pub(super) fn see_words(&mut self, key: [u128; 2], last: [u8; 8], record_bytes: usize) {
+        let tail = tail(u64::from_le_bytes(last), record_bytes, 0);
+        let (hash, bytes) = (hash_of(key[0], tail, 0), record_bytes as u64);
+        if self.has(hash, bytes) {
+            self.add(hash, bytes, Cut::of_whole(&key));
+        }
+    }
+
     /// Looks at an item that is a pair, however it came.
     #[inline]
     pub(super) fn see_pair(&mut self, order: &Order, pair: u128) {
@@ -148,8 +158,17 @@ fn hash(item: &Item<'_>, prefix: u128) -> u32 {
         Some(last) => u64::from_le_bytes(*last),
         None => item.record.iter().fold(0, |last, byte| last << 8 | u64::from(*byte)),
     };
-    let tail = fold(last ^ KEYS[0], item.number ^ KEYS[1]) ^ (item.record.len() as u64) << 32;
-    (fold(hash_of_prefix(prefix) ^ tail.rotate_left(17), item.rowid as u64 ^ KEYS[0]) >> 16) as u32
+    hash_of(prefix, tail(last, item.record.len(), item.number), item.rowid)
+}
+
+#[inline]
+fn tail(last: u64, record_bytes: usize, number: u64) -> u64 {
+    fold(last ^ KEYS[0], number ^ KEYS[1]) ^ (record_bytes as u64) << 32
+}
+
+#[inline]
+fn hash_of(prefix: u128, tail: u64, rowid: i64) -> u32 {
+    (fold(hash_of_prefix(prefix) ^ tail.rotate_left(17), rowid as u64 ^ KEYS[0]) >> 16) as u32
 }
 
 const KEYS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
