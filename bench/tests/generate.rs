@@ -86,8 +86,8 @@ fn a_run_tells_tables_and_keeps_a_record() {
     assert_eq!(scratch(folder.path()), [""; 0]);
     let record = the_record(folder.path());
     let rounds = record["rounds"].as_array().unwrap();
-    assert!(rounds.len() == 2 && rounds.iter().all(|round| round.as_object().unwrap().len() == 4));
-    assert_eq!(record["ratios"].as_array().unwrap().len(), 2);
+    assert!(rounds.len() == 2 && rounds.iter().all(|round| round.as_object().unwrap().len() == 5));
+    assert_eq!(record["ratios"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -15,14 +15,17 @@ use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 /// The seed that the command has by default.
 const SEED: u64 = 1;
 
-/// Inserts the rows of the shop in one transaction, and makes its indexes after.
-pub(crate) fn insert(file: &Path, orders: u64) -> anyhow::Result<()> {
+/// Inserts the rows of the shop in one transaction, and makes its indexes after. `like` what sqluice makes, it is durable and foreign keys
+/// are looked up; else not.
+pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()> {
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
     let schema = preset.schema(&asked)?;
     let (spec, rows) = (Spec::new(&schema)?, preset.rows(&asked));
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    db.execute_batch(UNSAFE_PRAGMAS)?;
-    db.execute_batch("PRAGMA foreign_keys = OFF")?;
+    if !like {
+        db.execute_batch(UNSAFE_PRAGMAS)?;
+    }
+    db.pragma_update(None, "foreign_keys", like)?;
     // Indexes are sorted as in bench/index: in files, with two threads, which is faster than in memory.
     db.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = -200000; PRAGMA threads = 2; BEGIN")?;
     for (table, spec) in schema.tables.iter().zip(&spec.tables) {

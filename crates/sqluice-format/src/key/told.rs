@@ -73,7 +73,7 @@ impl<const WORDS: usize> Left<WORDS> {
         for word in self.0 {
             // The highest bit of each byte: whether it has any but its lowest bit.
             let some = word & !(u128::MAX / 0xff);
-            let ends = !((some & LOW) + LOW | some | LOW);
+            let ends = !(((some & LOW) + LOW) | some | LOW);
             bytes += ends.leading_zeros() as usize / 8;
             if ends != 0 {
                 break;
