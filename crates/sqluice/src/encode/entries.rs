@@ -148,7 +148,7 @@ impl<'s> Entries<'s> {
                 if buffer.push_ints(&values)? {
                     continue;
                 }
-                // From here on items are held in full.
+                // From here on items are held otherwise.
                 ints = None;
             }
             let rowid = rowids.get(row);

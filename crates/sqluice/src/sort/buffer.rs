@@ -219,7 +219,8 @@ impl<'a> Buffer<'a> {
             self.make_room(0)?;
             let Some(keys) = &mut self.keys else { return Ok(()) };
             // Not beyond where there is something to do about room.
-            let all = if keys.len() < MEASURED { MEASURED } else { self.items_bytes / keys.key_bytes() };
+            let all = (self.items_bytes / keys.key_bytes()).min(u32::MAX as usize);
+            let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
             let now = all.saturating_sub(keys.len()).clamp(1, first.len());
             let (halves, rest) = (first.split_at(now), second.split_at(now));
             for (first, second) in halves.0.iter().zip(rest.0) {

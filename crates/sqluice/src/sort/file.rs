@@ -19,7 +19,7 @@ pub(super) struct SpillFile {
 
 /// How a file is read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Road {
+pub(super) enum How {
     /// Through the page cache.
     Cached,
     /// Past it, where the file system can.
@@ -27,8 +27,8 @@ pub(super) enum Road {
 }
 
 impl SpillFile {
-    pub(super) fn create(folder: &Path, road: Road) -> Result<SpillFile> {
-        match create(folder, road) {
+    pub(super) fn create(folder: &Path, how: How) -> Result<SpillFile> {
+        match create(folder, how) {
             Ok(file) => Ok(SpillFile { file, folder: folder.to_owned() }),
             Err(error) => Err(failed(folder, "create", error)),
         }
@@ -98,10 +98,10 @@ fn failed(folder: &Path, what: &str, error: impl Into<io::Error>) -> Error {
 }
 
 /// A file without a name.
-fn create(folder: &Path, road: Road) -> io::Result<File> {
+fn create(folder: &Path, how: How) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     for direct in [OFlags::DIRECT, OFlags::empty()] {
-        if !direct.is_empty() && road == Road::Cached {
+        if !direct.is_empty() && how == How::Cached {
             continue;
         }
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC | direct;
@@ -112,18 +112,18 @@ fn create(folder: &Path, road: Road) -> io::Result<File> {
             Err(error) => return Err(error.into()),
         }
     }
-    create_named(folder, road)
+    create_named(folder, how)
 }
 
 /// A file that loses its name at once.
-fn create_named(folder: &Path, road: Road) -> io::Result<File> {
+fn create_named(folder: &Path, how: How) -> io::Result<File> {
     let process = std::process::id();
     for attempt in 0.. {
         let path = folder.join(format!(".sqluice-sort-{process}-{attempt}"));
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => {
                 std::fs::remove_file(&path)?;
-                set_direct(&file, road == Road::Direct);
+                set_direct(&file, how == How::Direct);
                 return Ok(file);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

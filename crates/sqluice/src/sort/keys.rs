@@ -13,7 +13,7 @@ pub(super) const WORD_BYTES: usize = size_of::<u128>();
 pub(super) enum Form {
     /// Two integers or NULLs.
     Pair,
-    /// Normalized keys of a word at most.
+    /// Normalized keys that have nothing but zeros after a word: of 16 bytes at most, or a little longer.
     Word,
     /// The same of two words.
     Words,
@@ -118,7 +118,8 @@ impl Keys {
         }
     }
 
-    /// The same items as keys that are not pairs: of a word, if that is asked for and enough.
+    /// The same items as keys that are not pairs: of a word, if that is asked for and enough. It is where only zeros follow, for these are
+    /// read after the end of a key anyway, and no key is the beginning of another.
     pub(super) fn as_normalized(&self, order: &Order, wanted: Form) -> Keys {
         let normalized = |key: &[u128]| self.form.normalized(order, key);
         let keys = self.list.chunks(self.form.words());

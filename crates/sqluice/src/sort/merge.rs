@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// By what they are held: in all runs by pairs, by keys of a word, or of two at most, or otherwise.
+/// By what they are held: in all runs, if there are any, by pairs, by keys of a word, or of two at most, or otherwise.
 enum Kind<'a> {
     Pairs(KeyMerge<'a, 1>),
     Word(KeyMerge<'a, 1>),

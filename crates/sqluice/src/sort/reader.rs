@@ -143,7 +143,12 @@ impl<'a> Part<'a> {
     /// The same for keys that tell the items.
     pub(super) fn key_reader(&self, form: Form, block_bytes: usize, ahead: &'a Ahead) -> KeyReader<'a> {
         let (feed, at) = self.feed(block_bytes, ahead);
-        KeyReader::new(self.layout, feed, form, at, (self.start, self.end))
+        // What is in memory is cut already.
+        let cuts = match self.run {
+            Run::File(_) => (self.start, self.end),
+            Run::Memory(_) | Run::Keys(_) => (None, None),
+        };
+        KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
     /// Where blocks come from, and where in the first of them the first item is.

@@ -7,8 +7,8 @@
 //!   PIECE_BYTES each  <── cached | direct ──>
 //! ```
 //!
-//! The first pieces go through the page cache, as many as it keeps without writing them: most sorts never wait for the disk then. What
-//! is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what others have there.
+//! The first pieces go through the page cache, as many as it keeps for half a minute without writing them: most sorts never wait for the
+//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what others have there.
 //!
 //! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
 //! of [`BLOCK_BYTES`].
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::{Behind, Underway};
-use super::file::{self, Road, SpillFile};
+use super::file::{self, How, SpillFile};
 use super::memory;
 use crate::error::{Error, Result};
 
@@ -28,12 +28,12 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 /// What is handed out at a time.
 pub(super) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
-/// Temporary space, shared by all sorters of a run. There is no file until something is spilled.
+/// Temporary space, shared by all sorters of a run. There are no files until something is spilled.
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
     /// What begins before this goes through the page cache: whole pieces.
-    cached_bytes: u64,
+    cached_bytes: OnceLock<u64>,
     cached: OnceLock<Arc<SpillFile>>,
     direct: OnceLock<Arc<SpillFile>>,
     behind: OnceLock<Behind>,
@@ -50,15 +50,15 @@ struct Places {
 impl Spill {
     /// Space in this folder.
     pub fn new(folder: PathBuf) -> Spill {
-        // By default Linux begins to write when a tenth of the memory that can be had waits for it.
-        let cached_bytes = memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
-        Spill::with_cached(folder, cached_bytes)
+        let (cached_bytes, cached) = (OnceLock::new(), OnceLock::new());
+        let (direct, behind) = (OnceLock::new(), OnceLock::new());
+        Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
     }
 
     /// The same, so many bytes of it through the page cache: a multiple of [`PIECE_BYTES`].
-    pub(super) fn with_cached(folder: PathBuf, cached_bytes: u64) -> Spill {
-        let (cached, direct, behind) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
+    #[cfg(test)]
+    pub(super) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
+        Spill { cached_bytes: OnceLock::from(bytes), ..Spill::new(folder) }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -87,7 +87,7 @@ impl Spill {
 
     /// Begins to write blocks.
     pub(super) fn write(&self, offset: u64, blocks: AlignedBuffer) -> Result<Underway> {
-        let file = self.file(offset)?;
+        let (file, offset) = self.file(offset)?;
         let behind = match self.behind.get() {
             Some(behind) => behind,
             // Two may start one at the same time: the second ends its own, which has nothing to do.
@@ -101,21 +101,25 @@ impl Spill {
 
     /// Reads blocks.
     pub(super) fn read(&self, offset: u64, blocks: &mut [u8]) -> Result<()> {
-        self.file(offset)?.read(offset, blocks)
+        let (file, offset) = self.file(offset)?;
+        file.read(offset, blocks)
     }
 
-    /// The file that has what begins there.
-    fn file(&self, offset: u64) -> Result<&Arc<SpillFile>> {
-        let (opened, road) = match offset < self.cached_bytes {
-            true => (&self.cached, Road::Cached),
-            false => (&self.direct, Road::Direct),
+    /// The file that has what begins there, and where in it.
+    fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
+        // By default Linux begins to write when a tenth of the memory that can be had waits for it. What is sorted is held by now.
+        let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
+        let cached_bytes = *self.cached_bytes.get_or_init(tenth);
+        let (opened, how, offset) = match offset.checked_sub(cached_bytes) {
+            None => (&self.cached, How::Cached, offset),
+            Some(offset) => (&self.direct, How::Direct, offset),
         };
         if let Some(file) = opened.get() {
-            return Ok(file);
+            return Ok((file, offset));
         }
         // Two may open one at the same time: the second closes its own, which is gone then.
-        let file = Arc::new(SpillFile::create(&self.folder, road)?);
-        Ok(opened.get_or_init(|| file))
+        let file = Arc::new(SpillFile::create(&self.folder, how)?);
+        Ok((opened.get_or_init(|| file), offset))
     }
 
     /// What was read is not what was written.

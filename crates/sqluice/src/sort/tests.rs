@@ -356,20 +356,22 @@ fn many_items_that_their_keys_tell_are_sorted() {
         format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
     };
     // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ;
-    // text of two words; the same once in a while, and numbers; text of any length up to two words.
-    let records: [&dyn Fn(u64) -> Vec<u8>; 6] = [
+    // text of two words; the same once in a while, and numbers; text of any length up to two words; numbers whose keys end with zeros, and
+    // then text of one word.
+    let records: [&dyn Fn(u64) -> Vec<u8>; 7] = [
         &|n| two(scrambled(n) as i64 % 1000, n),
         &|n| two(n as i64, scrambled(n) % 1000),
         &|n| two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n),
         &|n| text(moment(n), n),
         &|n| if n % 7000 == 6999 { text(moment(n), n) } else { two(scrambled(n) as i64, n) },
         &|n| text(moment(n)[..scrambled(n) as usize % 19].to_owned(), n),
+        &|n| if n < 149_000 { two(1 << (n % 63), 1 << (n / 63 % 63)) } else { text("short".to_owned(), n) },
     ];
     // One item at the end that is not told, or none.
     for ((record, descending), other) in records
         .into_iter()
-        .zip([false, true, true, false, true, false])
-        .zip([None, Some(0.5), None, None, None, Some(0.5)])
+        .zip([false, true, true, false, true, false, true])
+        .zip([None, Some(0.5), None, None, None, Some(0.5), None])
     {
         let column = KeyColumn { descending, ..KeyColumn::default() };
         let order = KeyOrder::new([column, KeyColumn::default()]);
