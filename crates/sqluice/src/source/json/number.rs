@@ -115,8 +115,10 @@ fn long(text: &[u8]) -> Number {
     if digits.is_empty() {
         return Number::Real(real);
     }
-    let printed = format!("{real:.*e}", digits.len() - 1);
-    let held = real.is_finite() && significant(&printed) == Some((digits, exponent));
+    // Half of the last digit is rounded to an even one, but the shortest decimal that is this float may have the other.
+    let (rounded, shortest) = (format!("{real:.*e}", digits.len() - 1), format!("{real:e}"));
+    let said = Some((digits, exponent));
+    let held = real.is_finite() && (significant(&rounded) == said || significant(&shortest) == said);
     if held { Number::Real(real) } else { Number::Neither }
 }
 
@@ -169,6 +171,9 @@ mod tests {
             ("0.10000000000000001", 0.1),
             ("0.1000000000000000055511151231257827", 0.1),
             ("1.7976931348623157e308", f64::MAX),
+            // Exactly between the two.
+            ("613152317618061.2", 613_152_317_618_061.25),
+            ("613152317618061.3", 613_152_317_618_061.25),
             ("5e-324", 5e-324),
             ("0e999999999999", 0.0),
             ("0.000", 0.0),
