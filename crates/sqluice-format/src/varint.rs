@@ -33,6 +33,17 @@ pub fn write(out: &mut [u8], value: u64) -> usize {
     }
     let n = len(value);
     let out = &mut out[..n];
+    if n <= 4 {
+        // Seven bits of the value a byte, all at once.
+        let groups = (0..4).fold(0, |groups, i| groups | (value & 0x7f << (7 * i)) << i);
+        let bytes = (groups as u32 | 0x8080_8000).to_be_bytes();
+        match n {
+            2 => out.copy_from_slice(&bytes[2..]),
+            3 => out.copy_from_slice(&bytes[1..]),
+            _ => out.copy_from_slice(&bytes),
+        }
+        return n;
+    }
     let mut rest = value;
     let mut seven_bit_groups = n;
     if n == 9 {

@@ -28,14 +28,18 @@ pub const TOLD_ROOM: usize = TOLD_BYTES_MAX + WORDS_MAX * WORD_BYTES;
 struct Left<const WORDS: usize>([u128; WORDS]);
 
 impl<const WORDS: usize> Left<WORDS> {
+    /// The word that begins at a byte.
+    #[inline]
+    fn word(&self, at: usize) -> u128 {
+        let word = |word: usize| self.0.get(word).copied().unwrap_or(0);
+        let (first, shift) = (at / WORD_BYTES, 8 * (at % WORD_BYTES) as u32);
+        word(first) << shift | word(first + 1) >> 1 >> (u128::BITS - 1 - shift)
+    }
+
     /// The same without its first bytes.
     #[inline]
     fn after(self, bytes: usize) -> Left<WORDS> {
-        let shift = 8 * (bytes % WORD_BYTES) as u32;
-        Left(std::array::from_fn(|word| {
-            let at = |word: usize| self.0.get(word + bytes / WORD_BYTES).copied().unwrap_or(0);
-            at(word) << shift | at(word + 1).checked_shr(u128::BITS - shift).unwrap_or(0)
-        }))
+        Left(std::array::from_fn(|word| self.word(bytes + WORD_BYTES * word)))
     }
 
     /// The same with so many zero bytes before it.
@@ -169,8 +173,11 @@ impl KeyOrder {
             if part_bytes > left {
                 return None;
             }
-            let inverted =
-                if key_column.descending { Left([u128::MAX; WORDS_MAX]).first(part_bytes) } else { [0; 2] };
+            let inverted = if key_column.descending {
+                Left([u128::MAX; WORDS_MAX]).first(part_bytes)
+            } else {
+                [0; WORDS_MAX]
+            };
             let part = Left([part[0] ^ inverted[0], part[1] ^ inverted[1]]).behind(bytes).0;
             key = [key[0] | part[0], key[1] | part[1]];
             bytes += part_bytes;
@@ -232,16 +239,17 @@ impl KeyOrder {
         let columns = self.columns();
         let mut end = 1 + columns.len();
         record[0] = end as u8;
-        let mut left = Left(key);
+        let (key, mut start) = (Left(key), 0);
         for (at, column) in columns.iter().enumerate() {
-            let plain = if column.descending { left.inverted() } else { left };
-            let (serial, bytes) = match plain.byte(0) {
+            let key = if column.descending { key.inverted() } else { key };
+            let first = key.word(start);
+            let (serial, bytes) = match (first >> 120) as u8 {
                 KIND_NULL => (0, 1),
-                kind @ (KIND_TEXT | KIND_BLOB) => tell_bytes(kind, plain, record, &mut end),
-                _ => tell_int(plain.0[0], record, &mut end),
+                kind @ (KIND_TEXT | KIND_BLOB) => tell_bytes(kind, key.after(start + 1), record, &mut end),
+                _ => tell_int(first, record, &mut end),
             };
             record[1 + at] = serial;
-            left = left.after(bytes);
+            start += bytes;
         }
         end
     }
@@ -270,27 +278,25 @@ fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, us
     (serial, bytes as usize)
 }
 
-/// The same for text or a blob.
+/// The same for text or a blob, whose content in the key is given.
 #[inline]
 fn tell_bytes<const WORDS: usize>(
     kind: u8,
-    key: Left<WORDS>,
+    content: Left<WORDS>,
     record: &mut [u8; TOLD_ROOM],
     end: &mut usize,
 ) -> (u8, usize) {
-    let content = key.after(1);
-    let (mut at, mut bytes) = (content.plain_bytes(), 0);
+    let mut at = content.plain_bytes();
+    let mut bytes = at;
     for (word, room) in content.0.iter().zip(record[*end..].as_chunks_mut::<WORD_BYTES>().0) {
         *room = word.to_be_bytes();
     }
-    bytes += at;
-    while at < WORDS * WORD_BYTES && content.byte(at) == ESCAPE {
+    while at + 1 < WORDS * WORD_BYTES && content.byte(at) == ESCAPE {
         // Two bytes of the key for one.
-        let escaped = content.byte((at + 1).min(WORDS * WORD_BYTES - 1));
-        record[*end + bytes] = if escaped == ESCAPED_00 { 0 } else { 1 };
+        record[*end + bytes] = if content.byte(at + 1) == ESCAPED_00 { 0 } else { 1 };
         (at, bytes) = (at + 2, bytes + 1);
         let rest = content.after(at);
-        let plain = rest.plain_bytes().min(WORDS * WORD_BYTES - at.min(WORDS * WORD_BYTES));
+        let plain = rest.plain_bytes().min(WORDS * WORD_BYTES - at);
         for next in 0..plain {
             record[*end + bytes + next] = rest.byte(next);
         }

@@ -213,8 +213,7 @@ fn write_column(
                 // What stands in the place of a NULL may lie anywhere.
                 let len = bytes_of(serials[row]);
                 if len > 0 {
-                    let start = strings.range(row).start;
-                    copy(&mut bytes[*to as usize + body.offset..], &strings.data[start..start + len]);
+                    put_bytes(bytes, *to as usize + body.offset, strings.data, strings.range(row).start, len);
                     *to += len as u32;
                 }
             }
@@ -270,10 +269,46 @@ fn put_numbers(bytes: &mut [u8], body: &mut Cursor, width: usize, bits: &[i64]) 
 fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits: &[i64]) {
     for ((place, &serial), number) in body.places.iter_mut().zip(serials).zip(bits) {
         let width = FIXED_BYTES[serial as usize] as usize;
-        let at = *place as usize + body.offset;
-        let content = number.to_be_bytes();
-        copy(&mut bytes[at..], &content[8 - width..]);
+        put_number(bytes, *place as usize + body.offset, *number, width);
         *place += width as u32;
+    }
+}
+
+/// Writes the low `width` bytes of a number.
+#[inline]
+fn put_number(bytes: &mut [u8], at: usize, number: i64, width: usize) {
+    // By less than its bits at a time, for there may be nothing to write.
+    let unused = 32 - 4 * width;
+    match bytes[at..].first_chunk_mut::<8>() {
+        Some(to) => put_start(to, &(number << unused << unused).to_be_bytes(), width),
+        None => copy(&mut bytes[at..], &number.to_be_bytes()[8 - width..]),
+    }
+}
+
+/// Writes `len` bytes that begin at `start` of `data`.
+#[inline]
+fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, len: usize) {
+    if len <= WORD_BYTES
+        && let Some(to) = bytes[at..].first_chunk_mut::<WORD_BYTES>()
+        && let Some(from) = data[start..].first_chunk()
+    {
+        return put_start(to, from, len);
+    }
+    copy(&mut bytes[at..], &data[start..start + len]);
+}
+
+/// The most bytes of which a few are written at a time.
+const WORD_BYTES: usize = 16;
+
+/// Writes the first `len` of these bytes. No branch depends on how many there are, which nobody can foresee: the others are written as they
+/// were.
+#[inline]
+fn put_start<const BYTES: usize>(to: &mut [u8; BYTES], from: &[u8; BYTES], len: usize) {
+    const KEPT: [[u8; WORD_BYTES]; 2] = [[0; WORD_BYTES], [0xff; WORD_BYTES]];
+    // From there on, as many zeros.
+    let kept = &KEPT.as_flattened()[WORD_BYTES - len..][..BYTES];
+    for ((to, from), kept) in to.iter_mut().zip(from).zip(kept) {
+        *to = *from & !kept | *to & kept;
     }
 }
 

@@ -12,8 +12,10 @@
 
 use std::cmp::Ordering;
 
+use sqluice_format::key::TOLD_BYTES_MAX;
+
 use super::Sorter;
-use super::item::{self, HEAD_BYTES_MAX, Told};
+use super::item::{self, HEAD_BYTES_MAX};
 use super::keys::{Form, Keys, WORD_BYTES};
 use super::large_pages;
 use super::order::{Item, Layout};
@@ -146,18 +148,13 @@ impl<'a> Buffer<'a> {
         write(&mut arena[start..item_end + SLACK_BYTES]);
         let item = layout.kept(Item { rowid, number, record: &arena[start..item_end] });
         let (order, samples) = (&layout.order, &mut self.samples);
-        // What the samples see is the same whatever is held.
         let pair = if layout.is_of_records() { order.pair_of(item.record) } else { None };
         let Some(keys) = &mut self.keys else {
             let (prefix, is_word) = match layout.is_of_records() {
                 true => order.telling_prefix(item.record),
                 false => (order.prefix(&item), false),
             };
-            match pair {
-                Some(pair) => samples.see_pair(order, pair),
-                None if is_word => samples.see_word(prefix, record_bytes),
-                None => samples.see(layout, &item, prefix),
-            }
+            samples.see(layout, &item, pair, prefix, is_word);
             prefixes.push(prefix);
             *end = item_end;
             places.push(place as u32);
@@ -175,10 +172,7 @@ impl<'a> Buffer<'a> {
             Form::Words => (0, false),
         };
         if keys.form == Form::Word && is_word {
-            match pair {
-                Some(pair) => samples.see_pair(order, pair),
-                None => samples.see_word(prefix, record_bytes),
-            }
+            samples.see(layout, &item, pair, prefix, true);
             keys.push(&[prefix]);
             return Ok(());
         }
@@ -186,11 +180,7 @@ impl<'a> Buffer<'a> {
         if keys.form == Form::Words
             && let Some((key, key_bytes)) = key
         {
-            match pair {
-                Some(pair) => samples.see_pair(order, pair),
-                None if key_bytes <= WORD_BYTES => samples.see_word(key[0], record_bytes),
-                None => samples.see(layout, &item, key[0]),
-            }
+            samples.see(layout, &item, pair, key[0], key_bytes <= WORD_BYTES);
             keys.push(&key);
             return Ok(());
         }
@@ -343,7 +333,7 @@ impl<'a> Buffer<'a> {
     /// Holds items in full from now on.
     #[cold]
     fn hold_items(&mut self) -> Result<()> {
-        let arena_bytes = self.len() * size_of::<Told>();
+        let arena_bytes = self.len() * (1 + TOLD_BYTES_MAX);
         if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
         }
@@ -359,6 +349,9 @@ impl<'a> Buffer<'a> {
                 prefixes.push(order.prefix(&told.item()));
                 *end = item_end;
             });
+        }
+        if self.len() > MEASURED {
+            self.reserve();
         }
         Ok(())
     }

@@ -1,61 +1,65 @@
 //! Merges runs of keys that tell their items.
 //!
-//! The same tree of losers as in `item_merge`, but for what is equal: such keys are of the same items, so it does not matter which comes
-//! first. So no branch depends on the order of the keys, which nobody can foresee, and the nodes have the keys in them.
+//! ```text
+//!  run ──> [keys] ─┐
+//!                  ├─> [keys] ─┐       two streams make one, some keys at a time, which stay in the nearest cache
+//!  run ──> [keys] ─┘           ├─> [keys]
+//!  run ──> [keys] ─────────────┘
+//! ```
+//!
+//! No branch depends on the order of the keys, which nobody can foresee. Equal keys are of the same items, so it does not matter which comes
+//! first.
 
 use super::ahead::Ahead;
 use super::item::Told;
 use super::key_reader::KeyReader;
 use super::keys::Form;
-use super::order::Order;
+use super::order::{Item, Order};
 use super::reader::Part;
 use super::run::{RunWriter, STRETCH};
 use crate::error::Result;
 
-/// So many keys are merged at a time: whole stretches of a run.
+/// So many keys come out at a time: whole stretches of a run.
 const KEYS: usize = 2 * STRETCH;
+/// So many are on the way between two streams.
+const KEYS_BETWEEN: usize = 128;
 
 /// The items of runs of keys of one form, or of normalized keys of so many words, or fewer.
 pub(super) struct KeyMerge<'a, const WORDS: usize> {
-    pub(super) order: &'a Order,
+    order: &'a Order,
+    reading: Reading<'a>,
+    stream: Stream<'a, WORDS>,
+}
+
+/// How runs are read.
+struct Reading<'a> {
+    /// Of the keys that come out.
     form: Form,
-    ahead: &'a Ahead,
     block_bytes: usize,
-    /// Those that come first are last.
-    waiting: Vec<(u128, Part<'a>)>,
-    readers: Vec<KeyReader<'a>>,
-    /// Who lost at each inner node; node 0 has the winner.
-    tree: Vec<Node<WORDS>>,
-    /// The next keys in order.
+    ahead: &'a Ahead,
+}
+
+/// Keys in order, some at a time.
+struct Stream<'a, const WORDS: usize> {
+    source: Source<'a, WORDS>,
+    /// No key has a smaller first word.
+    from: u128,
+    /// Nothing was read yet.
+    waits: bool,
+    /// The next keys begin at `at`.
     keys: Vec<[u128; WORDS]>,
+    at: usize,
 }
 
-/// The key that a reader is at.
-#[derive(Clone, Copy)]
-struct Node<const WORDS: usize> {
-    key: [u128; WORDS],
-    reader: u32,
-}
-
-impl<const WORDS: usize> Node<WORDS> {
-    /// The smaller and the larger of two.
-    #[inline]
-    fn ordered(self, other: Node<WORDS>) -> (Node<WORDS>, Node<WORDS>) {
-        // From the last word to the first, as subtraction borrows.
-        let is_less = (0..WORDS).rev().fold(false, |less, word| {
-            (other.key[word] < self.key[word]) | (other.key[word] == self.key[word]) & less
-        });
-        // All ones if they change places.
-        let mask = u128::from(is_less).wrapping_neg();
-        let (mut smaller, mut larger) = (self, other);
-        for word in 0..WORDS {
-            let change = (self.key[word] ^ other.key[word]) & mask;
-            (smaller.key[word], larger.key[word]) = (self.key[word] ^ change, other.key[word] ^ change);
-        }
-        let change = (self.reader ^ other.reader) & mask as u32;
-        (smaller.reader, larger.reader) = (self.reader ^ change, other.reader ^ change);
-        (smaller, larger)
-    }
+/// Where keys come from.
+enum Source<'a, const WORDS: usize> {
+    /// There are no more.
+    Ended,
+    /// A part that is not read yet.
+    Part(Part<'a>),
+    Reader(KeyReader<'a>),
+    /// The first does not begin after the second.
+    Two(Box<[Stream<'a, WORDS>; 2]>),
 }
 
 impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
@@ -66,126 +70,153 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
         block_bytes: usize,
         ahead: &'a Ahead,
     ) -> KeyMerge<'a, WORDS> {
-        let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.word_min(), part)).collect();
-        waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
-        let (readers, tree, keys) = (Vec::new(), Vec::new(), Vec::with_capacity(KEYS));
-        KeyMerge { order, form, ahead, block_bytes, waiting, readers, tree, keys }
+        let mut parts: Vec<_> = parts.into_iter().map(|part| (part.word_min(), part)).collect();
+        parts.sort_by_key(|(from, _)| *from);
+        KeyMerge { order, reading: Reading { form, block_bytes, ahead }, stream: Stream::new(&parts) }
     }
 
-    /// Calls `each` with the keys in order, and with an item to make of them.
+    /// Calls `each` with the items in order, which `tell` makes of their keys, and with the first words of these.
     #[inline]
     pub(super) fn try_for_each(
-        &mut self,
-        mut each: impl FnMut(&mut Told, [u128; WORDS]) -> Result<()>,
+        mut self,
+        tell: impl Fn(&mut Told, &Order, [u128; WORDS]),
+        mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
     ) -> Result<()> {
-        let mut told = Told::NONE;
+        // A record is read as other words than it is written in, which takes long while these are on their way to the cache.
+        let mut told = [Told::NONE; 16];
         loop {
-            self.fill()?;
-            if self.keys.is_empty() {
+            self.stream.fill(KEYS, &self.reading)?;
+            if self.stream.keys.is_empty() {
                 return Ok(());
             }
-            for key in &self.keys {
-                each(&mut told, *key)?;
+            for keys in self.stream.keys.chunks(told.len()) {
+                for (told, key) in told.iter_mut().zip(keys) {
+                    tell(told, self.order, *key);
+                }
+                for (told, key) in told.iter().zip(keys) {
+                    each(told.item(), key[0])?;
+                }
             }
         }
     }
 
     /// Appends all keys to a run; the prefix of the last.
-    pub(super) fn write(&mut self, writer: &mut RunWriter) -> Result<u128> {
+    pub(super) fn write(mut self, writer: &mut RunWriter) -> Result<u128> {
+        let (order, form) = (self.order, self.reading.form);
         let mut last_prefix = 0;
         loop {
-            self.fill()?;
-            let Some(last) = self.keys.last() else { return Ok(last_prefix) };
-            last_prefix = self.form.normalized(self.order, last)[0];
-            writer.push_keys(self.order, self.form, self.keys.as_flattened())?;
+            self.stream.fill(KEYS, &self.reading)?;
+            let Some(last) = self.stream.keys.last() else { return Ok(last_prefix) };
+            last_prefix = form.normalized(order, last)[0];
+            writer.push_keys(order, form, self.stream.keys.as_flattened())?;
         }
     }
+}
 
-    /// The next keys.
-    fn fill(&mut self) -> Result<()> {
-        self.keys.clear();
-        while self.keys.len() < KEYS {
-            if let Some((from, _)) = self.waiting.last()
-                && (self.readers.is_empty() || self.tree[0].key[0] >= *from)
-            {
-                self.enter()?;
-                continue;
+impl<'a, const WORDS: usize> Stream<'a, WORDS> {
+    /// The keys of parts, which are given in the order in which they begin.
+    fn new(parts: &[(u128, Part<'a>)]) -> Stream<'a, WORDS> {
+        let from = parts.first().map_or(0, |(from, _)| *from);
+        let source = match parts {
+            [] => Source::Ended,
+            [(_, part)] => Source::Part(*part),
+            _ => {
+                let (first, second) = parts.split_at(parts.len() / 2);
+                Source::Two(Box::new([first, second].map(Stream::new)))
             }
-            let Some(winner) = self.tree.first() else { break };
-            self.keys.push(winner.key);
-            let reader = winner.reader;
-            match self.readers[reader as usize].next_key()? {
-                Some(key) => self.replay(Node { key, reader }),
-                None => self.leave(reader as usize),
-            }
+        };
+        Stream { source, from, waits: true, keys: Vec::new(), at: 0 }
+    }
+
+    /// The next keys: `count`, or all that are left. Those before must have been taken.
+    fn fill(&mut self, count: usize, reading: &Reading<'a>) -> Result<()> {
+        let Stream { source, waits, keys, at, .. } = self;
+        (*waits, *at) = (false, 0);
+        keys.clear();
+        if let Source::Part(part) = source {
+            let form = part.form().unwrap_or(reading.form);
+            *source = Source::Reader(part.key_reader(form, reading.block_bytes, reading.ahead));
+        }
+        match source {
+            Source::Reader(reader) => reader.read(count, keys)?,
+            Source::Two(streams) => while keys.len() < count && merge_some(streams, count, keys, reading)? {},
+            Source::Ended | Source::Part(_) => {}
+        }
+        if keys.is_empty() {
+            // What it took is given back.
+            (*source, *keys) = (Source::Ended, Vec::new());
         }
         Ok(())
     }
 
-    /// Lets the next part take its place, and those that begin where it does: all are read from the disk at once.
-    #[cold]
-    fn enter(&mut self) -> Result<()> {
-        let Some(&(from, _)) = self.waiting.last() else { return Ok(()) };
-        let next = self.waiting.partition_point(|(later, _)| *later > from);
-        let parts = self.waiting.drain(next..);
-        let entering: Vec<_> = parts
-            .map(|(_, part)| part.key_reader(part.form().unwrap_or(self.form), self.block_bytes, self.ahead))
-            .collect();
-        let mut nodes = self.nodes();
-        for mut reader in entering {
-            if let Some(key) = reader.next_key()? {
-                nodes.push(Node { key, reader: self.readers.len() as u32 });
-                self.readers.push(reader);
-            }
+    /// The same when all were taken; those that are next.
+    fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u128; WORDS]]> {
+        if self.at == self.keys.len() {
+            self.fill(KEYS_BETWEEN, reading)?;
         }
-        self.rebuild(&nodes);
-        Ok(())
+        Ok(&self.keys[self.at..])
     }
+}
 
-    #[cold]
-    fn leave(&mut self, reader: usize) {
-        let mut nodes = self.nodes();
-        nodes.swap_remove(reader);
-        if let Some(moved) = nodes.get_mut(reader) {
-            moved.reader = reader as u32;
+/// Appends some keys of two streams to `keys`, until there are `count` at most; says whether there were any.
+fn merge_some<'a, const WORDS: usize>(
+    [first, second]: &mut [Stream<'a, WORDS>; 2],
+    count: usize,
+    keys: &mut Vec<[u128; WORDS]>,
+    reading: &Reading<'a>,
+) -> Result<bool> {
+    let room = count - keys.len();
+    let a = first.rest(reading)?;
+    // What begins later is read when it is needed, for so many blocks there is no memory.
+    let before = if second.waits { a.partition_point(|key| key[0] < second.from) } else { 0 };
+    let b = if before > 0 { &[] } else { second.rest(reading)? };
+    let (from_first, from_second) = match (a, b) {
+        (a, []) => {
+            let n = if before > 0 { before } else { a.len() }.min(room);
+            keys.extend_from_slice(&a[..n]);
+            (n, 0)
         }
-        self.readers.swap_remove(reader);
-        self.rebuild(&nodes);
-    }
-
-    /// What the readers are at, in their order.
-    fn nodes(&self) -> Vec<Node<WORDS>> {
-        let mut nodes = self.tree.clone();
-        nodes.sort_unstable_by_key(|node| node.reader);
-        nodes
-    }
-
-    fn rebuild(&mut self, nodes: &[Node<WORDS>]) {
-        let count = nodes.len();
-        self.tree.clear();
-        self.tree.extend_from_slice(nodes);
-        let mut is_taken = vec![false; count];
-        for (reader, node) in nodes.iter().enumerate() {
-            let (mut winner, mut at) = (*node, (reader + count) / 2);
-            // Whoever comes first to a node waits there for the other.
-            while at > 0 && is_taken[at] {
-                (winner, self.tree[at]) = winner.ordered(self.tree[at]);
-                at /= 2;
-            }
-            self.tree[at] = winner;
-            is_taken[at] = true;
+        ([], b) => {
+            let n = b.len().min(room);
+            keys.extend_from_slice(&b[..n]);
+            (0, n)
         }
-    }
-
-    /// Goes up the path of a reader whose key is new.
-    #[inline]
-    fn replay(&mut self, mut winner: Node<WORDS>) {
-        let tree = &mut self.tree[..];
-        let mut at = (winner.reader as usize + tree.len()) / 2;
-        while at > 0 {
-            (winner, tree[at]) = winner.ordered(tree[at]);
-            at /= 2;
+        (a, b) => {
+            let (start, n) = (keys.len(), a.len().min(b.len()).min(room));
+            keys.resize(start + n, [0; WORDS]);
+            let from_first = merge(a, b, &mut keys[start..]);
+            (from_first, n - from_first)
         }
-        tree[0] = winner;
+    };
+    first.at += from_first;
+    second.at += from_second;
+    Ok(from_first + from_second > 0)
+}
+
+/// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's.
+#[inline]
+fn merge<const WORDS: usize>(
+    first: &[[u128; WORDS]],
+    second: &[[u128; WORDS]],
+    merged: &mut [[u128; WORDS]],
+) -> usize {
+    let (mut a, mut b) = (0, 0);
+    for key in merged {
+        let (from_first, from_second) = (&first[a], &second[b]);
+        let is_second = is_less(from_second, from_first);
+        // A choice would become a branch again: all bits that differ change if it is the second's.
+        let changes = u128::from(is_second).wrapping_neg();
+        *key =
+            std::array::from_fn(|word| from_first[word] ^ (from_first[word] ^ from_second[word]) & changes);
+        a += usize::from(!is_second);
+        b += usize::from(is_second);
     }
+    a
+}
+
+/// Whether `a` comes before `b`, without a branch.
+#[inline]
+fn is_less<const WORDS: usize>(a: &[u128; WORDS], b: &[u128; WORDS]) -> bool {
+    // From the last word to the first, as subtraction borrows.
+    (0..WORDS).rev().fold(false, |less, word| (a[word] < b[word]) | (a[word] == b[word]) & less)
 }

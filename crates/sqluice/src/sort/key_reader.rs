@@ -4,7 +4,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::keys::{Form, WORD_BYTES};
 use super::order::{Cut, Layout};
-use super::reader::Feed;
+use super::reader::{Cuts, Feed};
 use crate::error::Result;
 
 /// Reads a part of a run of keys that tell their items.
@@ -28,7 +28,7 @@ impl<'a> KeyReader<'a> {
         feed: Feed<'a>,
         form: Form,
         at: usize,
-        (start, end): (Option<&'a Cut>, Option<&'a Cut>),
+        (start, end): Cuts<'a>,
     ) -> KeyReader<'a> {
         let block = AlignedBuffer::default();
         KeyReader { layout, feed, form, start, end, block, at, until: 0, is_last_block: false }
@@ -49,6 +49,27 @@ impl<'a> KeyReader<'a> {
         let word = |word: usize| if word < stored { u128::from_le_bytes(words[word]) } else { 0 };
         self.at += WORD_BYTES * stored;
         Ok(Some(std::array::from_fn(word)))
+    }
+
+    /// Appends the next keys until there are `count`, or no more; zeros follow where they have fewer words than are asked for.
+    pub(super) fn read<const WORDS: usize>(
+        &mut self,
+        count: usize,
+        keys: &mut Vec<[u128; WORDS]>,
+    ) -> Result<()> {
+        while keys.len() < count && (self.at < self.until || self.refill()?) {
+            let (words, _) = self.block.bytes()[self.at..self.until].as_chunks::<WORD_BYTES>();
+            let stored = self.form.words();
+            let now = (count - keys.len()).min(words.len() / stored);
+            match self.form {
+                Form::Pair | Form::Word => {
+                    keys.extend(words.as_chunks().0[..now].iter().map(wide::<1, WORDS>))
+                }
+                Form::Words => keys.extend(words.as_chunks().0[..now].iter().map(wide::<2, WORDS>)),
+            }
+            self.at += now * stored * WORD_BYTES;
+        }
+        Ok(())
     }
 
     /// Goes on to the next block that has keys; says whether there is one.
@@ -90,4 +111,10 @@ impl<'a> KeyReader<'a> {
         }
         low * WORD_BYTES * stored
     }
+}
+
+/// A key of `STORED` words as one of more.
+#[inline]
+fn wide<const STORED: usize, const WORDS: usize>(key: &[[u8; WORD_BYTES]; STORED]) -> [u128; WORDS] {
+    std::array::from_fn(|word| key.get(word).map_or(0, |bytes| u128::from_le_bytes(*bytes)))
 }

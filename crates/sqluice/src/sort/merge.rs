@@ -1,11 +1,12 @@
 //! The items of a range, out of all runs.
 
 use super::ahead::Ahead;
+use super::item::Told;
 use super::item_merge::ItemMerge;
 use super::key_merge::KeyMerge;
 use super::keys::Form;
-use super::order::{Cut, Item, Layout};
-use super::reader::Part;
+use super::order::{Item, Layout};
+use super::reader::{Cuts, Part};
 use super::run::{FileRun, Run, RunWriter};
 use crate::error::Result;
 
@@ -25,14 +26,17 @@ impl<'a> Merge<'a> {
     pub(super) fn new(
         layout: &'a Layout,
         runs: impl Iterator<Item = &'a Run>,
-        (start, end): (Option<&'a Cut>, Option<&'a Cut>),
+        (start, end): Cuts<'a>,
         block_bytes: usize,
         ahead: &'a Ahead,
     ) -> Merge<'a> {
         let order = &layout.order;
-        let parts = runs.map(|run| Part { layout, run, start, end });
-        let parts = parts.filter(|part| start.is_none_or(|cut| cut.prefix() <= part.run.prefixes(order).1));
-        let parts: Vec<_> = parts.collect();
+        let has_some = |run: &Run| {
+            let (first, last) = run.prefixes(order);
+            start.is_none_or(|cut| cut.prefix() <= last) && end.is_none_or(|cut| first <= cut.prefix())
+        };
+        let runs = runs.filter(|run| has_some(run));
+        let parts: Vec<_> = runs.map(|run| Part { layout, run, start, end }).collect();
         let all_are =
             |forms: &[Form]| parts.iter().all(|part| part.form().is_some_and(|form| forms.contains(&form)));
         Merge(if all_are(&[Form::Pair]) {
@@ -54,27 +58,9 @@ impl<'a> Merge<'a> {
     #[inline]
     pub fn try_for_each(self, mut each: impl FnMut(Item<'_>, u128) -> Result<()>) -> Result<()> {
         match self.0 {
-            Kind::Pairs(mut merge) => {
-                let order = merge.order;
-                merge.try_for_each(|told, [pair]| {
-                    told.set_pair(order, pair);
-                    each(told.item(), pair)
-                })
-            }
-            Kind::Word(mut merge) => {
-                let order = merge.order;
-                merge.try_for_each(|told, key| {
-                    told.set(order, key);
-                    each(told.item(), key[0])
-                })
-            }
-            Kind::Words(mut merge) => {
-                let order = merge.order;
-                merge.try_for_each(|told, key| {
-                    told.set(order, key);
-                    each(told.item(), key[0])
-                })
-            }
+            Kind::Pairs(merge) => merge.try_for_each(|told, order, [pair]| told.set_pair(order, pair), each),
+            Kind::Word(merge) => merge.try_for_each(Told::set, each),
+            Kind::Words(merge) => merge.try_for_each(Told::set, each),
             Kind::Items(mut merge) => {
                 while merge.advance()? {
                     each(merge.item(), merge.prefix())?;
@@ -87,8 +73,8 @@ impl<'a> Merge<'a> {
     /// Writes all items to a run.
     pub(super) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
-            Kind::Pairs(mut merge) | Kind::Word(mut merge) => merge.write(writer)?,
-            Kind::Words(mut merge) => merge.write(writer)?,
+            Kind::Pairs(merge) | Kind::Word(merge) => merge.write(writer)?,
+            Kind::Words(merge) => merge.write(writer)?,
             Kind::Items(mut merge) => {
                 let mut last_prefix = 0;
                 while merge.advance()? {

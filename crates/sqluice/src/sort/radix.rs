@@ -270,66 +270,89 @@ struct Press<const WORDS: usize> {
     bits: u32,
 }
 
-/// The same for 64 bits.
+/// The same for 64 bits, and where they go.
+///
+/// ```text
+///  a . . b c . d .      dots are bits that are not pressed
+///  . a . b . c . d      moved by 1 if an odd number of them follows,
+///  . . . a b . c d      by 2 if half of it is odd, and so on
+/// ```
 struct HalfPress {
-    /// For each stretch of bits: which, and how far they move to the right.
-    stretches: [(u64, u32); 32],
+    pressed: u64,
+    /// Which bits move, before they do, and how far to the right: what does not move anything is left out.
+    moves: [(u64, u32); 6],
     count: usize,
-    bits: u32,
+    /// How far to the left they all go after that.
+    place: u32,
 }
 
 impl<const WORDS: usize> Press<WORDS> {
     /// For 64 bits at most.
     fn new(pressed: [u128; WORDS]) -> Press<WORDS> {
-        let halves = pressed.map(|word| [(word >> 64) as u64, word as u64].map(HalfPress::new));
-        Press { halves, bits: pressed.iter().map(|word| word.count_ones()).sum() }
+        let bits = |words: &[u128]| words.iter().map(|word| word.count_ones()).sum::<u32>();
+        let halves = std::array::from_fn(|word| {
+            let (high, low) = ((pressed[word] >> 64) as u64, pressed[word] as u64);
+            let below = bits(&pressed[word + 1..]);
+            [HalfPress::new(high, below + low.count_ones()), HalfPress::new(low, below)]
+        });
+        Press { halves, bits: bits(&pressed) }
     }
 
     #[inline]
     fn key(&self, item: [u128; WORDS]) -> u64 {
-        self.halves.iter().zip(item).fold(0, |key, ([high, low], word)| {
-            let key = key.checked_shl(high.bits).unwrap_or(0) | high.pressed((word >> 64) as u64);
-            key.checked_shl(low.bits).unwrap_or(0) | low.pressed(word as u64)
+        let halves = self.halves.iter().zip(item);
+        halves.fold(0, |key, ([high, low], word)| {
+            key | high.pressed((word >> 64) as u64) | low.pressed(word as u64)
         })
     }
 
     /// The bits of a key where they were.
     #[inline]
-    fn words(&self, mut key: u64) -> [u128; WORDS] {
-        let mut words = [0; WORDS];
-        for (word, [high, low]) in words.iter_mut().zip(&self.halves).rev() {
-            let above = key.checked_shr(low.bits).unwrap_or(0);
-            *word = u128::from(high.spread(above)) << 64 | u128::from(low.spread(key));
-            key = above.checked_shr(high.bits).unwrap_or(0);
-        }
-        words
+    fn words(&self, key: u64) -> [u128; WORDS] {
+        std::array::from_fn(|word| {
+            let [high, low] = &self.halves[word];
+            u128::from(high.spread(key)) << 64 | u128::from(low.spread(key))
+        })
     }
 }
 
 impl HalfPress {
-    fn new(varying: u64) -> HalfPress {
-        let mut press = HalfPress { stretches: [(0, 0); 32], count: 0, bits: 0 };
-        let mut left = varying;
-        while left != 0 {
-            let low = left.trailing_zeros();
-            let len = (left >> low).trailing_ones();
-            let mask = (u64::MAX >> (64 - len)) << low;
-            press.stretches[press.count] = (mask, low - press.bits);
-            press.count += 1;
-            press.bits += len;
-            left &= !mask;
+    /// Presses these bits; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
+    fn new(pressed: u64, below: u32) -> HalfPress {
+        // Without any bits they may be at the very end, where none can be.
+        let place = if pressed == 0 { 0 } else { below };
+        let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
+        let (mut left, mut dots) = (pressed, !pressed << 1);
+        for shift in (0..6).map(|i| 1 << i) {
+            // Whether the number of dots from here on is odd.
+            let is_odd = (0..6).fold(dots, |odd, i| odd ^ odd << (1 << i));
+            let moving = is_odd & left;
+            left = left ^ moving | moving >> shift;
+            dots &= !is_odd;
+            if moving != 0 {
+                press.moves[press.count] = (moving, shift);
+                press.count += 1;
+            }
         }
         press
     }
 
     #[inline]
     fn pressed(&self, half: u64) -> u64 {
-        self.stretches[..self.count].iter().fold(0, |bits, &(mask, shift)| bits | (half & mask) >> shift)
+        let moves = self.moves.iter().take(self.count);
+        let bits = moves.fold(half & self.pressed, |bits, (moving, shift)| {
+            let moved = bits & moving;
+            bits ^ moved | moved >> shift
+        });
+        bits << self.place
     }
 
     #[inline]
-    fn spread(&self, bits: u64) -> u64 {
-        self.stretches[..self.count].iter().fold(0, |half, &(mask, shift)| half | bits << shift & mask)
+    fn spread(&self, key: u64) -> u64 {
+        let moves = self.moves.iter().take(self.count).rev();
+        let bits =
+            moves.fold(key >> self.place, |bits, (moving, shift)| bits & !moving | bits << shift & moving);
+        bits & self.pressed
     }
 }
 

@@ -20,6 +20,9 @@ use crate::error::Result;
 /// Of a run in memory so much is gathered at a time: it should stay in the nearest cache.
 pub(super) const GATHER_BYTES: usize = 4 << 10;
 
+/// Where what is wanted begins and ends.
+pub(super) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
+
 /// What is to be read.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
@@ -113,17 +116,12 @@ impl<'a> Part<'a> {
 
     /// Begins to read it: what is in the file is asked for.
     pub(super) fn reader(&self, block_bytes: usize, ahead: &'a Ahead) -> Reader<'a> {
-        let Part { layout, run, start, end } = *self;
+        let Part { layout, run, .. } = *self;
         if let Some(form) = run.form() {
             let keys = self.key_reader(form, block_bytes, ahead);
             return Reader::Keys { order: &layout.order, keys, told: Told::NONE, prefix: 0 };
         }
-        let (feed, at) = self.feed(block_bytes, ahead);
-        // What is in memory is cut already.
-        let (start, end) = match run {
-            Run::File(_) => (start, end),
-            Run::Memory(_) | Run::Keys(_) => (None, None),
-        };
+        let (feed, at, (start, end)) = self.feed(block_bytes, ahead);
         Reader::Items(ItemReader {
             layout,
             start,
@@ -142,21 +140,19 @@ impl<'a> Part<'a> {
 
     /// The same for keys that tell the items.
     pub(super) fn key_reader(&self, form: Form, block_bytes: usize, ahead: &'a Ahead) -> KeyReader<'a> {
-        let (feed, at) = self.feed(block_bytes, ahead);
-        // What is in memory is cut already.
-        let cuts = match self.run {
-            Run::File(_) => (self.start, self.end),
-            Run::Memory(_) | Run::Keys(_) => (None, None),
-        };
+        let (feed, at, cuts) = self.feed(block_bytes, ahead);
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
-    /// Where blocks come from, and where in the first of them the first item is.
-    fn feed(&self, block_bytes: usize, ahead: &'a Ahead) -> (Feed<'a>, usize) {
+    /// Where blocks come from, where in the first of them the first item is, and the cuts between which items are wanted: what is in memory
+    /// is cut already.
+    fn feed(&self, block_bytes: usize, ahead: &'a Ahead) -> (Feed<'a>, usize, Cuts<'a>) {
         let Part { layout, run, start, end } = *self;
         match run {
-            Run::Memory(run) => (Feed::Memory { run, places: run.between(layout, start, end) }, 0),
-            Run::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0),
+            Run::Memory(run) => {
+                (Feed::Memory { run, places: run.between(layout, start, end) }, 0, (None, None))
+            }
+            Run::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0, (None, None)),
             Run::File(run) => {
                 let stretch = run.between(start, end);
                 let first = stretch.first.at % BLOCK_BYTES as u64;
@@ -164,7 +160,7 @@ impl<'a> Part<'a> {
                 let (at, asked) = (from, from);
                 let mut feed = FileFeed { run, ahead, block_bytes, stretch, at, asked, next: None };
                 feed.ask(AlignedBuffer::default());
-                (Feed::File(feed), first as usize)
+                (Feed::File(feed), first as usize, (start, end))
             }
         }
     }

@@ -53,9 +53,23 @@ impl Samples {
         Samples { ranges, level: 0, list: Vec::new() }
     }
 
-    /// Looks at an item.
+    /// Looks at an item with this prefix: the same is seen whatever is held of it. `pair` is that of its record, if it is one; `is_word`
+    /// says whether the prefix tells it.
     #[inline]
-    pub(super) fn see(&mut self, layout: &Layout, item: &Item<'_>, prefix: u128) {
+    pub(super) fn see(
+        &mut self,
+        layout: &Layout,
+        item: &Item<'_>,
+        pair: Option<u128>,
+        prefix: u128,
+        is_word: bool,
+    ) {
+        if let Some(pair) = pair {
+            return self.see_pair(&layout.order, pair);
+        }
+        if is_word {
+            return self.see_word(prefix, item.record.len());
+        }
         let (hash, bytes) = (hash(item, prefix), layout.item_bytes(item));
         if self.has(hash, bytes) {
             self.add(hash, bytes, layout.order.cut(item));
