@@ -128,6 +128,9 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
     }
     if let (Some(pair_a), Some(pair_b)) = (order.pair_of(a), order.pair_of(b)) {
         assert_eq!(pair_a.cmp(&pair_b), expected);
+        if let (Some(short_a), Some(short_b)) = (order.short_of_pair(pair_a), order.short_of_pair(pair_b)) {
+            assert_eq!(short_a.cmp(&short_b), expected);
+        }
     }
     if order.prefix(a) == order.prefix(b) && order.prefix_is_whole(order.prefix(a)) {
         assert_eq!(expected, Ordering::Equal);
@@ -176,6 +179,13 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
     if let Some(pair) = pair {
         let len = order.tell_pair(pair, &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
+        let is_short = |value: &Value<'_>| match value {
+            Value::Int(int) => (0..i64::from(u32::MAX)).contains(int),
+            _ => true,
+        };
+        let short = order.short_of_pair(pair);
+        assert_eq!(short.is_some(), values.iter().all(is_short), "{values:?}");
+        assert!(short.is_none_or(|short| order.pair_of_short(short) == pair), "{values:?}");
     }
     let words = [window(key, 0), window(key, 16)];
     let told_by_two = can_be_told && key.len() <= 32;

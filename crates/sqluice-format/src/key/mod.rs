@@ -41,7 +41,7 @@ use std::cmp::Ordering;
 use crate::value::Value;
 use columns::Columns;
 use number::NumberKey;
-pub use pair::{PAIRED_NULL, paired_int};
+pub use pair::{PAIRED_NULL, paired_int, short_half};
 pub use told::{TOLD_BYTES_MAX, TOLD_ROOM};
 
 /// The kinds of values that a normalized column begins with, but for numbers.

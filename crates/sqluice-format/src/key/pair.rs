@@ -1,8 +1,9 @@
 //! Records of two integers or NULLs as one number each: what nearly every entry of an index on an integer is, the rowid being the second.
 //!
 //! ```text
-//!  record   03 02 01 | 03 e8 | 2a
-//!  pair     80000000000003e8 800000000000002a      NULL is 0, an integer itself plus 2^63; inverted where the column is descending
+//!  record        03 02 01 | 03 e8 | 2a
+//!  pair          80000000000003e8 800000000000002a      NULL is 0, an integer itself plus 2^63; inverted where the column is descending
+//!  short pair    000003e9 0000002b                      NULL is 0, an integer from 0 to 2^32 - 2 itself plus 1; inverted in the same way
 //! ```
 
 use super::told::TOLD_ROOM;
@@ -16,6 +17,13 @@ pub const PAIRED_NULL: u64 = 0;
 #[inline]
 pub fn paired_int(int: i64) -> u64 {
     (int ^ i64::MIN) as u64
+}
+
+/// The half of a short pair that a half of a pair is, if that is less than 2^32.
+#[inline]
+pub fn short_half(half: u64) -> u64 {
+    // Negative integers are far beyond.
+    if half == PAIRED_NULL { 0 } else { (half ^ 1 << 63).saturating_add(1) }
 }
 
 impl KeyOrder {
@@ -36,6 +44,36 @@ impl KeyOrder {
         let [first, second] = self.columns() else { return pair };
         let mask = |descending: bool| u64::from(descending).wrapping_neg();
         pair ^ (u128::from(mask(first.descending)) << 64 | u128::from(mask(second.descending)))
+    }
+
+    /// Two halves of a short pair ([`short_half`]) as one number, in the order of the records.
+    #[inline]
+    pub fn short_pair(&self, halves: [u64; 2]) -> u64 {
+        (halves[0] << 32 | halves[1]) ^ self.short_inverted()
+    }
+
+    /// The short pair that is the same as a pair, if there is one.
+    #[inline]
+    pub fn short_of_pair(&self, pair: u128) -> Option<u64> {
+        let pair = self.inverted_pair(pair);
+        let halves = [(pair >> 64) as u64, pair as u64].map(short_half);
+        ((halves[0] | halves[1]) <= u64::from(u32::MAX)).then(|| self.short_pair(halves))
+    }
+
+    /// The pair that is the same as a short pair.
+    #[inline]
+    pub fn pair_of_short(&self, short: u64) -> u128 {
+        let short = short ^ self.short_inverted();
+        let half = |short: u64| if short == 0 { PAIRED_NULL } else { short + i64::MAX as u64 };
+        self.pair([half(short >> 32), half(short & u64::from(u32::MAX))])
+    }
+
+    /// The bits of a short pair that are inverted.
+    #[inline]
+    fn short_inverted(&self) -> u64 {
+        let [first, second] = self.columns() else { return 0 };
+        let mask = |descending: bool| u64::from(u32::from(descending).wrapping_neg());
+        mask(first.descending) << 32 | mask(second.descending)
     }
 
     /// The pair of a record, if it is one of two integers or NULLs, stored as they always are.

@@ -7,16 +7,16 @@
 //! ```
 //!
 //! Entries of integers and short text are told by their keys, and then these are all that is held: no item is fetched from where it came
-//! to, and less memory does. Keys are pairs where items have two columns, while these are integers or NULL; then of one word; the first
-//! that is longer makes all of two, and the first item that is not told ends that for the buffer.
+//! to, and less memory does. Keys are pairs where items have two columns, while these are integers or NULL, short ones until one is not;
+//! then of one word; the first that is longer makes all of two, and the first item that is not told ends that for the buffer.
 
 use std::cmp::Ordering;
 
-use sqluice_format::key::TOLD_BYTES_MAX;
+use sqluice_format::key::{TOLD_BYTES_MAX, short_half};
 
 use super::Sorter;
 use super::item::{self, HEAD_BYTES_MAX};
-use super::keys::{Form, Keys, WORD_BYTES};
+use super::keys::{Form, Keys, halves};
 use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
@@ -29,6 +29,9 @@ const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
 
 /// Bytes after a record that may be overwritten: so short values are stored as whole words.
 pub const SLACK_BYTES: usize = 16;
+
+/// Bytes of a word of a normalized key.
+const WORD_BYTES: usize = size_of::<u128>();
 
 /// After so many items it is known about how large they are.
 const MEASURED: usize = 1000;
@@ -98,7 +101,7 @@ impl Items for Seen<'_> {
 
 /// The form of the first keys.
 fn first_form(sorter: &Sorter) -> Form {
-    if sorter.layout.order.has_pairs() { Form::Pair } else { Form::Word }
+    if sorter.layout.order.has_pairs() { Form::Short } else { Form::Word }
 }
 
 impl<'a> Buffer<'a> {
@@ -160,20 +163,24 @@ impl<'a> Buffer<'a> {
             places.push(place as u32);
             return Ok(());
         };
-        if keys.form == Form::Pair
-            && let Some(pair) = pair
-        {
-            samples.see_pair(order, pair);
-            keys.push(&[pair]);
-            return Ok(());
+        if let Some(pair) = pair {
+            let short = if keys.form == Form::Short { order.short_of_pair(pair) } else { None };
+            if short.is_some() || keys.form == Form::Pair {
+                samples.see_pair(order, pair);
+                match short {
+                    Some(short) => keys.push(&[short]),
+                    None => keys.push(&halves(pair)),
+                }
+                return Ok(());
+            }
         }
         let (prefix, is_word) = match keys.form {
-            Form::Pair | Form::Word => order.telling_prefix(item.record),
+            Form::Short | Form::Pair | Form::Word => order.telling_prefix(item.record),
             Form::Words => (0, false),
         };
         if keys.form == Form::Word && is_word {
             samples.see(layout, &item, pair, prefix, true);
-            keys.push(&[prefix]);
+            keys.push(&halves(prefix));
             return Ok(());
         }
         let key = if is_word { None } else { order.telling_key(item.record) };
@@ -181,12 +188,13 @@ impl<'a> Buffer<'a> {
             && let Some((key, key_bytes)) = key
         {
             samples.see(layout, &item, pair, key[0], key_bytes <= WORD_BYTES);
-            keys.push(&key);
+            keys.push(key.map(halves).as_flattened());
             return Ok(());
         }
         // The keys are of another form from here on, or are none.
         let record = item.record.to_vec();
         match (is_word, key) {
+            _ if keys.form == Form::Short && pair.is_some() => self.hold_keys(Form::Pair)?,
             (true, _) => self.hold_keys(Form::Word)?,
             (false, Some(_)) => self.hold_keys(Form::Words)?,
             (false, None) => self.hold_items()?,
@@ -196,7 +204,7 @@ impl<'a> Buffer<'a> {
 
     /// Whether it may take items by [`Buffer::push_pairs`].
     pub fn takes_pairs(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.form == Form::Pair)
+        self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
     /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it [takes](Buffer::takes_pairs) such.
@@ -205,20 +213,30 @@ impl<'a> Buffer<'a> {
     /// As [`Buffer::push`].
     pub fn push_pairs(&mut self, mut first: &[u64], mut second: &[u64]) -> Result<()> {
         let order = &self.sorter.layout.order;
+        let is_short =
+            |list: &[u64]| list.iter().fold(0, |all, half| all | short_half(*half)) <= u32::MAX.into();
+        if self.keys.as_ref().is_some_and(|keys| keys.form == Form::Short)
+            && !(is_short(first) && is_short(second))
+        {
+            self.hold_keys(Form::Pair)?;
+        }
         while !first.is_empty() {
             self.make_room(0)?;
             let Some(keys) = &mut self.keys else { return Ok(()) };
             // Not beyond where there is something to do about room.
-            let all = (self.items_bytes / keys.key_bytes()).min(u32::MAX as usize);
+            let all = (self.items_bytes / keys.form.key_bytes()).min(u32::MAX as usize);
             let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
             let now = all.saturating_sub(keys.len()).clamp(1, first.len());
-            let (halves, rest) = (first.split_at(now), second.split_at(now));
-            for (first, second) in halves.0.iter().zip(rest.0) {
+            let (of_first, of_second) = (first.split_at(now), second.split_at(now));
+            for (first, second) in of_first.0.iter().zip(of_second.0) {
                 let pair = order.pair([*first, *second]);
                 self.samples.see_pair(order, pair);
-                keys.push(&[pair]);
+                match keys.form {
+                    Form::Short => keys.push(&[order.short_pair([*first, *second].map(short_half))]),
+                    _ => keys.push(&halves(pair)),
+                }
             }
-            (first, second) = (halves.1, rest.1);
+            (first, second) = (of_first.1, of_second.1);
         }
         Ok(())
     }
@@ -252,7 +270,7 @@ impl<'a> Buffer<'a> {
         if let Some(last) = ends[int_bytes..].first_chunk() {
             self.samples.see_words(key, *last, 3 + (end - start) + int_bytes);
         }
-        keys.push(&key);
+        keys.push(key.map(halves).as_flattened());
         Ok(true)
     }
 
@@ -277,7 +295,7 @@ impl<'a> Buffer<'a> {
         self.make_room(0)?;
         if let Some(keys) = &mut self.keys {
             self.samples.see_word(prefix, record_bytes);
-            keys.push(&[prefix]);
+            keys.push(&halves(prefix));
         }
         Ok(true)
     }
@@ -292,7 +310,7 @@ impl<'a> Buffer<'a> {
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
-        let each = self.keys.as_ref().map_or(ITEM_BYTES, Keys::key_bytes);
+        let each = self.keys.as_ref().map_or(ITEM_BYTES, |keys| keys.form.key_bytes());
         if arena_bytes + (self.len() + 1) * each > self.items_bytes
             // Places and indexes are 32 bits.
             || arena_bytes.max(self.len()) > u32::MAX as usize
@@ -308,22 +326,21 @@ impl<'a> Buffer<'a> {
     #[cold]
     fn reserve(&mut self) {
         match &mut self.keys {
-            Some(keys) => keys.reserve(self.items_bytes / keys.key_bytes()),
+            Some(keys) => keys.reserve(self.items_bytes / keys.form.key_bytes()),
             None => self.held.reserve(self.items_bytes),
         }
     }
 
-    /// Holds keys from now on that are no pairs.
+    /// Holds keys from now on that are of another form, or of a longer one.
     #[cold]
     fn hold_keys(&mut self, form: Form) -> Result<()> {
-        let Some(keys) = &self.keys else { return Ok(()) };
-        // They may be twice as long.
-        if 2 * keys.len() * keys.key_bytes() > self.items_bytes {
+        let longest = if form == Form::Pair { form } else { Form::Words };
+        if self.len() * longest.key_bytes() > self.items_bytes {
             self.spill()?;
         }
         self.scratch = Scratch::default();
         let order = &self.sorter.layout.order;
-        self.keys = self.keys.take().map(|keys| keys.as_normalized(order, form));
+        self.keys = self.keys.take().map(|keys| keys.in_form(order, form));
         if self.len() > MEASURED {
             self.reserve();
         }

@@ -13,22 +13,22 @@
 use super::ahead::Ahead;
 use super::item::Told;
 use super::key_reader::KeyReader;
-use super::keys::Form;
+use super::keys::{Form, first_word, word};
 use super::order::{Item, Order};
 use super::reader::Part;
 use super::run::{RunWriter, STRETCH};
 use crate::error::Result;
 
 /// So many keys come out at a time: whole stretches of a run.
-const KEYS: usize = 2 * STRETCH;
+const KEYS: usize = STRETCH;
 /// So many are on the way between two streams.
 const KEYS_BETWEEN: usize = 128;
 
-/// The items of runs of keys of one form, or of normalized keys of so many words, or fewer.
-pub(super) struct KeyMerge<'a, const WORDS: usize> {
+/// The items of runs of keys of one form, or of one that can be read as that.
+pub(super) struct KeyMerge<'a, const HALVES: usize> {
     order: &'a Order,
     reading: Reading<'a>,
-    stream: Stream<'a, WORDS>,
+    stream: Stream<'a, HALVES>,
 }
 
 /// How runs are read.
@@ -40,46 +40,46 @@ struct Reading<'a> {
 }
 
 /// Keys in order, some at a time.
-struct Stream<'a, const WORDS: usize> {
-    source: Source<'a, WORDS>,
-    /// No key has a smaller first word.
+struct Stream<'a, const HALVES: usize> {
+    source: Source<'a, HALVES>,
+    /// No key begins with less.
     from: u128,
     /// Nothing was read yet.
     waits: bool,
     /// The next keys begin at `at`.
-    keys: Vec<[u128; WORDS]>,
+    keys: Vec<[u64; HALVES]>,
     at: usize,
 }
 
 /// Where keys come from.
-enum Source<'a, const WORDS: usize> {
+enum Source<'a, const HALVES: usize> {
     /// There are no more.
     Ended,
     /// A part that is not read yet.
     Part(Part<'a>),
     Reader(KeyReader<'a>),
     /// The first does not begin after the second.
-    Two(Box<[Stream<'a, WORDS>; 2]>),
+    Two(Box<[Stream<'a, HALVES>; 2]>),
 }
 
-impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
+impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
     /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         (order, form): (&'a Order, Form),
         parts: Vec<Part<'a>>,
         block_bytes: usize,
         ahead: &'a Ahead,
-    ) -> KeyMerge<'a, WORDS> {
-        let mut parts: Vec<_> = parts.into_iter().map(|part| (part.word_min(), part)).collect();
+    ) -> KeyMerge<'a, HALVES> {
+        let mut parts: Vec<_> = parts.into_iter().map(|part| (part.word_min(form), part)).collect();
         parts.sort_by_key(|(from, _)| *from);
         KeyMerge { order, reading: Reading { form, block_bytes, ahead }, stream: Stream::new(&parts) }
     }
 
-    /// Calls `each` with the items in order, which `tell` makes of their keys, and with the first words of these.
+    /// Calls `each` with the items in order, which `tell` makes of their keys, and with what these begin with.
     #[inline]
     pub(super) fn try_for_each(
         mut self,
-        tell: impl Fn(&mut Told, &Order, [u128; WORDS]),
+        tell: impl Fn(&mut Told, &Order, [u64; HALVES]),
         mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
     ) -> Result<()> {
         // A record is read as other words than it is written in, which takes long while these are on their way to the cache.
@@ -94,7 +94,7 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
                     tell(told, self.order, *key);
                 }
                 for (told, key) in told.iter().zip(keys) {
-                    each(told.item(), key[0])?;
+                    each(told.item(), first_word(key))?;
                 }
             }
         }
@@ -113,9 +113,9 @@ impl<'a, const WORDS: usize> KeyMerge<'a, WORDS> {
     }
 }
 
-impl<'a, const WORDS: usize> Stream<'a, WORDS> {
+impl<'a, const HALVES: usize> Stream<'a, HALVES> {
     /// The keys of parts, which are given in the order in which they begin.
-    fn new(parts: &[(u128, Part<'a>)]) -> Stream<'a, WORDS> {
+    fn new(parts: &[(u128, Part<'a>)]) -> Stream<'a, HALVES> {
         let from = parts.first().map_or(0, |(from, _)| *from);
         let source = match parts {
             [] => Source::Ended,
@@ -150,7 +150,7 @@ impl<'a, const WORDS: usize> Stream<'a, WORDS> {
     }
 
     /// The same when all were taken; those that are next.
-    fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u128; WORDS]]> {
+    fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
         if self.at == self.keys.len() {
             self.fill(KEYS_BETWEEN, reading)?;
         }
@@ -159,16 +159,16 @@ impl<'a, const WORDS: usize> Stream<'a, WORDS> {
 }
 
 /// Appends some keys of two streams to `keys`, until there are `count` at most; says whether there were any.
-fn merge_some<'a, const WORDS: usize>(
-    [first, second]: &mut [Stream<'a, WORDS>; 2],
+fn merge_some<'a, const HALVES: usize>(
+    [first, second]: &mut [Stream<'a, HALVES>; 2],
     count: usize,
-    keys: &mut Vec<[u128; WORDS]>,
+    keys: &mut Vec<[u64; HALVES]>,
     reading: &Reading<'a>,
 ) -> Result<bool> {
     let room = count - keys.len();
     let a = first.rest(reading)?;
     // What begins later is read when it is needed, for so many blocks there is no memory.
-    let before = if second.waits { a.partition_point(|key| key[0] < second.from) } else { 0 };
+    let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
     let b = if before > 0 { &[] } else { second.rest(reading)? };
     let (from_first, from_second) = match (a, b) {
         (a, []) => {
@@ -183,7 +183,7 @@ fn merge_some<'a, const WORDS: usize>(
         }
         (a, b) => {
             let (start, n) = (keys.len(), a.len().min(b.len()).min(room));
-            keys.resize(start + n, [0; WORDS]);
+            keys.resize(start + n, [0; HALVES]);
             let from_first = merge(a, b, &mut keys[start..]);
             (from_first, n - from_first)
         }
@@ -195,19 +195,19 @@ fn merge_some<'a, const WORDS: usize>(
 
 /// Fills `merged` with the first keys of both, of which each has as many; returns how many are the first's.
 #[inline]
-fn merge<const WORDS: usize>(
-    first: &[[u128; WORDS]],
-    second: &[[u128; WORDS]],
-    merged: &mut [[u128; WORDS]],
+fn merge<const HALVES: usize>(
+    first: &[[u64; HALVES]],
+    second: &[[u64; HALVES]],
+    merged: &mut [[u64; HALVES]],
 ) -> usize {
     let (mut a, mut b) = (0, 0);
     for key in merged {
         let (from_first, from_second) = (&first[a], &second[b]);
         let is_second = is_less(from_second, from_first);
         // A choice would become a branch again: all bits that differ change if it is the second's.
-        let changes = u128::from(is_second).wrapping_neg();
+        let changes = u64::from(is_second).wrapping_neg();
         *key =
-            std::array::from_fn(|word| from_first[word] ^ (from_first[word] ^ from_second[word]) & changes);
+            std::array::from_fn(|half| from_first[half] ^ (from_first[half] ^ from_second[half]) & changes);
         a += usize::from(!is_second);
         b += usize::from(is_second);
     }
@@ -216,7 +216,9 @@ fn merge<const WORDS: usize>(
 
 /// Whether `a` comes before `b`, without a branch.
 #[inline]
-fn is_less<const WORDS: usize>(a: &[u128; WORDS], b: &[u128; WORDS]) -> bool {
+fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
+    let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
     // From the last word to the first, as subtraction borrows.
-    (0..WORDS).rev().fold(false, |less, word| (a[word] < b[word]) | (a[word] == b[word]) & less)
+    let words = a.iter().zip(b).rev().map(|(a, b)| (word(*a), word(*b)));
+    words.fold(last_of_a < last_of_b, |less, (a, b)| (a < b) | (a == b) & less)
 }

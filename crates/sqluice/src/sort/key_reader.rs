@@ -2,7 +2,7 @@
 
 use sqluice_format::aligned::AlignedBuffer;
 
-use super::keys::{Form, WORD_BYTES};
+use super::keys::{Form, HALF_BYTES, HALVES_MAX, halves, partition_point};
 use super::order::{Cut, Layout};
 use super::reader::{Cuts, Feed};
 use crate::error::Result;
@@ -38,36 +38,39 @@ impl<'a> KeyReader<'a> {
         self.form
     }
 
-    /// The next key; zeros follow where it has fewer words than are asked for.
+    /// The next key, zeros behind it.
     #[inline]
-    pub(super) fn next_key<const WORDS: usize>(&mut self) -> Result<Option<[u128; WORDS]>> {
+    pub(super) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
         if self.at >= self.until && !self.refill()? {
             return Ok(None);
         }
-        let (words, _) = self.block.bytes()[self.at..].as_chunks::<WORD_BYTES>();
-        let stored = self.form.words();
-        let word = |word: usize| if word < stored { u128::from_le_bytes(words[word]) } else { 0 };
-        self.at += WORD_BYTES * stored;
-        Ok(Some(std::array::from_fn(word)))
+        let (stored, _) = self.block.bytes()[self.at..].as_chunks();
+        let stored = &stored[..self.form.halves()];
+        self.at += size_of_val(stored);
+        Ok(Some(widened(stored)))
     }
 
-    /// Appends the next keys until there are `count`, or no more; zeros follow where they have fewer words than are asked for.
-    pub(super) fn read<const WORDS: usize>(
+    /// Appends the next keys until there are `count`, or no more: short pairs as pairs and normalized keys with zeros behind them, where more
+    /// halves are asked for than they have.
+    pub(super) fn read<const HALVES: usize>(
         &mut self,
         count: usize,
-        keys: &mut Vec<[u128; WORDS]>,
+        keys: &mut Vec<[u64; HALVES]>,
     ) -> Result<()> {
         while keys.len() < count && (self.at < self.until || self.refill()?) {
-            let (words, _) = self.block.bytes()[self.at..self.until].as_chunks::<WORD_BYTES>();
-            let stored = self.form.words();
-            let now = (count - keys.len()).min(words.len() / stored);
-            match self.form {
-                Form::Pair | Form::Word => {
-                    keys.extend(words.as_chunks().0[..now].iter().map(wide::<1, WORDS>))
-                }
-                Form::Words => keys.extend(words.as_chunks().0[..now].iter().map(wide::<2, WORDS>)),
+            let (stored, _) = self.block.bytes()[self.at..self.until].as_chunks();
+            let each = self.form.halves();
+            let now = (count - keys.len()).min(stored.len() / each);
+            let stored = &stored[..each * now];
+            match each {
+                _ if each == HALVES => keys.extend(stored.as_chunks().0.iter().map(as_stored)),
+                1 => keys.extend(stored.iter().map(|half| {
+                    let pair = self.layout.order.pair_of_short(u64::from_le_bytes(*half));
+                    std::array::from_fn(|at| halves(pair).get(at).copied().unwrap_or(0))
+                })),
+                _ => keys.extend(stored.chunks(each).map(widened)),
             }
-            self.at += now * stored * WORD_BYTES;
+            self.at += HALF_BYTES * each * now;
         }
         Ok(())
     }
@@ -97,24 +100,23 @@ impl<'a> KeyReader<'a> {
 
     /// Of keys in order, bytes of those that come before a cut.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
-        let stored = self.form.words();
-        let (words, _) = keys.as_chunks::<WORD_BYTES>();
-        let (mut low, mut high) = (0, words.len() / stored);
-        while low < high {
-            let middle = (low + high) / 2;
-            let key = &words[stored * middle..][..stored];
-            let key = [key[0], key[stored - 1]].map(u128::from_le_bytes);
-            match self.form.is_before(&self.layout.order, &key[..stored], cut) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low * WORD_BYTES * stored
+        let (stored, _) = keys.as_chunks();
+        let each = self.form.halves();
+        let before = partition_point(stored.len() / each, |key| {
+            let key: [u64; HALVES_MAX] = widened(&stored[each * key..][..each]);
+            self.form.is_before(&self.layout.order, &key, cut)
+        });
+        HALF_BYTES * each * before
     }
 }
 
-/// A key of `STORED` words as one of more.
+/// A key with zeros behind it.
 #[inline]
-fn wide<const STORED: usize, const WORDS: usize>(key: &[[u8; WORD_BYTES]; STORED]) -> [u128; WORDS] {
-    std::array::from_fn(|word| key.get(word).map_or(0, |bytes| u128::from_le_bytes(*bytes)))
+fn widened<const HALVES: usize>(stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
+    std::array::from_fn(|at| stored.get(at).map_or(0, |half| u64::from_le_bytes(*half)))
+}
+
+#[inline]
+fn as_stored<const HALVES: usize>(key: &[[u8; HALF_BYTES]; HALVES]) -> [u64; HALVES] {
+    key.map(u64::from_le_bytes)
 }

@@ -5,17 +5,22 @@ use super::large_pages;
 use super::order::{Cut, Order};
 use super::radix::{self, SCRATCH_BYTES, Scratch};
 
-/// Bytes of a word of a key.
-pub(super) const WORD_BYTES: usize = size_of::<u128>();
+/// Keys are made of numbers of 64 bits.
+pub(super) const HALF_BYTES: usize = size_of::<u64>();
+
+/// The most that a key has.
+pub(super) const HALVES_MAX: usize = 4;
 
 /// What keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
+    /// Two integers of 32 bits, or NULLs.
+    Short,
     /// Two integers or NULLs.
     Pair,
-    /// Normalized keys that have nothing but zeros after a word: of 16 bytes at most, or a little longer.
+    /// Normalized keys that have nothing but zeros after 16 bytes: of as many at most, or a little longer.
     Word,
-    /// The same of two words.
+    /// The same of 32 bytes.
     Words,
 }
 
@@ -23,37 +28,85 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct Keys {
     pub(super) form: Form,
-    list: Vec<u128>,
+    list: Vec<u64>,
 }
 
 impl Form {
-    /// Words of a key.
+    /// Halves of a key.
     #[inline]
-    pub(super) fn words(self) -> usize {
+    pub(super) const fn halves(self) -> usize {
         match self {
-            Form::Pair | Form::Word => 1,
-            Form::Words => 2,
+            Form::Short => 1,
+            Form::Pair | Form::Word => 2,
+            Form::Words => 4,
+        }
+    }
+
+    /// What a key takes, with what sorting needs.
+    pub(super) const fn key_bytes(self) -> usize {
+        self.halves() * (HALF_BYTES + SCRATCH_BYTES / 2)
+    }
+
+    /// The pair that a key is, if it is one.
+    #[inline]
+    pub(super) fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
+        match (self, key) {
+            (Form::Short, [short, ..]) => Some(order.pair_of_short(*short)),
+            (Form::Pair, [high, low, ..]) => Some(word([*high, *low])),
+            _ => None,
         }
     }
 
     /// The normalized key, which is whole, zeros behind it.
-    pub(super) fn normalized(self, order: &Order, key: &[u128]) -> [u128; 2] {
-        match (self, key) {
-            (Form::Pair, [pair, ..]) => {
-                let mut told = Told::NONE;
-                told.set_pair(order, *pair);
-                order.telling_key(told.item().record).map_or([0; 2], |(key, _)| key)
-            }
-            (_, [first, second, ..]) => [*first, *second],
-            (_, [first]) => [*first, 0],
-            (_, []) => [0; 2],
+    pub(super) fn normalized(self, order: &Order, key: &[u64]) -> [u128; 2] {
+        if let Some(pair) = self.pair(order, key) {
+            let mut told = Told::NONE;
+            told.set_pair(order, pair);
+            return order.telling_key(told.item().record).map_or([0; 2], |(key, _)| key);
         }
+        let half = |at: usize| key.get(at).copied().unwrap_or(0);
+        [word([half(0), half(1)]), word([half(2), half(3)])]
     }
 
     /// Whether an item with this key comes before a place.
-    pub(super) fn is_before(self, order: &Order, key: &[u128], cut: &Cut) -> bool {
+    pub(super) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
         cut.is_after(&self.normalized(order, key))
     }
+}
+
+/// Two halves as one number.
+#[inline]
+pub(super) fn word([high, low]: [u64; 2]) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// A number as its halves.
+#[inline]
+pub(super) fn halves(word: u128) -> [u64; 2] {
+    [(word >> 64) as u64, word as u64]
+}
+
+/// What a key of any form begins with, or all of it.
+#[inline]
+pub(super) fn first_word(key: &[u64]) -> u128 {
+    match *key {
+        [high, low, ..] => word([high, low]),
+        [half] => u128::from(half),
+        [] => 0,
+    }
+}
+
+/// Where something begins that is `is_before` no more, among so many places.
+pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = (low + high) / 2;
+        match is_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 impl Keys {
@@ -62,28 +115,23 @@ impl Keys {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.list.len() / self.form.words()
+        self.list.len() / self.form.halves()
     }
 
-    pub(super) fn as_words(&self) -> &[u128] {
+    pub(super) fn as_halves(&self) -> &[u64] {
         &self.list
     }
 
     /// The prefixes of the first and the last.
     pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
-        let words = self.form.words();
-        let (first, last) = (self.list.first_chunk::<2>(), self.list.last_chunk::<2>());
-        let ends = match (first, last) {
-            (Some(first), Some(last)) => (&first[..words], &last[2 - words..]),
-            // A single word, or none.
-            _ => (&self.list[..], &self.list[..]),
-        };
-        (self.form.normalized(order, ends.0)[0], self.form.normalized(order, ends.1)[0])
+        let each = self.form.halves().min(self.list.len());
+        let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
+        (self.form.normalized(order, first)[0], self.form.normalized(order, last)[0])
     }
 
     #[inline]
-    pub(super) fn push(&mut self, key: &[u128]) {
-        debug_assert_eq!(key.len(), self.form.words());
+    pub(super) fn push(&mut self, key: &[u64]) {
+        debug_assert_eq!(key.len(), self.form.halves());
         self.list.extend_from_slice(key);
     }
 
@@ -91,19 +139,14 @@ impl Keys {
         self.list.clear();
     }
 
-    /// What a key takes, with what sorting needs.
-    pub(super) fn key_bytes(&self) -> usize {
-        self.form.words() * (WORD_BYTES + SCRATCH_BYTES)
-    }
-
     /// Bytes of memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        WORD_BYTES * self.list.capacity()
+        HALF_BYTES * self.list.capacity()
     }
 
     /// Makes room for so many in all.
     pub(super) fn reserve(&mut self, keys: usize) {
-        self.list.reserve_exact((self.form.words() * keys).saturating_sub(self.list.len()));
+        self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
         large_pages::advise(&mut self.list);
     }
 
@@ -113,32 +156,38 @@ impl Keys {
 
     pub(super) fn sort(&mut self, scratch: &mut Scratch) {
         match self.form {
-            Form::Pair | Form::Word => radix::sort_telling(self.list.as_chunks_mut::<1>().0, scratch),
-            Form::Words => radix::sort_telling(self.list.as_chunks_mut::<2>().0, scratch),
+            Form::Short => radix::sort_numbers(&mut self.list, scratch),
+            Form::Pair | Form::Word => radix::sort_telling(self.list.as_chunks_mut::<2>().0, scratch),
+            Form::Words => radix::sort_telling(self.list.as_chunks_mut::<4>().0, scratch),
         }
     }
 
-    /// The same items as keys that are not pairs: of a word, if that is asked for and enough. It is where only zeros follow, for these are
-    /// read after the end of a key anyway, and no key is the beginning of another.
-    pub(super) fn as_normalized(&self, order: &Order, wanted: Form) -> Keys {
-        let normalized = |key: &[u128]| self.form.normalized(order, key);
-        let keys = self.list.chunks(self.form.words());
+    /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys. These are of
+    /// a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key anyway, and no key is the
+    /// beginning of another.
+    pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
+        let keys = self.list.chunks(self.form.halves());
+        if wanted == Form::Pair {
+            let pairs = keys.filter_map(|key| self.form.pair(order, key));
+            return Keys { form: Form::Pair, list: pairs.flat_map(halves).collect() };
+        }
+        let normalized = |key: &[u64]| self.form.normalized(order, key);
         if wanted == Form::Word && keys.clone().all(|key| normalized(key)[1] == 0) {
-            return Keys { form: Form::Word, list: keys.map(|key| normalized(key)[0]).collect() };
+            return Keys {
+                form: Form::Word,
+                list: keys.flat_map(|key| halves(normalized(key)[0])).collect(),
+            };
         }
-        Keys { form: Form::Words, list: keys.flat_map(normalized).collect() }
+        let list = keys.flat_map(|key| normalized(key).map(halves)).flatten().collect();
+        Keys { form: Form::Words, list }
     }
 
-    /// The words of the keys, which are in order, from one cut to another.
-    pub(super) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u128] {
-        let words = self.form.words();
+    /// The halves of the keys, which are in order, from one cut to another.
+    pub(super) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
+        let each = self.form.halves();
         let before = |cut: &Cut| {
-            let is_before = |key: &[u128]| self.form.is_before(order, key, cut);
-            words
-                * match self.form {
-                    Form::Pair | Form::Word => self.list.partition_point(|word| is_before(&[*word])),
-                    Form::Words => self.list.as_chunks::<2>().0.partition_point(|key| is_before(key)),
-                }
+            let key = |at: usize| &self.list[each * at..][..each];
+            each * partition_point(self.len(), |at| self.form.is_before(order, key(at), cut))
         };
         &self.list[start.map_or(0, before)..end.map_or(self.list.len(), before)]
     }
@@ -146,10 +195,10 @@ impl Keys {
     /// Calls `each` with the items of all keys.
     pub(super) fn tell(&self, order: &Order, mut each: impl FnMut(&Told)) {
         let mut told = Told::NONE;
-        for key in self.list.chunks(self.form.words()) {
-            match (self.form, key) {
-                (Form::Pair, [pair, ..]) => told.set_pair(order, *pair),
-                _ => told.set(order, self.form.normalized(order, key)),
+        for key in self.list.chunks(self.form.halves()) {
+            match self.form.pair(order, key) {
+                Some(pair) => told.set_pair(order, pair),
+                None => told.set(order, self.form.normalized(order, key)),
             }
             each(&told);
         }

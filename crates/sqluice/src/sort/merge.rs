@@ -1,10 +1,9 @@
 //! The items of a range, out of all runs.
 
 use super::ahead::Ahead;
-use super::item::Told;
 use super::item_merge::ItemMerge;
 use super::key_merge::KeyMerge;
-use super::keys::Form;
+use super::keys::{Form, word};
 use super::order::{Item, Layout};
 use super::reader::{Cuts, Part};
 use super::run::{FileRun, Run, RunWriter};
@@ -13,11 +12,12 @@ use crate::error::Result;
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// By what they are held: in all runs, if there are any, by pairs, by keys of a word, or of two at most, or otherwise.
+/// By what they are held: in all runs, if there are any, by short pairs, by pairs, by keys of a word, or of two at most, or otherwise.
 enum Kind<'a> {
-    Pairs(KeyMerge<'a, 1>),
-    Word(KeyMerge<'a, 1>),
-    Words(KeyMerge<'a, 2>),
+    Shorts(KeyMerge<'a, 1>),
+    Pairs(KeyMerge<'a, 2>),
+    Word(KeyMerge<'a, 2>),
+    Words(KeyMerge<'a, 4>),
     Items(ItemMerge<'a>),
 }
 
@@ -39,7 +39,9 @@ impl<'a> Merge<'a> {
         let parts: Vec<_> = runs.map(|run| Part { layout, run, start, end }).collect();
         let all_are =
             |forms: &[Form]| parts.iter().all(|part| part.form().is_some_and(|form| forms.contains(&form)));
-        Merge(if all_are(&[Form::Pair]) {
+        Merge(if all_are(&[Form::Short]) {
+            Kind::Shorts(KeyMerge::new((order, Form::Short), parts, block_bytes, ahead))
+        } else if all_are(&[Form::Short, Form::Pair]) {
             Kind::Pairs(KeyMerge::new((order, Form::Pair), parts, block_bytes, ahead))
         } else if all_are(&[Form::Word]) {
             Kind::Word(KeyMerge::new((order, Form::Word), parts, block_bytes, ahead))
@@ -58,9 +60,14 @@ impl<'a> Merge<'a> {
     #[inline]
     pub fn try_for_each(self, mut each: impl FnMut(Item<'_>, u128) -> Result<()>) -> Result<()> {
         match self.0 {
-            Kind::Pairs(merge) => merge.try_for_each(|told, order, [pair]| told.set_pair(order, pair), each),
-            Kind::Word(merge) => merge.try_for_each(Told::set, each),
-            Kind::Words(merge) => merge.try_for_each(Told::set, each),
+            Kind::Shorts(merge) => merge
+                .try_for_each(|told, order, [short]| told.set_pair(order, order.pair_of_short(short)), each),
+            Kind::Pairs(merge) => {
+                merge.try_for_each(|told, order, key| told.set_pair(order, word(key)), each)
+            }
+            Kind::Word(merge) => merge.try_for_each(|told, order, key| told.set(order, [word(key)]), each),
+            Kind::Words(merge) => merge
+                .try_for_each(|told, order, [a, b, c, d]| told.set(order, [[a, b], [c, d]].map(word)), each),
             Kind::Items(mut merge) => {
                 while merge.advance()? {
                     each(merge.item(), merge.prefix())?;
@@ -73,6 +80,7 @@ impl<'a> Merge<'a> {
     /// Writes all items to a run.
     pub(super) fn write(self, layout: &Layout, writer: &mut RunWriter) -> Result<FileRun> {
         let last_prefix = match self.0 {
+            Kind::Shorts(merge) => merge.write(writer)?,
             Kind::Pairs(merge) | Kind::Word(merge) => merge.write(writer)?,
             Kind::Words(merge) => merge.write(writer)?,
             Kind::Items(mut merge) => {

@@ -11,8 +11,8 @@
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
 //! ```
 //!
-//! Entries of integers, NULL, short text and blobs are *told* by their normalized keys, of 16 or 32 bytes at most. Then these alone are held,
-//! sorted, spilled and merged, and the entry is made of them when it comes out.
+//! Entries of integers, NULL, short text and blobs are *told* by their normalized keys, of 16 or 32 bytes at most, or by a pair of numbers.
+//! Then these alone are held, sorted, spilled and merged, and the entry is made of them when it comes out.
 //!
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.

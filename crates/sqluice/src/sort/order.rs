@@ -111,6 +111,33 @@ impl Order {
         }
     }
 
+    /// Two halves of a short pair as one number in the order of the records.
+    #[inline]
+    pub(super) fn short_pair(&self, halves: [u64; 2]) -> u64 {
+        match self {
+            Order::Record(key) => key.short_pair(halves),
+            Order::Rowid => unreachable!("a rowid is no pair"),
+        }
+    }
+
+    /// The short pair that is the same as a pair.
+    #[inline]
+    pub(super) fn short_of_pair(&self, pair: u128) -> Option<u64> {
+        match self {
+            Order::Record(key) => key.short_of_pair(pair),
+            Order::Rowid => None,
+        }
+    }
+
+    /// The pair that is the same as a short pair.
+    #[inline]
+    pub(super) fn pair_of_short(&self, short: u64) -> u128 {
+        match self {
+            Order::Record(key) => key.pair_of_short(short),
+            Order::Rowid => unreachable!("a rowid is no pair"),
+        }
+    }
+
     /// The pair that a record is.
     #[inline]
     pub(super) fn pair_of(&self, record: &[u8]) -> Option<u128> {

@@ -11,11 +11,13 @@
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
 //!
-//! Keys that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again.
+//! Keys that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again. Short ones are
+//! such numbers as they are.
 
 use std::cmp::Ordering;
 
 use super::item::FETCHED;
+use super::keys::halves;
 use super::large_pages;
 
 /// Fewer items than this are compared.
@@ -68,39 +70,47 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
     }
     keys.extend(0..count as u64);
     if !is_sorted(prefixes, items) {
-        if other.len() < count {
-            *other = vec![0; count];
-            large_pages::advise(other);
-        }
-        sort_group(keys, other, prefixes, items, 0);
+        sort_group(keys, with_room(other, count), prefixes, items, 0);
     }
     keys.iter().map(|key| *key as u32)
 }
 
+/// Puts numbers in order.
+pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
+    let Some(&first) = keys.first().filter(|_| !keys.is_sorted()) else { return };
+    let other = with_room(&mut scratch.other, keys.len());
+    let bits = u64::BITS - keys.iter().fold(0, |varying, key| varying | key ^ first).leading_zeros();
+    let low = ascending_bits(keys, bits);
+    sort_keys(keys, other, low, bits - low);
+}
+
 /// Puts keys in order that tell all of their items.
-pub(super) fn sort_telling<const WORDS: usize>(items: &mut [[u128; WORDS]], scratch: &mut Scratch) {
+pub(super) fn sort_telling<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
     if items.is_sorted() {
         return;
     }
     let Scratch { keys, other } = scratch;
-    for list in [&mut *keys, &mut *other] {
-        if list.len() < WORDS * items.len() {
-            *list = vec![0; WORDS * items.len()];
-            large_pages::advise(list);
-        }
-    }
-    sort_telling_group(items, keys, other);
+    let room = items.len() * HALVES / 2;
+    sort_telling_group(items, with_room(keys, room), with_room(other, room));
 }
 
-fn sort_telling_group<const WORDS: usize>(items: &mut [[u128; WORDS]], keys: &mut [u64], other: &mut [u64]) {
+fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
+    if list.len() < count {
+        *list = vec![0; count];
+        large_pages::advise(list);
+    }
+    &mut list[..count]
+}
+
+fn sort_telling_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &mut [u64], other: &mut [u64]) {
     let Some(&first) = items.first() else { return };
-    let mut varying = [0; WORDS];
+    let mut varying = [0; HALVES];
     for item in &*items {
-        for word in 0..WORDS {
-            varying[word] |= item[word] ^ first[word];
+        for half in 0..HALVES {
+            varying[half] |= item[half] ^ first[half];
         }
     }
-    if varying.iter().map(|word| word.count_ones()).sum::<u32>() > u64::BITS {
+    if varying.iter().map(|half| half.count_ones()).sum::<u32>() > u64::BITS {
         return match items.len() < COUNTED_MIN {
             true => items.sort_unstable(),
             false => split_telling(items, keys, other, varying),
@@ -114,22 +124,22 @@ fn sort_telling_group<const WORDS: usize>(items: &mut [[u128; WORDS]], keys: &mu
     let low = ascending_bits(keys, press.bits);
     sort_keys(keys, other, low, press.bits - low);
     for (item, key) in items.iter_mut().zip(&*keys) {
-        let bits = press.words(*key);
-        *item = std::array::from_fn(|word| first[word] & !varying[word] | bits[word]);
+        let bits = press.halves_of(*key);
+        *item = std::array::from_fn(|half| first[half] & !varying[half] | bits[half]);
     }
 }
 
 /// Sorts keys that differ in more than 64 bits: by the first digit, and then what is equal in it. Integers of different lengths are in
 /// different groups then, and what follows them is at the same place within one.
-fn split_telling<const WORDS: usize>(
-    items: &mut [[u128; WORDS]],
-    high: &mut [u64],
-    low: &mut [u64],
-    varying: [u128; WORDS],
+fn split_telling<const HALVES: usize>(
+    items: &mut [[u64; HALVES]],
+    first: &mut [u64],
+    second: &mut [u64],
+    varying: [u64; HALVES],
 ) {
-    let word = varying.iter().position(|word| *word != 0).unwrap_or(0);
-    let shift = (u128::BITS - varying[word].leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
-    let digit = |item: &[u128; WORDS]| (item[word] >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
+    let half = varying.iter().position(|half| *half != 0).unwrap_or(0);
+    let shift = (u64::BITS - varying[half].leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
+    let digit = |item: &[u64; HALVES]| (item[half] >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
     let mut ends = [0; 1 << FIRST_DIGIT_BITS];
     for item in &*items {
         ends[digit(item)] += 1;
@@ -138,19 +148,24 @@ fn split_telling<const WORDS: usize>(
     for count in &mut ends {
         (*count, place) = (place, place + *count);
     }
+    // One half of each item in one place, the other in another.
+    let each = HALVES / 2;
     for item in &*items {
         let place = &mut ends[digit(item)];
-        for (at, word) in (WORDS * *place..).zip(item) {
-            (high[at], low[at]) = ((word >> 64) as u64, *word as u64);
-        }
+        let (start, end) = (each * *place, each * (*place + 1));
+        first[start..end].copy_from_slice(&item[..each]);
+        second[start..end].copy_from_slice(&item[each..]);
         *place += 1;
     }
-    for (word, (high, low)) in items.as_flattened_mut().iter_mut().zip(high.iter().zip(&*low)) {
-        *word = u128::from(*high) << 64 | u128::from(*low);
+    for (item, (from_first, from_second)) in
+        items.iter_mut().zip(first.chunks_exact(each).zip(second.chunks_exact(each)))
+    {
+        item[..each].copy_from_slice(from_first);
+        item[each..].copy_from_slice(from_second);
     }
     let mut start = 0;
     for end in ends {
-        sort_telling_group(&mut items[start..end], high, low);
+        sort_telling_group(&mut items[start..end], first, second);
         start = end;
     }
 }
@@ -194,10 +209,10 @@ fn sort_group(
         varying = self::varying(keys, prefixes);
     }
     let pressed = first_bits(varying, KEY_BITS);
-    let press = Press::new([pressed]);
+    let press = Press::new(halves(pressed));
     for key in keys.iter_mut() {
         let index = *key as u32;
-        *key = press.key([prefixes[index as usize]]) << KEY_BITS | u64::from(index);
+        *key = press.key(halves(prefixes[index as usize])) << KEY_BITS | u64::from(index);
     }
     sort_keys(keys, &mut other[..keys.len()], KEY_BITS, press.bits);
     let is_same = |a: u64, b: u64| a >> KEY_BITS == b >> KEY_BITS;
@@ -264,9 +279,9 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// Presses some bits of so many words together.
-struct Press<const WORDS: usize> {
-    halves: [[HalfPress; 2]; WORDS],
+/// Presses some bits of so many halves of a key together.
+struct Press<const HALVES: usize> {
+    halves: [HalfPress; HALVES],
     bits: u32,
 }
 
@@ -286,33 +301,23 @@ struct HalfPress {
     place: u32,
 }
 
-impl<const WORDS: usize> Press<WORDS> {
+impl<const HALVES: usize> Press<HALVES> {
     /// For 64 bits at most.
-    fn new(pressed: [u128; WORDS]) -> Press<WORDS> {
-        let bits = |words: &[u128]| words.iter().map(|word| word.count_ones()).sum::<u32>();
-        let halves = std::array::from_fn(|word| {
-            let (high, low) = ((pressed[word] >> 64) as u64, pressed[word] as u64);
-            let below = bits(&pressed[word + 1..]);
-            [HalfPress::new(high, below + low.count_ones()), HalfPress::new(low, below)]
-        });
+    fn new(pressed: [u64; HALVES]) -> Press<HALVES> {
+        let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
+        let halves = std::array::from_fn(|half| HalfPress::new(pressed[half], bits(&pressed[half + 1..])));
         Press { halves, bits: bits(&pressed) }
     }
 
     #[inline]
-    fn key(&self, item: [u128; WORDS]) -> u64 {
-        let halves = self.halves.iter().zip(item);
-        halves.fold(0, |key, ([high, low], word)| {
-            key | high.pressed((word >> 64) as u64) | low.pressed(word as u64)
-        })
+    fn key(&self, item: [u64; HALVES]) -> u64 {
+        self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
     }
 
     /// The bits of a key where they were.
     #[inline]
-    fn words(&self, key: u64) -> [u128; WORDS] {
-        std::array::from_fn(|word| {
-            let [high, low] = &self.halves[word];
-            u128::from(high.spread(key)) << 64 | u128::from(low.spread(key))
-        })
+    fn halves_of(&self, key: u64) -> [u64; HALVES] {
+        std::array::from_fn(|half| self.halves[half].spread(key))
     }
 }
 

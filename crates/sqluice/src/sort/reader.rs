@@ -11,7 +11,7 @@ use sqluice_format::aligned::AlignedBuffer;
 use super::ahead::{Ahead, Underway};
 use super::item::{self, Found, Told};
 use super::key_reader::KeyReader;
-use super::keys::{Form, WORD_BYTES};
+use super::keys::{Form, HALF_BYTES, first_word};
 use super::order::{Cut, Item, Layout, Order};
 use super::run::{FileRun, MemoryRun, Run, Stretch};
 use super::spill::BLOCK_BYTES;
@@ -71,8 +71,8 @@ pub(super) enum Feed<'a> {
         run: &'a MemoryRun,
         places: &'a [u32],
     },
-    /// Words of keys.
-    Keys(&'a [u128]),
+    /// Halves of keys.
+    Keys(&'a [u64]),
     File(FileFeed<'a>),
 }
 
@@ -103,14 +103,20 @@ impl<'a> Part<'a> {
         self.run.form()
     }
 
-    /// The same as [`Part::prefix_min`] for the first word of such keys.
-    pub(super) fn word_min(&self) -> u128 {
-        match self.run {
+    /// The same as [`Part::prefix_min`] for what such keys begin with when they are read in a form.
+    pub(super) fn word_min(&self, wanted: Form) -> u128 {
+        let order = &self.layout.order;
+        let first = match self.run {
             Run::Memory(_) => 0,
             Run::Keys(keys) => {
-                keys.between(&self.layout.order, self.start, self.end).first().copied().unwrap_or(0)
+                let keys = keys.between(order, self.start, self.end);
+                first_word(&keys[..keys.len().min(self.run.form().map_or(0, Form::halves))])
             }
             Run::File(run) => run.between(self.start, self.end).first.word,
+        };
+        match (self.form(), wanted) {
+            (Some(Form::Short), Form::Pair) => order.pair_of_short(first as u64),
+            _ => first,
         }
     }
 
@@ -199,7 +205,7 @@ impl Reader<'_> {
         match self {
             Reader::Items(items) => items.advance(),
             Reader::Keys { order, keys, told, prefix } => {
-                let Some(key) = keys.next_key::<2>()? else { return Ok(false) };
+                let Some(key) = keys.next_key()? else { return Ok(false) };
                 let key = keys.form().normalized(order, &key);
                 told.set(order, key);
                 *prefix = key[0];
@@ -320,13 +326,13 @@ impl Feed<'_> {
                 *places = &places[taken..];
                 Ok(taken > 0)
             }
-            Feed::Keys(words) => {
-                let (now, later) = words.split_at(words.len().min(GATHER_BYTES / WORD_BYTES));
+            Feed::Keys(halves) => {
+                let (now, later) = halves.split_at(halves.len().min(GATHER_BYTES / HALF_BYTES));
                 block.set_len(size_of_val(now));
-                for (bytes, word) in block.bytes_mut().as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(now) {
-                    *bytes = word.to_le_bytes();
+                for (bytes, half) in block.bytes_mut().as_chunks_mut::<HALF_BYTES>().0.iter_mut().zip(now) {
+                    *bytes = half.to_le_bytes();
                 }
-                *words = later;
+                *halves = later;
                 Ok(!now.is_empty())
             }
             Feed::File(feed) => feed.fill(block),

@@ -8,7 +8,7 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of items that their keys tell, these alone: a list in memory, a stream of 16 or 32 bytes each.
+//! Of items that their keys tell, these alone: a list in memory, a stream of 8, 16 or 32 bytes each.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::ahead::Underway;
 use super::item::{self, Found};
-use super::keys::{Form, Keys, WORD_BYTES};
+use super::keys::{Form, HALF_BYTES, Keys, first_word};
 use super::order::{Cut, Item, Layout, Order};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 use crate::error::Result;
@@ -24,8 +24,8 @@ use crate::error::Result;
 /// Of so many bytes of a stream the first item's key is known.
 pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// So many words of keys are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
-pub(super) const STRETCH: usize = STEP_BYTES as usize / WORD_BYTES / 16;
+/// So many halves of keys are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
+pub(super) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
 /// Items in order.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Run {
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
             Run::Memory(run) => run.arena.len() as u64,
-            Run::Keys(keys) => size_of_val(keys.as_words()) as u64,
+            Run::Keys(keys) => size_of_val(keys.as_halves()) as u64,
             Run::File(run) => run.bytes,
         }
     }
@@ -224,21 +224,22 @@ impl RunWriter {
 
     /// A run of keys, in order, that tell their items.
     pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
-        self.push_keys(order, keys.form, keys.as_words())?;
+        self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
 
     /// Appends keys that tell their items: whole stretches, but for the last.
-    pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u128]) -> Result<()> {
+    pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
         self.run.form = Some(form);
-        let mut bytes = [0; STRETCH * WORD_BYTES];
+        let mut bytes = [0; STRETCH * HALF_BYTES];
         for some in keys.chunks(STRETCH) {
-            for (bytes, word) in bytes.as_chunks_mut::<WORD_BYTES>().0.iter_mut().zip(some) {
-                *bytes = word.to_le_bytes();
+            for (bytes, half) in bytes.as_chunks_mut::<HALF_BYTES>().0.iter_mut().zip(some) {
+                *bytes = half.to_le_bytes();
             }
             self.start_if_due(|| {
-                let key = form.normalized(order, &some[..form.words()]);
-                (key[0], some[0], Cut::of_whole(&key))
+                let stored = &some[..form.halves()];
+                let key = form.normalized(order, stored);
+                (key[0], first_word(stored), Cut::of_whole(&key))
             });
             self.append(&bytes[..size_of_val(some)])?;
         }

@@ -162,6 +162,7 @@ fn any_value() -> impl Strategy<Value = Vec<u8>> {
         (-3..3_i64).boxed(),
         any::<i64>().boxed(),
         select(vec![i64::MIN, i64::MAX, (1 << 53) + 1, 1 << 53, -(1 << 53) - 1]).boxed(),
+        select(vec![i64::from(u32::MAX) - 1, i64::from(u32::MAX)]).boxed(),
     ];
     let real = prop_oneof![
         (-3..3_i32).prop_map(f64::from).boxed(),
@@ -229,22 +230,28 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
         2 => vec(select(b"ab\x01".to_vec()), 6..24).prop_map(|text| encoded(&[Value::Text(&text)])),
         1 => vec(any::<u8>(), 0..3).prop_map(|blob| encoded(&[Value::Blob(&blob)])),
     ];
+    // Of these pairs are short.
+    let small = prop_oneof![
+        4 => (0..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
+        1 => select(vec![-1, 0, 1, i64::from(u32::MAX) - 1]).prop_map(|int| encoded(&[Value::Int(int)])),
+        1 => Just(encoded(&[Value::Null])),
+    ];
+    let records = prop_oneof![vec(vec(short, 3), 0..400), vec(vec(small, 3), 0..400)];
     let telling = (vec(any::<bool>(), 1..4), any_record(1), any::<prop::sample::Index>(), any::<bool>());
-    let by_telling =
-        (telling, vec(vec(short, 3), 0..400)).prop_map(|((columns, other, place, mixed), records)| {
-            let of = |values: &[Vec<u8>]| {
-                let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
-                Owned { rowid: 0, number: 0, record: encoded(&values) }
-            };
-            let mut items: Vec<Owned> = records.iter().map(|record| of(&record[..columns.len()])).collect();
-            if mixed && !items.is_empty() {
-                let place = place.index(items.len());
-                items[place] = of(&vec![other; columns.len()]);
-            }
-            let column = |descending| KeyColumn { descending, ..KeyColumn::default() };
-            let order = KeyOrder::new(columns.into_iter().map(column).collect::<Vec<_>>());
-            (Layout { order: Order::Record(order), rowid: false, number: false }, items)
-        });
+    let by_telling = (telling, records).prop_map(|((columns, other, place, mixed), records)| {
+        let of = |values: &[Vec<u8>]| {
+            let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
+            Owned { rowid: 0, number: 0, record: encoded(&values) }
+        };
+        let mut items: Vec<Owned> = records.iter().map(|record| of(&record[..columns.len()])).collect();
+        if mixed && !items.is_empty() {
+            let place = place.index(items.len());
+            items[place] = of(&vec![other; columns.len()]);
+        }
+        let column = |descending| KeyColumn { descending, ..KeyColumn::default() };
+        let order = KeyOrder::new(columns.into_iter().map(column).collect::<Vec<_>>());
+        (Layout { order: Order::Record(order), rowid: false, number: false }, items)
+    });
     let by_rowid = (any::<bool>(), any_items(1))
         .prop_map(|(number, items)| (Layout { order: Order::Rowid, rowid: true, number }, items));
     prop_oneof![4 => by_record.boxed(), 2 => by_telling.boxed(), 1 => by_rowid.boxed()]
