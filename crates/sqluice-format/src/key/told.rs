@@ -59,9 +59,10 @@ impl<const WORDS: usize> Left<WORDS> {
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
+    /// What a column has there, back in ascending order.
     #[inline]
-    fn inverted(self) -> Left<WORDS> {
-        Left(self.0.map(|word| !word))
+    fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
+        if column.descending { Left(self.0.map(|word| !word)) } else { self }
     }
 
     #[inline]
@@ -241,11 +242,13 @@ impl KeyOrder {
         record[0] = end as u8;
         let (key, mut start) = (Left(key), 0);
         for (at, column) in columns.iter().enumerate() {
-            let key = if column.descending { key.inverted() } else { key };
-            let first = key.word(start);
+            // Inverted after the words are cut out: what they lack is zeros in the key, whichever way the column goes.
+            let [first] = Left([key.word(start)]).ascending(column).0;
             let (serial, bytes) = match (first >> 120) as u8 {
                 KIND_NULL => (0, 1),
-                kind @ (KIND_TEXT | KIND_BLOB) => tell_bytes(kind, key.after(start + 1), record, &mut end),
+                kind @ (KIND_TEXT | KIND_BLOB) => {
+                    tell_bytes(kind, key.after(start + 1).ascending(column), record, &mut end)
+                }
                 _ => tell_int(first, record, &mut end),
             };
             record[1 + at] = serial;

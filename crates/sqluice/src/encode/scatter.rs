@@ -305,7 +305,7 @@ const WORD_BYTES: usize = 16;
 #[inline]
 fn put_start<const BYTES: usize>(to: &mut [u8; BYTES], from: &[u8; BYTES], len: usize) {
     const KEPT: [[u8; WORD_BYTES]; 2] = [[0; WORD_BYTES], [0xff; WORD_BYTES]];
-    // From there on, as many zeros.
+    // `len` zeros, and then ones.
     let kept = &KEPT.as_flattened()[WORD_BYTES - len..][..BYTES];
     for ((to, from), kept) in to.iter_mut().zip(from).zip(kept) {
         *to = *from & !kept | *to & kept;

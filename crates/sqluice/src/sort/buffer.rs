@@ -163,16 +163,9 @@ impl<'a> Buffer<'a> {
             places.push(place as u32);
             return Ok(());
         };
-        if let Some(pair) = pair {
-            let short = if keys.form == Form::Short { order.short_of_pair(pair) } else { None };
-            if short.is_some() || keys.form == Form::Pair {
-                samples.see_pair(order, pair);
-                match short {
-                    Some(short) => keys.push(&[short]),
-                    None => keys.push(&halves(pair)),
-                }
-                return Ok(());
-            }
+        if let Some(pair) = pair.filter(|_| matches!(keys.form, Form::Short | Form::Pair)) {
+            samples.see_pair(order, pair);
+            return self.push_pair(pair);
         }
         let (prefix, is_word) = match keys.form {
             Form::Short | Form::Pair | Form::Word => order.telling_prefix(item.record),
@@ -194,12 +187,27 @@ impl<'a> Buffer<'a> {
         // The keys are of another form from here on, or are none.
         let record = item.record.to_vec();
         match (is_word, key) {
-            _ if keys.form == Form::Short && pair.is_some() => self.hold_keys(Form::Pair)?,
             (true, _) => self.hold_keys(Form::Word)?,
             (false, Some(_)) => self.hold_keys(Form::Words)?,
             (false, None) => self.hold_items()?,
         }
         self.push(Item { rowid, number, record: &record })
+    }
+
+    /// Takes a pair, for which there is room, while it holds such.
+    #[inline]
+    fn push_pair(&mut self, pair: u128) -> Result<()> {
+        let short = self.sorter.layout.order.short_of_pair(pair);
+        if short.is_none() && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Short) {
+            self.hold_keys(Form::Pair)?;
+        }
+        if let Some(keys) = &mut self.keys {
+            match short {
+                Some(short) if keys.form == Form::Short => keys.push(&[short]),
+                _ => keys.push(&halves(pair)),
+            }
+        }
+        Ok(())
     }
 
     /// Whether it may take items by [`Buffer::push_pairs`].

@@ -21,8 +21,11 @@ use crate::error::Result;
 
 /// So many keys come out at a time: whole stretches of a run.
 const KEYS: usize = STRETCH;
-/// So many are on the way between two streams.
-const KEYS_BETWEEN: usize = 128;
+/// Keys on the way between two streams have so many bytes.
+const BYTES_BETWEEN: usize = 2 << 10;
+
+/// Bytes that merging takes for each run besides its blocks: there are twice as many streams, nearly.
+pub(super) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
 /// The items of runs of keys of one form, or of one that can be read as that.
 pub(super) struct KeyMerge<'a, const HALVES: usize> {
@@ -152,7 +155,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
     /// The same when all were taken; those that are next.
     fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
         if self.at == self.keys.len() {
-            self.fill(KEYS_BETWEEN, reading)?;
+            self.fill(BYTES_BETWEEN / size_of::<[u64; HALVES]>(), reading)?;
         }
         Ok(&self.keys[self.at..])
     }
@@ -171,23 +174,23 @@ fn merge_some<'a, const HALVES: usize>(
     let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
     let b = if before > 0 { &[] } else { second.rest(reading)? };
     let (from_first, from_second) = match (a, b) {
-        (a, []) => {
-            let n = if before > 0 { before } else { a.len() }.min(room);
-            keys.extend_from_slice(&a[..n]);
-            (n, 0)
-        }
-        ([], b) => {
-            let n = b.len().min(room);
-            keys.extend_from_slice(&b[..n]);
-            (0, n)
-        }
+        (a, []) => (if before > 0 { before } else { a.len() }, 0),
+        ([], b) => (0, b.len()),
+        // All of one come before the other: where streams hardly overlap, most do.
+        ([.., last], [next, ..]) if is_less(last, next) => (a.len(), 0),
+        ([next, ..], [.., last]) if is_less(last, next) => (0, b.len()),
         (a, b) => {
             let (start, n) = (keys.len(), a.len().min(b.len()).min(room));
             keys.resize(start + n, [0; HALVES]);
             let from_first = merge(a, b, &mut keys[start..]);
-            (from_first, n - from_first)
+            first.at += from_first;
+            second.at += n - from_first;
+            return Ok(true);
         }
     };
+    let (from_first, from_second) = (from_first.min(room), from_second.min(room));
+    keys.extend_from_slice(&a[..from_first]);
+    keys.extend_from_slice(&b[..from_second]);
     first.at += from_first;
     second.at += from_second;
     Ok(from_first + from_second > 0)

@@ -167,19 +167,19 @@ impl Keys {
     /// beginning of another.
     pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
-        if wanted == Form::Pair {
-            let pairs = keys.filter_map(|key| self.form.pair(order, key));
-            return Keys { form: Form::Pair, list: pairs.flat_map(halves).collect() };
-        }
         let normalized = |key: &[u64]| self.form.normalized(order, key);
-        if wanted == Form::Word && keys.clone().all(|key| normalized(key)[1] == 0) {
-            return Keys {
-                form: Form::Word,
-                list: keys.flat_map(|key| halves(normalized(key)[0])).collect(),
-            };
+        let form = match wanted {
+            Form::Word if keys.clone().any(|key| normalized(key)[1] != 0) => Form::Words,
+            _ => wanted,
+        };
+        let mut list = Vec::with_capacity(form.halves() * self.len());
+        for key in keys {
+            match self.form.pair(order, key).filter(|_| form == Form::Pair) {
+                Some(pair) => list.extend(halves(pair)),
+                None => list.extend(&normalized(key).map(halves).as_flattened()[..form.halves()]),
+            }
         }
-        let list = keys.flat_map(|key| normalized(key).map(halves)).flatten().collect();
-        Keys { form: Form::Words, list }
+        Keys { form, list }
     }
 
     /// The halves of the keys, which are in order, from one cut to another.

@@ -148,7 +148,7 @@ fn split_telling<const HALVES: usize>(
     for count in &mut ends {
         (*count, place) = (place, place + *count);
     }
-    // One half of each item in one place, the other in another.
+    // What each item begins with in one place, the rest of it in another.
     let each = HALVES / 2;
     for item in &*items {
         let place = &mut ends[digit(item)];
@@ -289,8 +289,9 @@ struct Press<const HALVES: usize> {
 ///
 /// ```text
 ///  a . . b c . d .      dots are bits that are not pressed
-///  . a . b . c . d      moved by 1 if an odd number of them follows,
-///  . . . a b . c d      by 2 if half of it is odd, and so on
+///  a . . b c . . d      what has an odd number of them behind it moves by 1,
+///  a . . . . b c d      then by 2 what has 2 or 3, 6 or 7, ...
+///  . . . . a b c d      by 4 what has 4 to 7, and so on
 /// ```
 struct HalfPress {
     pressed: u64,
@@ -324,7 +325,7 @@ impl<const HALVES: usize> Press<HALVES> {
 impl HalfPress {
     /// Presses these bits; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
     fn new(pressed: u64, below: u32) -> HalfPress {
-        // Without any bits they may be at the very end, where none can be.
+        // Below no bits there may be 64, and by so many nothing can be shifted.
         let place = if pressed == 0 { 0 } else { below };
         let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
         let (mut left, mut dots) = (pressed, !pressed << 1);

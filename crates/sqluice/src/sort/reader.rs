@@ -109,8 +109,8 @@ impl<'a> Part<'a> {
         let first = match self.run {
             Run::Memory(_) => 0,
             Run::Keys(keys) => {
-                let keys = keys.between(order, self.start, self.end);
-                first_word(&keys[..keys.len().min(self.run.form().map_or(0, Form::halves))])
+                let between = keys.between(order, self.start, self.end);
+                between.get(..keys.form.halves()).map_or(0, first_word)
             }
             Run::File(run) => run.between(self.start, self.end).first.word,
         };

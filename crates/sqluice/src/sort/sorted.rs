@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Taken;
 use super::ahead::Ahead;
+use super::key_merge::STREAM_BYTES;
 use super::merge::Merge;
 use super::order::{Cut, Layout, Order};
 use super::reader::GATHER_BYTES;
@@ -43,12 +44,12 @@ impl Sorted {
         let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
         let readers = loop {
             let overlap = overlap(&layout.order, &runs);
-            let fan_in = blocks(&runs, memory_bytes) / mergers / BLOCKS;
+            let fan_in = readers_max(&runs, memory_bytes) / mergers;
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
             }
             // All of the memory is there for one merge. It need not take more than makes the rest fit.
-            let fan_in_now = (blocks(&runs, memory_bytes) / BLOCKS).max(2);
+            let fan_in_now = readers_max(&runs, memory_bytes).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
             let merged = merge_smallest(&mut runs, &layout, spill, ahead, count, memory_bytes)?;
@@ -85,14 +86,14 @@ fn resident_bytes(runs: &[Run]) -> usize {
     runs.iter().map(Run::memory_bytes).sum()
 }
 
-/// How many of the smallest blocks there is memory for.
-fn blocks(runs: &[Run], memory_bytes: usize) -> usize {
-    memory_bytes.saturating_sub(resident_bytes(runs)) / BLOCK_BYTES
+/// How many runs there is memory to read, in the smallest blocks.
+fn readers_max(runs: &[Run], memory_bytes: usize) -> usize {
+    memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
 }
 
 /// The size of blocks where so many runs are read at a time.
 fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
-    let free = memory_bytes.saturating_sub(resident_bytes(runs));
+    let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
     let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
     1 << bytes.ilog2()
 }
@@ -122,7 +123,8 @@ fn spill_until_it_fits(
     loop {
         let in_memory = runs.iter().filter(|run| !matches!(run, Run::File(_))).count();
         let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, Run::File(_))));
-        let reading = spilled * BLOCKS * BLOCK_BYTES_FAST + in_memory * GATHER_BYTES;
+        let reading =
+            spilled * (BLOCKS * BLOCK_BYTES_FAST + STREAM_BYTES) + in_memory * (GATHER_BYTES + STREAM_BYTES);
         if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
             return Ok(());
         }

@@ -372,17 +372,20 @@ fn many_items_that_their_keys_tell_are_sorted() {
         &|n| text(moment(n), n),
         &|n| if n % 7000 == 6999 { text(moment(n), n) } else { two(scrambled(n) as i64, n) },
         &|n| text(moment(n)[..scrambled(n) as usize % 19].to_owned(), n),
-        &|n| if n < 149_000 { two(1 << (n % 63), 1 << (n / 63 % 63)) } else { text("short".to_owned(), n) },
+        &|n| match 1_i64 << (n / 63 % 63) {
+            _ if n >= 149_000 => text("short".to_owned(), n),
+            power if n % 2 == 0 => two(1 << (n % 63), power as u64),
+            power => two(1 << (n % 63), -power as u64),
+        },
     ];
     // One item at the end that is not told, or none.
     for ((record, descending), other) in records
         .into_iter()
-        .zip([false, true, true, false, true, false, true])
+        .zip([[false; 2], [true, false], [true; 2], [false, true], [true; 2], [false, true], [true; 2]])
         .zip([None, Some(0.5), None, None, None, Some(0.5), None])
     {
-        let column = KeyColumn { descending, ..KeyColumn::default() };
-        let order = KeyOrder::new([column, KeyColumn::default()]);
-        let layout = Layout { order: Order::Record(order), rowid: false, number: false };
+        let columns = descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
+        let layout = Layout { order: Order::Record(KeyOrder::new(columns)), rowid: false, number: false };
         let other = other.map(|real| encoded(&[Value::Real(real), Value::Int(0)]));
         let items: Vec<Owned> = (0..150_000)
             .map(record)

@@ -116,9 +116,10 @@ fn long(text: &[u8]) -> Number {
         return Number::Real(real);
     }
     // Half of the last digit is rounded to an even one, but the shortest decimal that is this float may have the other.
-    let (rounded, shortest) = (format!("{real:.*e}", digits.len() - 1), format!("{real:e}"));
+    let rounded = format!("{real:.*e}", digits.len() - 1);
     let said = Some((digits, exponent));
-    let held = real.is_finite() && (significant(&rounded) == said || significant(&shortest) == said);
+    let is_said = |printed: &str| significant(printed) == said;
+    let held = real.is_finite() && (is_said(&rounded) || is_said(&format!("{real:e}")));
     if held { Number::Real(real) } else { Number::Neither }
 }
 
