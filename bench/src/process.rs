@@ -89,7 +89,7 @@ impl Runner {
         }
         read.with_context(|| format!("cannot read what {name} says"))?;
         if !status.success() {
-            bail!("{name} failed: {status}");
+            bail!("{name} failed: {status}\n{stdout}");
         }
         Ok(Took {
             seconds,

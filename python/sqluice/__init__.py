@@ -5,23 +5,29 @@
     <Report: 2 rows to towns.db, ...>
 
 What is written is a database as SQLite itself would have made it. A new one appears under its name when it is whole and on the disk; one
-that is there changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
+that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
 """
 
 from ._doors import check, generate, index, load, pack, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
 from ._report import (
+    ChangedText,
     CheckReport,
+    ColumnReport,
     Existing,
     IndexReport,
     MadeIndexes,
+    MissedType,
     PackReport,
     Phase,
+    Replaced,
+    ReplacedTable,
     Report,
     Skipped,
     TableReport,
     UnpackReport,
+    Unverified,
 )
 from ._sqluice import __version__, sqlite_version
 from ._stores import BlobStore, EntityStore, EntityType, Filter, Written, field
@@ -30,7 +36,9 @@ from ._writer import Writer
 
 __all__ = [
     "BlobStore",
+    "ChangedText",
     "CheckReport",
+    "ColumnReport",
     "EntityStore",
     "EntityType",
     "Error",
@@ -40,14 +48,18 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MadeIndexes",
+    "MissedType",
     "PackReport",
     "Phase",
     "Progress",
+    "Replaced",
+    "ReplacedTable",
     "Report",
     "Skipped",
     "TableReport",
     "TargetError",
     "UnpackReport",
+    "Unverified",
     "UsageError",
     "Writer",
     "Written",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from . import _sqluice
+from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
 from ._report import CheckReport, MadeIndexes, PackReport, Report, UnpackReport, of_json
-from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, write_options
+from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
 Layout = Literal["auto", "sqlar", "kv"]
@@ -18,21 +20,29 @@ Layout = Literal["auto", "sqlar", "kv"]
 
 def load(
     db: Path,
-    files: Path | Sequence[Path],
+    files: Path | Readable | Sequence[Path | Readable],
     *,
     table: str | None = None,
+    name_from: Literal["file", "path"] = "file",
     format: Format | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     escape: str | None = None,
     comment: str | None = None,
     header: bool | None = None,
-    skip_lines: int = 0,
+    skip_lines: int | None = None,
     null: str | Sequence[str] = (),
     empty_as_text: bool = False,
+    pad: bool = False,
+    strict_quotes: bool = False,
     encoding: str | None = None,
-    schema: str | None = None,
+    records: str | None = None,
+    schema: str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
+    date: Mapping[str, str] | None = None,
+    boolean: str | Sequence[str] | Mapping[str, tuple[str, str]] = (),
+    decimal_comma: str | Sequence[str] = (),
+    thousands: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     add_columns: bool = False,
     limit: int | None = None,
@@ -41,7 +51,9 @@ def load(
     decimal: Literal["auto", "text", "real"] = "auto",
     timestamp: Literal["iso", "unix"] = "iso",
     reject: Path | None = None,
+    overwrite_reject: bool = False,
     max_rejects: int | None = None,
+    skip_bad_files: bool = False,
     if_exists: IfExists = "fail",
     primary_key: str | Sequence[str] | None = None,
     index: str | Sequence[str | Sequence[str]] | None = None,
@@ -61,14 +73,25 @@ def load(
     """Loads CSV, TSV, JSON, NDJSON, Parquet and Arrow files into a database, as `sqluice load` does: a table for each, or all into
     `table`. Compression, encoding, delimiters and types are recognised.
 
-    schema: statements that declare the tables; types: those of some columns. lossy: what SQLite's conversions may lose, they lose.
-    reject: where rows go that can't be stored; without it the first ends the load. The rest is as for `write`.
+    files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
+    delimiter: one character or several, "whitespace" for runs of blanks, "none" for one column. quote, escape, comment: "" for none.
+    skip_lines: 0 keeps lines before the table that are recognised as no part of it. pad: fields that are missing at the end of a
+    record are NULL. strict_quotes: a quote inside an unquoted field makes a bad row.
+    schema: statements that declare the tables, or the path of a file with them; types: those of some columns. lossy: what SQLite's
+    conversions may lose, they lose.
+    date: formats of columns with dates, such as {"placed": "%d.%m.%Y"}, which become ISO 8601 text. boolean: columns of booleans, which become
+    1 and 0, or the words of each: {"paid": ("ja", "nein")}. decimal_comma, thousands: columns of numbers such as 3,14, and what stands
+    between groups of three digits: {"price": "."}. What does not match is a bad row.
+    reject: where rows go that can't be stored, a new file unless `overwrite_reject` is set; without it the first ends the load. skip_bad_files: files that can't be loaded are
+    left out, with a warning, and listed in `Report.skipped`. name_from="path": tables are named after folder and file. records: the
+    keys that lead to the array of records in a JSON file that is one object, such as "features" or "data.items". The rest is as for
+    `write`.
     """
-    given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     upserts = if_exists == "upsert"
+    sql, schema_file = schema_given(schema)
     args = {
-        "files": [os.fspath(file) for file in given],
         "table": table,
+        "name_from": name_from,
         "format": format,
         "delimiter": delimiter,
         "quote": quote,
@@ -78,9 +101,17 @@ def load(
         "skip_lines": skip_lines,
         "null": names(null),
         "empty_as_text": empty_as_text,
+        "pad": pad,
+        "strict_quotes": strict_quotes,
         "encoding": encoding,
-        "schema": schema,
+        "records": records,
+        "schema": sql,
+        "schema_file": schema_file,
         "types": list((types or {}).items()),
+        "date": list((date or {}).items()),
+        "boolean": list(boolean.items()) if isinstance(boolean, Mapping) else [(name, None) for name in names(boolean)],
+        "decimal_comma": names(decimal_comma),
+        "thousands": list((thousands or {}).items()),
         "columns": None if columns is None else list(columns),
         "add_columns": add_columns,
         "limit": limit,
@@ -89,7 +120,9 @@ def load(
         "decimal": decimal,
         "timestamp": timestamp,
         "reject": None if reject is None else os.fspath(reject),
+        "overwrite_reject": overwrite_reject,
         "max_rejects": max_rejects,
+        "skip_bad_files": skip_bad_files,
         "primary_key": [] if upserts else names(primary_key),
         "index": specs(index),
         "unique": specs(unique),
@@ -108,8 +141,11 @@ def load(
         if_exists=if_exists,
         upsert=names(primary_key) if upserts else [],
     )
-    with used(db, busy_timeout), Watched(progress) as tell:
-        return of_json(Report, _sqluice.load(os.fspath(db), args, options, tell))
+    with Files(given_files(files), table, encoding, temp_dir) as paths, used(db, busy_timeout), Watched(progress) as tell:
+        report = of_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, tell))
+    for skipped in report.skipped:
+        warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
+    return report
 
 
 def generate(
@@ -118,6 +154,7 @@ def generate(
     *,
     rows: int | Mapping[str, int] | None = None,
     preset: str | None = None,
+    scale: float | None = None,
     seed: int = 1,
     append: bool = False,
     overwrite: bool = False,
@@ -130,20 +167,22 @@ def generate(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or, as a
-    `pathlib.Path`, the file that has them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop` or `events`. `rows` is for every table,
-    of a preset for its main one, which the others follow; or for each by its name.
+    """Makes a test database, as `sqluice generate` does: `schema` is statements, with comments such as `-- gen: int(1, 100)`, or the path
+    of a file with them; `preset` is a built-in one: `user`, `integers`, `kv`, `shop`, `events`, or `tpch`, whose size is its `scale`: 1 is
+    8.7 million rows. `rows` is for every table, of a preset for its main one, which the others follow; or for each by its name.
     `db` may be None: then all is made, and thrown away.
     """
+    sql, schema_file = schema_given(schema)
     counts: list[tuple[str | None, int]] = []
     if isinstance(rows, Mapping):
         counts = [(name, int(count)) for name, count in rows.items()]
     elif rows is not None:
         counts = [(None, int(rows))]
     args = {
-        "schema": schema if isinstance(schema, str) else None,
-        "schema_file": None if schema is None or isinstance(schema, str) else os.fspath(schema),
+        "schema": sql,
+        "schema_file": schema_file,
         "preset": preset,
+        "scale": None if scale is None else float(scale),
         "rows": counts,
         "seed": seed,
     }
@@ -172,7 +211,7 @@ def index(
     busy_timeout: float = 5.0,
     progress: bool | Callback = False,
 ) -> MadeIndexes:
-    """Makes indexes of a database that is there, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
+    """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
     options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
     with used(db, busy_timeout), Watched(progress) as tell:
         return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, tell))

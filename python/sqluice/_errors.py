@@ -13,7 +13,6 @@ OSError                the operating system says no: FileNotFoundError, Permissi
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
 
@@ -23,6 +22,8 @@ class Error(Exception):
     What is not known is None.
     """
 
+    kind: str = "target"
+    """`input`, `target`, `usage` or `interrupted`, as the class says."""
     message: str
     """What happened."""
     hint: str | None
@@ -33,10 +34,14 @@ class Error(Exception):
     """The line in it, counted from 1."""
     column: str | int | None
     """The column's name, or, in a file, the character in the line, counted from 1."""
+    byte: int | None
+    """The byte in the file, counted from 0."""
     table: str | None
     """The table."""
     row: int | None
     """The row among those that were given, counted from 1."""
+    parts: tuple[BaseException, ...]
+    """The errors that this one sums up."""
 
     def __init__(
         self,
@@ -48,11 +53,14 @@ class Error(Exception):
         column: str | int | None = None,
         table: str | None = None,
         row: int | None = None,
+        byte: int | None = None,
+        parts: Sequence[BaseException] = (),
     ) -> None:
         super().__init__(message)
         self.message, self.hint = message, hint
         self.file, self.line, self.column = file, line, column
-        self.table, self.row = table, row
+        self.table, self.row, self.byte = table, row, byte
+        self.parts = tuple(parts)
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}: "
@@ -66,51 +74,28 @@ class Error(Exception):
 class InputError(Error, ValueError):
     """What was read is not as it should be: a value, a row, a file, a schema, a database."""
 
+    kind = "input"
+
 
 class TargetError(Error):
     """The database can't be written: it has such a table already, it is in use, it is no database."""
+
+    kind = "target"
 
 
 class UsageError(Error, ValueError):
     """What was asked for makes no sense."""
 
+    kind = "usage"
+
 
 class Interrupted(Error):
     """The run was asked to stop."""
 
-
-_KINDS: dict[str, type[Error]] = {
-    "input": InputError,
-    "target": TargetError,
-    "usage": UsageError,
-    "interrupted": Interrupted,
-}
-
-# What the command calls otherwise.
-_FLAGS = {
-    "--append": 'if_exists="append"',
-    "--replace-table": 'if_exists="replace"',
-    "--upsert": 'if_exists="upsert"',
-    "--overwrite": "overwrite=True",
-    "--strict": "strict=True",
-    "--without-rowid": "without_rowid=True",
-    "--add-columns": "add_columns=True",
-    "--lossy": "lossy=True",
-    "--no-header": "header=False",
-    "--full": "full=True",
-    "--tree": "tree=True",
-    "--type": "types=",
-}
+    kind = "interrupted"
 
 
-def _in_python(text: str) -> str:
-    """The engine speaks of flags of the command; here they are arguments."""
-
-    def argument(flag: re.Match[str]) -> str:
-        name = flag.group()
-        return _FLAGS.get(name) or name[2:].replace("-", "_") + "="
-
-    return re.sub(r"(?<![\w-])--[a-z][a-z-]*[a-z]", argument, text)
+_KINDS: dict[str, type[Error]] = {one.kind: one for one in (InputError, TargetError, UsageError, Interrupted)}
 
 
 def of_engine(
@@ -118,32 +103,33 @@ def of_engine(
     kind: str,
     message: str,
     hint: str | None = None,
+    path: str | os.PathLike[str] | None = None,
     file: str | os.PathLike[str] | None = None,
     line: int | None = None,
     column: str | int | None = None,
-    byte: int | None = None,
     table: str | None = None,
     row: int | None = None,
+    byte: int | None = None,
+    parts: Sequence[BaseException] = (),
     causes: Sequence[str] = (),
     errno: int | None = None,
 ) -> BaseException:
-    """The exception for an error of the engine."""
+    """The exception for an error of the engine, whose texts name the parameters of the package."""
     if errno is not None:
-        said = re.fullmatch(r"cannot (?:read|open|make|write|look at|list) (.+)", message)
-        named = os.fspath(file) if file else said and said.group(1)
-        error = OSError(errno, os.strerror(errno)) if named is None else OSError(errno, os.strerror(errno), named)
+        error = OSError(errno, os.strerror(errno)) if not path else OSError(errno, os.strerror(errno), os.fspath(path))
         error.add_note(message)
         if hint:
-            error.add_note(f"hint: {_in_python(hint)}")
+            error.add_note(f"hint: {hint}")
         return error
     causes = [cause for cause in causes if cause not in message]
-    message = ": ".join([_in_python(message), *causes])
     return _KINDS[kind](
-        message,
-        hint=None if hint is None else _in_python(hint),
+        ": ".join([message, *causes]),
+        hint=hint,
         file=os.fspath(file) if file and os.fspath(file) else None,
         line=line,
         column=column,
         table=table or None,
         row=row,
+        byte=byte,
+        parts=parts,
     )

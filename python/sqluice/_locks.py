@@ -57,7 +57,7 @@ def used(db: str | os.PathLike[str] | None, busy_timeout: float = 0.0) -> Iterat
                 break
         if time.monotonic() >= ends:
             message = f"{os.fspath(db or '')} is in use by another connection of this process"
-            raise TargetError(message, hint="end its transaction, or close it: locks do not tell two SQLites of one process apart")
+            raise TargetError(message, hint="end its transaction, or close it: locks do not distinguish two SQLites of one process")
         time.sleep(_STEP_SECONDS)
     try:
         yield

@@ -14,7 +14,7 @@ _WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. Totals that nobody knows are None."""
+    """How far a run is. Unknown totals are None."""
 
     phase: str
     """What is being done: `write`, `sort orders.by_date`, `sync`, ..."""
@@ -71,7 +71,7 @@ class _Bar:
         return "  ".join(parts)
 
     def _draw(self, line: str) -> None:
-        # Nobody who can't be written to is a reason to stop.
+        # A stream that can't be written to is no reason to stop.
         try:
             self._to.write("\r" + line.ljust(self._length) + ("" if line else "\r"))
             self._to.flush()

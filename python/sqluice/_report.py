@@ -39,6 +39,44 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedType:
+    """Why a column is TEXT although nearly all of its values are numbers."""
+
+    type: str
+    """The type that it just missed: `INTEGER` or `REAL`. `types={column: type}` makes it so."""
+    value: str
+    """The first value that decided."""
+    file: str | None
+    line: int | None
+    values: int
+    """Values that were counted: those that decided on the types first."""
+    others: int
+    """Those among them that are no numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedText:
+    """Text that a declared type makes a number of."""
+
+    value: str
+    becomes: str
+    file: str | None
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReport:
+    """A column of a table."""
+
+    name: str
+    type: str
+    conversion: str | None
+    """How its text is converted, if that was asked for: `date %d.%m.%Y`."""
+    missed: MissedType | None
+    changed: ChangedText | None
+
+
+@dataclass(frozen=True, slots=True)
 class TableReport:
     """What happened to a table."""
 
@@ -47,24 +85,112 @@ class TableReport:
     """What was done to it: `make`, `append`, `replace` or `upsert`."""
     rows: int
     rejected: int
+    padded: int
+    """Rows that were loaded although fields are missing at their end, which are NULL."""
     ignored: int
+    """Rows that were left out: another row has the same key, or a trigger says so."""
+    updated: int | None
+    """Of `rows`, those that changed an existing row; None: not counted, in a large database or with triggers."""
+    replaced: int | None
+    """Rows whose place a later row with the same key has taken; None: as above."""
     road: str
     """How its rows got there: `pages`, `sorted`, `insert` or `sqlite`."""
     root_page: int
     leaf_pages: int
     interior_pages: int
     overflow_pages: int
+    columns: tuple[ColumnReport, ...]
     indexes: tuple[IndexReport, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What became of a database that was there before."""
+    """An existing database that the rows went into."""
 
     journal_mode_before: str
     journal_mode_after: str
     pages_before: int
     pages_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedTable:
+    """A table of a database that was replaced."""
+
+    name: str
+    rows: int | None
+    """None: it is virtual, or could not be read."""
+    estimated: bool
+    """The number of rows is an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a database held that was replaced."""
+
+    tables: tuple[ReplacedTable, ...]
+    rows: int
+    """Of all tables whose rows are known."""
+    estimated: bool
+    """The rows of some tables are estimated."""
+    bytes: int
+    unread: str | None
+    """Why not all of it could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that was left out without being asked for."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """Lines before a table."""
+
+    lines: int
+    first: str
+    """The first of them that has text, shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """How a CSV file was read."""
+
+    delimiter: str
+    """In words: `comma`, `tab`, ..."""
+    quote: str | None
+    escape: str | None
+    comment: str | None
+    header: bool
+    header_is_close: bool
+    """What speaks for and against a header is nearly even."""
+    skipped_lines: int
+    preamble: Preamble | None
+    """The lines among those skipped that were recognised as no part of the table."""
+    comments: int
+    """Lines of the sample that were recognised as comments."""
+    footer: int | None
+    """The line of the record at the end of the file that looks like a footer; it is read as a record all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """How a file was read, as was recognised or given."""
+
+    name: str
+    table: str
+    format: str
+    compression: str | None
+    encoding: str | None
+    """Of text that is not UTF-8."""
+    csv: Csv | None
+    padded: int
+    """Rows that were loaded although fields are missing at their end, which are NULL."""
+    notes: tuple[str, ...] = ()
+    """What the caller might expect otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +200,8 @@ class Report:
     target: str | None
     rows: int
     rejected: int
+    ignored: int
+    """Rows that were left out: another row has the same key, or a trigger says so."""
     pages: int
     page_bytes: int
     bytes: int
@@ -85,13 +213,24 @@ class Report:
     tables: tuple[TableReport, ...]
     checksum: str | None = None
     """Of all pages, in hexadecimal; of a new file only."""
+    notes: tuple[str, ...] = ()
+    """What the caller might expect otherwise, such as columns that got another name."""
+    inputs: tuple[Input, ...] = ()
+    """The files of a load, and how each was read."""
+    skipped: tuple[Skipped, ...] = ()
+    """What was left out: files that could not be loaded."""
+    replaced: Replaced | None = None
+    """What the database held that was replaced (`overwrite=True`)."""
 
     def __repr__(self) -> str:
         rate = f"{self.rows / self.seconds:,.0f} rows/s" if self.seconds else "at once"
-        kind = "" if self.existing is None else " into what was there"
+        kind = "" if self.existing is None else " (existing)"
+        notes = "".join(f"; {note}" for note in self.notes)
+        if self.ignored:
+            notes = f", {self.ignored:,} ignored{notes}"
         return (
             f"<Report: {_grouped(self.rows, 'row')} to {self.target}{kind}, {self.bytes:,} bytes, "
-            f"{self.seconds:.3f} s, {rate}>"
+            f"{self.seconds:.3f} s, {rate}{notes}>"
         )
 
 
@@ -119,6 +258,17 @@ class MadeIndexes:
 
 
 @dataclass(frozen=True, slots=True)
+class Unverified:
+    """Something that a check did not look at."""
+
+    what: str
+    """The kind: `partial_index`, `expression_index`, `check_constraint`, `foreign_key`, `full_text`, `r_tree`, `virtual_table`, `collation`
+    or `integrity_check`."""
+    name: str
+    """The table or index; what SQLite said, where its own check did not run."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckReport:
     """What a check found."""
 
@@ -133,6 +283,10 @@ class CheckReport:
     sqlite_problems: tuple[str, ...]
     """What SQLite's own check says."""
     seconds: float
+    remarks: tuple[str, ...] = ()
+    """What the file format does not allow and SQLite accepts."""
+    unverified: tuple[Unverified, ...] = ()
+    """What was not verified."""
 
     def __bool__(self) -> bool:
         return self.sound
@@ -143,14 +297,6 @@ class CheckReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that was left out although nobody asked for that."""
-
-    name: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class PackReport(Report):
     """What was packed."""
 
@@ -158,7 +304,6 @@ class PackReport(Report):
     folders: int = 0
     links: int = 0
     file_bytes: int = 0
-    skipped: tuple[Skipped, ...] = ()
 
     def __repr__(self) -> str:
         return (

@@ -51,6 +51,7 @@ def understand(
     index_label: str | Sequence[str] | None,
 ) -> Data:
     """How the engine gets the rows of `data`; `known_columns` asks the table for its columns."""
+    _refuse_twice(columns)
     if _is_frame(data):
         return _of_frame(data, columns, frame_index, index_label)
     if frame_index is not None or index_label is not None:
@@ -75,6 +76,33 @@ def understand(
         return _of_rows(data, columns, known_columns)
 
     return Data(make, again, about)
+
+
+def _refuse_twice(columns: Sequence[str] | None) -> None:
+    """To SQLite, names are the same that differ in the case of ASCII letters only."""
+    seen: set[bytes] = set()
+    for name in columns or ():
+        folded = name.encode("utf-8", "surrogatepass").lower()
+        if folded in seen:
+            raise UsageError(f"columns= names two columns {name!r}", hint="give each a name of its own")
+        seen.add(folded)
+
+
+def refuse_objects(data: Any) -> None:
+    """Refuses a frame of polars with a column of Python objects: to others it shows their addresses."""
+    if type(data).__module__.partition(".")[0] != "polars":
+        return
+    schema = getattr(data, "schema", None)
+    for name, dtype in schema.items() if isinstance(schema, Mapping) else ():
+        if _has_objects(dtype):
+            message = f"column {name}: polars does not give away the Python objects of a column of type Object"
+            raise InputError(message, hint="convert it to a type of its own, such as polars.String", column=name)
+
+
+def _has_objects(dtype: Any) -> bool:
+    kind = dtype if isinstance(dtype, type) else type(dtype)
+    inner = [getattr(dtype, "inner", None), *(field.dtype for field in getattr(dtype, "fields", None) or ())]
+    return kind.__name__ == "Object" or any(_has_objects(one) for one in inner if one is not None)
 
 
 def names_in_schema(sql: str, table: str) -> list[str] | None:
@@ -171,10 +199,45 @@ def _of_frame(
     rows = len(frame)
 
     def chunks() -> Iterator[list[Any]]:
-        for start in range(0, rows, _CHUNK_ROWS):
-            yield [_of_series(values[start : start + _CHUNK_ROWS]) for _, values in parts]
+        columns = [_arrow_of(values) or values for _, values in parts]
+        for start, end in itertools.pairwise(_cuts(columns, rows)):
+            yield [_of_arrow(values, start, end) if hasattr(values, "num_chunks") else _of_series(values[start:end]) for values in columns]
 
     return Data(lambda: ("columns", names, chunks()), True, rows, labels)
+
+
+def _arrow_of(values: Any) -> Any:
+    """The chunks of a frame's column that is Arrow's, or None: its values would change on the way through Python's objects."""
+    dtype = values.dtype
+    if type(dtype).__name__ == "CategoricalDtype" and _is_arrow(dtype.categories.dtype):
+        values = values.astype(dtype.categories.dtype)
+    elif not _is_arrow(dtype):
+        return None
+    array = values.array.__arrow_array__()
+    if hasattr(array, "num_chunks"):
+        return array
+    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    return pyarrow.chunked_array([array])
+
+
+def _is_arrow(dtype: Any) -> bool:
+    return hasattr(dtype, "pyarrow_dtype") or (type(dtype).__name__ == "StringDtype" and getattr(dtype, "storage", "") == "pyarrow")
+
+
+def _cuts(columns: list[Any], rows: int) -> list[int]:
+    """Where a frame is cut: so that no slice is too long, or has values of two chunks of a column."""
+    cuts = {rows, *range(0, rows, _CHUNK_ROWS)}
+    for values in columns:
+        if hasattr(values, "num_chunks"):
+            cuts.update(itertools.accumulate(len(chunk) for chunk in values.chunks))
+    return sorted(cuts)
+
+
+def _of_arrow(values: Any, start: int, end: int) -> Any:
+    """Some values, which are all in one chunk."""
+    (chunk,) = (chunk for chunk in values.slice(start, end - start).chunks if len(chunk))
+    return chunk
 
 
 def _column_name(name: Any) -> str:
@@ -203,7 +266,7 @@ def _of_series(values: Any) -> Any:
     if zone is not None:
         # In UTC, and with its zone, as Arrow's.
         naive = values.dt.tz_convert("UTC").dt.tz_localize(None) if hasattr(values, "dt") else values.tz_convert("UTC").tz_localize(None)
-        return [None if text is None else text + "+00:00" for text in _moments(naive.to_numpy())]
+        return [text + "+00:00" if isinstance(text, str) else text for text in _moments(naive.to_numpy())]
     if isinstance(dtype, numpy.dtype):
         return _of_numpy(values.to_numpy())
     if type(dtype).__name__ == "CategoricalDtype":
@@ -256,7 +319,7 @@ def _of_numpy(values: Any) -> Any:
     return values.tolist()
 
 
-def _moments(values: Any) -> list[str | None]:
+def _moments(values: Any) -> list[Any]:
     """ISO 8601, with as many digits of a second as it needs: 0, 3, 6 or 9, as of Arrow's timestamps."""
     import numpy
 
@@ -266,7 +329,17 @@ def _moments(values: Any) -> list[str | None]:
     else:
         texts = numpy.datetime_as_string(values, unit="ns").tolist()
         texts = [_shortened(text) for text in texts]
-    return [None if text == "NaT" else text for text in texts]
+    found: list[Any] = [None if text == "NaT" else text for text in texts]
+    if unit in _LONG_UNITS:
+        years = values.astype("datetime64[Y]").astype("int64") + 1970
+        for row in numpy.flatnonzero(((years < 0) | (years > 9999)) & ~numpy.isnat(values)):
+            # It is refused with its place.
+            found[row] = values[row]
+    return found
+
+
+# Units of NumPy whose 64 bits reach beyond the years that have four digits.
+_LONG_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us")
 
 
 def _shortened(text: str) -> str:

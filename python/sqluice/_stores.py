@@ -27,10 +27,10 @@ def _key(key: str | bytes) -> bytes:
 
 
 class BlobStore(MutableMapping[str, bytes]):
-    """Blobs by key in one database: the table `kv`, or an SQLite Archive (`sqlar`) that is there.
+    """Blobs by key in one database: the table `kv`, or an existing SQLite Archive (`sqlar`).
 
     A mapping whose changes are on the disk when they are made. Any number of threads may use it; a process that was forked opens its
-    own. Keys are str, or bytes, which are compared; what is no UTF-8 in a key comes back as `os.fsdecode` has it.
+    own. Keys are str, or bytes, which are compared; bytes of a key that are not UTF-8 are returned as `os.fsdecode` has them.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Field:
         return Filter(((self.name, operator, list(values)),))
 
     def is_(self, value: Value) -> Filter:
-        """The same; None: nothing is there."""
+        """The same; None: the key does not exist."""
         return self._compared("is", value)
 
     def is_not(self, value: Value) -> Filter:
@@ -252,7 +252,7 @@ class EntityStore:
         """The entities of a type, which are dicts, or what `to_json` and `of_json` make JSON of and take it for.
 
         key: the member that is the key. index, unique: fields to find them by: names of members, or names with JSON paths,
-        `{"city": "$.home.city"}`. A type that is there with other fields is made anew.
+        `{"city": "$.home.city"}`. An existing type with other fields is made anew.
         """
 
         def fields(given: Sequence[str] | Mapping[str, str], is_unique: bool) -> list[tuple[str, str, bool]]:
@@ -296,7 +296,7 @@ class EntityType(Generic[T]):
         return self.read_many([key])[0]
 
     def read_many(self, keys: Iterable[str | int]) -> list[T | None]:
-        """Entities by many keys, in their order, None where there is none."""
+        """Entities by many keys, in their order, None for missing ones."""
         return [None if text is None else self._of_json(text) for text in self._here().read_many(list(keys))]
 
     def query(

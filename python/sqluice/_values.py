@@ -1,6 +1,13 @@
-"""What becomes of values that SQLite does not know.
+"""How values are stored that SQLite does not know.
 
 As with `sqlite3`: adapters that were registered there are asked first, and dates and times are stored as its own adapters store them.
+Dicts, lists, tuples and arrays are stored as JSON, by the rules that lists and structs of Arrow follow:
+
+```text
+NaN, infinities, NaT, pandas.NA    null                  bytes              their hexadecimal digits
+Decimal                            a number              dates, times       the text that a column of them holds
+timedelta                          microseconds          keys that are no str: the JSON of their value, as text
+```
 """
 
 from __future__ import annotations
@@ -9,6 +16,7 @@ import datetime
 import decimal
 import enum
 import json
+import math
 import sqlite3
 import uuid
 from typing import Any
@@ -23,7 +31,7 @@ _ADAPTERS: dict[tuple[type, type], Any] = sqlite3.adapters  # type: ignore[attr-
 def adapt(value: Any) -> Stored:
     """One of the values that SQLite knows.
 
-    Raises TypeError where there is none.
+    Raises TypeError where there is none, ValueError where it would be another value.
     """
     kind = type(value)
     adapter = _ADAPTERS.get((kind, _PROTOCOL))
@@ -36,8 +44,12 @@ def adapt(value: Any) -> Stored:
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
+        if getattr(value, "nanoseconds", 0):
+            raise _too_fine(value)
         return value // _MICROSECOND if value == value else None
-    if isinstance(value, (decimal.Decimal, uuid.UUID)):
+    if isinstance(value, decimal.Decimal):
+        return None if value.is_nan() else str(value)
+    if isinstance(value, uuid.UUID):
         return str(value)
     module = kind.__module__.partition(".")[0]
     if module == "numpy":
@@ -45,7 +57,7 @@ def adapt(value: Any) -> Stored:
     if module == "pandas" and kind.__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, (dict, list, tuple)):
-        return json.dumps(value, ensure_ascii=False, default=adapt)
+        return _json(value)
     conform = getattr(value, "__conform__", None)
     if conform is not None:
         return _plain(conform(_PROTOCOL))
@@ -70,15 +82,73 @@ def _plain(value: Any) -> Stored:
     raise TypeError(f"a value of type {name} can't be stored: make it str, int, float or bytes")
 
 
+def _too_fine(value: Any) -> ValueError:
+    return ValueError(f"{value!r} is no whole number of microseconds, which a duration is stored in")
+
+
 def _of_numpy(value: Any) -> Stored:
     if value.ndim:
-        return json.dumps(value.tolist(), ensure_ascii=False, default=adapt)
+        return _json(value)
     if value.dtype.kind in "mM":
         if value != value:
             return None
         if value.dtype.kind == "m":
-            return int(value.astype("timedelta64[us]").astype("int64"))
-        if value.dtype.name.endswith("[ns]"):
+            micros = value.astype("timedelta64[us]")
+            if micros != value:
+                raise _too_fine(value)
+            return int(micros.astype("int64"))
+        if not 0 <= int(value.astype("datetime64[Y]").astype("int64")) + 1970 <= 9999:
+            raise ValueError(f"{value!r} is beyond the years 0 to 9999")
+        item = value.item()
+        # Finer than microseconds, or before the year 1.
+        if isinstance(item, int):
             return str(value).replace("T", " ").removesuffix("000")
-        return adapt(value.item())
+        return adapt(item)
     return adapt(value.item()) if type(value.item()) is not type(value) else _plain(value)
+
+
+class _Otherwise(Exception):
+    """Not what the module `json` makes of it."""
+
+
+def _json(value: Any) -> str:
+    try:
+        # Most are plain, and this is fast.
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_no_plain)
+    except (_Otherwise, TypeError, ValueError):
+        return _encoded(value)
+
+
+def _no_plain(value: Any) -> Any:
+    raise _Otherwise
+
+
+def _encoded(value: Any) -> str:
+    """The JSON of any value that can be stored."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)}: {_encoded(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_encoded, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, decimal.Decimal) and (type(value), _PROTOCOL) not in _ADAPTERS:
+        return str(value) if value.is_finite() else "null"
+    if type(value).__module__.partition(".")[0] == "numpy":
+        if value.ndim:
+            # Of what has no exact counterpart in Python, `tolist` makes integers.
+            return _encoded(list(value) if value.dtype.kind in "mMV" else value.tolist())
+        if value.dtype.names is not None:
+            return _encoded(list(value))
+        if value.dtype.kind == "b":
+            return "true" if value else "false"
+    stored = adapt(value)
+    if isinstance(stored, bytes):
+        return f'"{stored.hex()}"'
+    if isinstance(stored, float) and not math.isfinite(stored):
+        return "null"
+    return json.dumps(stored, ensure_ascii=False)
+
+
+def _key(key: Any) -> str:
+    text = _encoded(key)
+    return text if text.startswith('"') else json.dumps(text, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ IfExists = Literal["fail", "replace", "append", "upsert"]
 OnConflict = Literal["abort", "ignore", "replace"]
 
 MEMORY = 256 << 20
-"""Bytes for buffers, unless told otherwise."""
+"""Bytes for buffers by default."""
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
@@ -40,6 +41,26 @@ def specs(given: str | Sequence[str | Sequence[str]] | None) -> list[str]:
     if isinstance(given, str):
         return [given]
     return [one if isinstance(one, str) else ", ".join(map(quoted, one)) for one in given]
+
+
+def schema_given(schema: str | os.PathLike[str] | None) -> tuple[str | None, str | None]:
+    """Statements, or the file that has them: a text that declares nothing is the path of one."""
+    if schema is None:
+        return None, None
+    text = os.fspath(schema)
+    declares = not text.strip() or "\n" in text or re.search(r"\bcreate\s", text, re.IGNORECASE)
+    return (text, None) if isinstance(schema, str) and declares else (None, text)
+
+
+def schema_read(schema: str | os.PathLike[str] | Mapping[str, str] | None) -> str | Mapping[str, str] | None:
+    """Statements, of a file if one is given, or the types of columns."""
+    if schema is None or isinstance(schema, Mapping):
+        return schema
+    text, file = schema_given(schema)
+    if file is None:
+        return text
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def write_options(
@@ -81,7 +102,7 @@ def write(
     primary_key: str | Sequence[str] | None = None,
     index: bool | str | Sequence[str | Sequence[str]] | None = None,
     unique: str | Sequence[str | Sequence[str]] | None = None,
-    schema: str | Mapping[str, str] | None = None,
+    schema: str | os.PathLike[str] | Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     strict: bool = False,
     without_rowid: bool = False,
@@ -101,29 +122,31 @@ def write(
 ) -> Report:
     """Writes the rows of `data` to a table of the database `db`, which is made if it is not there.
 
-    All rows are written, or, when something goes wrong, none: a new database appears when it is whole, one that is there changes by
+    All rows are written, or, when something goes wrong, none: a new database appears only once complete, an existing one changes by
     one transaction.
 
     data: anything with `__arrow_c_stream__` or `__arrow_c_array__` (pyarrow, polars, DuckDB), a pandas frame, a NumPy array, or any
         iterable of tuples, dicts, dataclasses, Arrow batches or frames. It is read as it is written, some megabytes ahead.
-    if_exists: what becomes of a table that is there: `fail`; `append` adds the rows; `replace` gives it these rows instead of its own
-        (its columns, indexes and triggers stay); `upsert` changes rows whose `primary_key` is there, and adds others.
-    primary_key, index, unique, schema, strict, without_rowid: what a new table is like; one that is there stays as it is. Each index
+    if_exists: what to do with an existing table: `fail`; `append` adds the rows; `replace` gives it these rows instead of its own
+        (its columns, indexes and triggers stay); `upsert` updates rows whose `primary_key` exists, and inserts the others.
+    primary_key, index, unique, schema, strict, without_rowid: what a new table is like; an existing one stays as it is. Each index
         is `"name"`, `"area, name DESC"` or `["area", "name"]`. One INTEGER column as the key is another name for the rowid.
-    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table and what goes with it. Without it
+    schema: the types of some columns, `{"price": "REAL"}`, or statements that declare the table and what goes with it, or the path
+        of a file with them. Without it
         types are those of Arrow, or those that the first rows have (32,768 of them, or 4 MiB): INTEGER, REAL, TEXT, BLOB, and none,
         which keeps values as they are, where they are of several kinds. A later value of another kind ends the run; of data that can
         be read twice, such as a list, it starts anew with types for all of them.
     columns: the names of the columns, for rows that have none; which keys or columns to write, for those that have.
     index: also True or False for a pandas frame: whether its index is written, as `to_sql` does it. By default one that has a name
         or does not just count from 0 is.
-    on_conflict: what becomes of a row with a key that another row has: `abort` ends the run, `ignore` leaves the later one out,
+    on_conflict: what to do with a row whose key another row has: `abort` ends the run, `ignore` leaves the later one out,
         `replace` the earlier.
     overwrite: a whole database of that name is replaced.
     threads, memory: threads, one a core; bytes for buffers, besides the rows that are read ahead.
     progress: True shows a bar on standard error; a callable gets a `Progress` some times a second.
     """
     wants_index = index if isinstance(index, bool) else None
+    schema = schema_read(schema)
 
     def known_columns() -> Sequence[str] | None:
         found = None if overwrite else _sqluice.columns_of(os.fspath(db), table)

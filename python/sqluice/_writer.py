@@ -13,7 +13,7 @@ from ._locks import used
 from ._progress import Callback, Watched
 from ._report import Report, of_json
 from ._rows import names_in_schema, understand
-from ._write import MEMORY, IfExists, OnConflict, Path, names, specs, table_args, write_options
+from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_read, specs, table_args, write_options
 
 
 class _Table:
@@ -82,7 +82,7 @@ class Writer:
         table: str,
         columns: Mapping[str, str] | None = None,
         *,
-        schema: str | None = None,
+        schema: str | os.PathLike[str] | None = None,
         primary_key: str | Sequence[str] | None = None,
         index: str | Sequence[str | Sequence[str]] | None = None,
         unique: str | Sequence[str | Sequence[str]] | None = None,
@@ -95,12 +95,13 @@ class Writer:
         self._check()
         if table in self._tables:
             raise UsageError(f"table {table} has been made before")
+        declared = columns if schema is None else schema_read(schema)
         args = table_args(
-            None, table, names(primary_key), specs(index), specs(unique), schema or columns, strict, without_rowid, decimal, timestamp
+            None, table, names(primary_key), specs(index), specs(unique), declared, strict, without_rowid, decimal, timestamp
         )
         known = list(columns) if columns is not None else None
-        if schema is not None:
-            known = names_in_schema(schema, table)
+        if isinstance(declared, str):
+            known = names_in_schema(declared, table)
         self._tables[table] = _Table(args, known, self._folder)
         self._last = table
 

@@ -68,6 +68,18 @@ impl Seen {
         }
     }
 
+    /// What a column that is declared so may hold.
+    pub(crate) fn of_declared(declared: &str) -> Seen {
+        match declared {
+            "INTEGER" => Seen::INT.and(Seen::LARGE),
+            "REAL" => Seen::REAL,
+            "NUMERIC" => Seen::INT.and(Seen::REAL),
+            "TEXT" => Seen::TEXT,
+            "BLOB" => Seen::BLOB,
+            _ => Seen::default(),
+        }
+    }
+
     /// Both.
     pub(crate) fn and(self, other: Seen) -> Seen {
         Seen(self.0 | other.0)

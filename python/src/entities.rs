@@ -22,7 +22,7 @@ struct Entity {
 impl Entity {
     fn new(json: String) -> Result<Entity> {
         let json = RawValue::from_string(json)
-            .map_err(|error| Error::input("an entity is no JSON").because(error))?;
+            .map_err(|error| Error::input("an entity is not JSON").because(error))?;
         Ok(Entity { json, value: OnceLock::new() })
     }
 

@@ -1,37 +1,41 @@
 //! The engine's error as an exception, which Python makes: `sqluice._errors.of_engine`.
 
-use std::error::Error as _;
+use std::error::Error as StdError;
 use std::io;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sqluice::error::{Error, ErrorKind};
+use sqluice::error::Error;
+
+use crate::terms::Function;
 
 /// The exception for an error.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    match exception(py, error) {
+    raised_by(py, error, Function::default())
+}
+
+/// The exception for an error of a function, in the terms of its parameters.
+pub(crate) fn raised_by(py: Python<'_>, error: &Error, function: Function) -> PyErr {
+    match exception(py, error, function) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
 }
 
-fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+fn exception<'py>(py: Python<'py>, error: &Error, function: Function) -> PyResult<Bound<'py, PyAny>> {
     let about = PyDict::new(py);
-    let kind = match error.kind() {
-        ErrorKind::Input => "input",
-        ErrorKind::Target => "target",
-        ErrorKind::Usage => "usage",
-        ErrorKind::Interrupted => "interrupted",
-    };
-    about.set_item("kind", kind)?;
-    about.set_item("message", error.message())?;
-    about.set_item("hint", error.hint_text())?;
+    about.set_item("kind", error.kind().name())?;
+    about.set_item("message", function.rendered(error.what()))?;
+    about.set_item("hint", error.remedy().and_then(|remedy| function.hint(remedy)))?;
+    about.set_item("path", error.path())?;
     if let Some(place) = error.place() {
         about.set_item("file", place.file.clone())?;
         about.set_item("line", place.line)?;
         about.set_item("column", place.column)?;
         about.set_item("byte", place.byte)?;
     }
+    let parts: PyResult<Vec<_>> = error.parts().iter().map(|part| exception(py, part, function)).collect();
+    about.set_item("parts", parts?)?;
     if let Some((table, row)) = error.record() {
         about.set_item("table", table)?;
         about.set_item("row", row)?;
@@ -42,11 +46,22 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
         if let Some(code) = one.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
             about.set_item("errno", code)?;
         }
-        causes.push(one.to_string());
+        causes.push(said(one, function));
         cause = one.source();
     }
     about.set_item("causes", causes)?;
     py.import("sqluice._errors")?.getattr("of_engine")?.call((), Some(&about))
+}
+
+/// What a cause says, without its hint.
+fn said(cause: &(dyn StdError + 'static), function: Function) -> String {
+    match cause.downcast_ref::<Error>() {
+        Some(error) => {
+            let place = error.place().map_or(String::new(), |place| format!("{place}: "));
+            place + &function.rendered(error.what())
+        }
+        None => cause.to_string(),
+    }
 }
 
 /// An exception about a value of a row, counted from 1, that is given.
@@ -65,5 +80,5 @@ pub(crate) fn of_value(py: Python<'_>, message: &str, row: u64, column: &str, hi
 
 /// What was asked for makes no sense.
 pub(crate) fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
-    raised(py, &Error::usage(message))
+    raised(py, &Error::usage(message.into()))
 }

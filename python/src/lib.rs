@@ -23,6 +23,7 @@ mod rows;
 mod run;
 mod source;
 mod spool;
+mod terms;
 mod write;
 
 use pyo3::prelude::*;
@@ -39,6 +40,8 @@ mod _sqluice {
     #[pymodule_export]
     use crate::spool::{Spool, write_spools};
     #[pymodule_export]
+    use crate::terms::setting_terms;
+    #[pymodule_export]
     use crate::write::{columns_of, write};
     use pyo3::prelude::*;
 
@@ -50,6 +53,7 @@ mod _sqluice {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sqluice::source::arrow::silence_reader_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("sqlite_version", sqluice::sqlite_version())
     }

@@ -74,16 +74,18 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
             "unix" => TimestampAs::Unix,
             other => return Err(choice("timestamp", other, "iso or unix")),
         },
+        ..ArrowOptions::default()
     })
 }
 
 /// Seconds as a duration.
 pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|error| Error::usage(format!("busy_timeout: {seconds} seconds are no time")).because(error))
+    Duration::try_from_secs_f64(seconds).map_err(|error| {
+        Error::usage(format!("busy_timeout: {seconds} seconds are not a duration")).because(error)
+    })
 }
 
 /// What is none of the words that may be there.
 pub(crate) fn choice(name: &str, given: &str, words: &str) -> Error {
-    Error::usage(format!("{name}: {given:?} is none of {words}"))
+    Error::usage(format!("{name}: {given:?} is not one of {words}"))
 }

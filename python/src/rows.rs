@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, P
 use crate::cells::{Cells, Seen};
 use crate::errors::of_value;
 use crate::run::Feed;
-use crate::source::{Piece, RowsOfPython};
+use crate::source::{ColumnOfPython, Found, Piece, RowsOfPython};
 
 /// Rows of a part at most.
 const PART_ROWS: usize = 32 << 10;
@@ -33,7 +33,8 @@ pub(crate) enum Shape {
     },
     /// An object with attributes of these names.
     Attributes(Vec<Py<PyString>>),
-    /// No row but a chunk of rows: a list with a column for each, which is a list of values, or a buffer of int64 or float64.
+    /// No row but a chunk of rows: a list with a column for each, which is a list of values, a buffer of int64 or float64, or an array
+    /// of Arrow's.
     Columns,
 }
 
@@ -59,6 +60,8 @@ pub(crate) struct RowFeed {
     adapt: Py<PyAny>,
     /// Rows so far.
     done: u64,
+    /// Those of the present chunk.
+    done_of_chunk: u64,
     /// The first part, which was looked at.
     first: Option<RowsOfPython>,
     /// For columns whose types were found from values: what these are, as far as they were looked at.
@@ -68,7 +71,7 @@ pub(crate) struct RowFeed {
 }
 
 impl RowFeed {
-    /// Rows of the shape, with columns of these names.
+    /// Rows of the shape, for columns of these names.
     pub(crate) fn new(
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
@@ -78,18 +81,29 @@ impl RowFeed {
         let adapt = py.import("sqluice._values")?.getattr("adapt")?.unbind();
         let rows = rows.try_iter()?.unbind();
         let watched = vec![None; names.len()];
-        Ok(RowFeed { rows, shape, names, adapt, done: 0, first: None, watched, other: false })
+        Ok(RowFeed {
+            rows,
+            shape,
+            names,
+            adapt,
+            done: 0,
+            done_of_chunk: 0,
+            first: None,
+            watched,
+            other: false,
+        })
     }
 
-    /// What kinds of values the columns of the first part have, together with those that are `known`.
-    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<Seen>> {
+    /// What is known of the columns: the kinds of values that the first part has, together with those that are `known`.
+    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<Found>> {
         self.first = self.part(py)?;
         let none = Seen::default();
         let known = known.iter().copied().chain(std::iter::repeat(none)).take(self.names.len());
+        let known = known.map(|seen| Found { seen, arrow: None });
         Ok(match &self.first {
             None => known.collect(),
             Some(part) => {
-                part.columns.iter().zip(known).map(|(cells, known)| cells.seen().and(known)).collect()
+                part.columns.iter().zip(known).map(|(column, known)| column.found().and(known)).collect()
             }
         })
     }
@@ -121,6 +135,7 @@ impl RowFeed {
                 break;
             }
         }
+        let columns = columns.into_iter().map(ColumnOfPython::Cells).collect();
         Ok((rows > 0).then_some(RowsOfPython { rows, columns }))
     }
 
@@ -247,18 +262,34 @@ impl RowFeed {
         let rows = rows.unwrap_or(0);
         self.check_length(py, columns.len())?;
         self.done += rows as u64;
+        self.done_of_chunk = 0;
         Ok((rows > 0).then_some(RowsOfPython { rows, columns }))
     }
 
-    fn column(&self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
+    fn column(
+        &mut self,
+        py: Python<'_>,
+        column: &Bound<'_, PyAny>,
+        index: usize,
+    ) -> PyResult<(ColumnOfPython, usize)> {
+        if column.hasattr("__arrow_c_array__")? {
+            let array = crate::arrow::array(column)?;
+            let rows = array.len();
+            return Ok((ColumnOfPython::Arrow(array), rows));
+        }
+        let (cells, rows) = self.cells(py, column, index)?;
+        Ok((ColumnOfPython::Cells(cells), rows))
+    }
+
+    fn cells(&mut self, py: Python<'_>, column: &Bound<'_, PyAny>, index: usize) -> PyResult<(Cells, usize)> {
         if let Ok(list) = column.cast::<PyList>() {
             let mut cells = Cells::default();
-            let mut rows = 0;
+            self.done_of_chunk = 0;
             for value in list.iter() {
                 self.push(&value, index, &mut cells)?;
-                rows += 1;
+                self.done_of_chunk += 1;
             }
-            return Ok((cells, rows));
+            return Ok((cells, self.done_of_chunk as usize));
         }
         if let Ok(ints) = PyBuffer::<i64>::get(column) {
             let ints = ints.to_vec(py)?;
@@ -321,9 +352,12 @@ impl RowFeed {
 
     fn unknown_key(&self, dict: &Bound<'_, PyDict>) -> PyErr {
         let py = dict.py();
-        let names: Vec<&String> = self.names.iter().collect();
-        let mut keys = dict.keys().into_iter().filter_map(|key| key.str().ok()).map(|key| key.to_string());
-        let key = keys.find(|key| !names.contains(&key)).unwrap_or_default();
+        let known = |key: &Bound<'_, PyAny>| match &self.shape {
+            Shape::Mapping { names, .. } => names.iter().any(|name| key.eq(name).unwrap_or(false)),
+            _ => false,
+        };
+        let key =
+            dict.keys().into_iter().find(|key| !known(key)).map(|key| key.to_string()).unwrap_or_default();
         let hint = "columns= names all keys, or those to write in the order of their columns";
         self.about_named(py, &key, "no row before has this key", Some(hint), None)
     }
@@ -348,14 +382,16 @@ impl RowFeed {
         hint: Option<&str>,
         cause: Option<&PyErr>,
     ) -> PyErr {
-        let error = of_value(py, message, self.done + 1, name, hint);
+        let error = of_value(py, message, self.done + self.done_of_chunk + 1, name, hint);
         error.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
         error
     }
 
     /// Whether the part goes with the types that were found before.
     fn check_kinds(&mut self, py: Python<'_>, part: &RowsOfPython) -> PyResult<()> {
-        for (index, cells) in part.columns.iter().enumerate() {
+        for (index, column) in part.columns.iter().enumerate() {
+            // All of a frame's column is Arrow's, of one type, or none of it.
+            let ColumnOfPython::Cells(cells) = column else { continue };
             let Some(seen) = self.watched[index] else { continue };
             let all = seen.and(cells.seen());
             // Without a type nothing is converted.

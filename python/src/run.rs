@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use sqluice::error::Result;
 use sqluice::progress::{Amount, Cancel, Progress};
 
-use crate::errors::raised;
+use crate::errors::raised_by;
 use crate::source::Piece;
+use crate::terms::Function;
 
 /// How long Ctrl-C may wait, and how often progress is told.
 const TICK: Duration = Duration::from_millis(50);
@@ -76,13 +77,14 @@ impl Ticker<'_, '_> {
     }
 }
 
-/// Has the engine do `work`.
+/// Has the engine do the `work` of a function.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
+    function: Function,
     callback: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
 ) -> PyResult<T> {
-    run_fed(py, callback, None, work)?.map_err(|error| raised(py, &error))
+    run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
 
 /// Has the engine do `work`, which takes what is fed to it. An exception of whoever feeds, or Ctrl-C, ends the run and is raised when

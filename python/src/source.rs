@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use crossbeam_channel::Receiver;
+use sqluice::affinity::Affinity;
 use sqluice::batch::{Batch, Column, ROWS_MAX, Value, Values};
 use sqluice::error::{Error, Result};
 use sqluice::progress::Amount;
+use sqluice::schema::Table;
+use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type};
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Seen};
 
 /// What the calling thread sends.
 pub(crate) enum Piece {
@@ -25,7 +29,58 @@ pub(crate) enum Piece {
 /// Rows of Python, column by column.
 pub(crate) struct RowsOfPython {
     pub(crate) rows: usize,
-    pub(crate) columns: Vec<Cells>,
+    pub(crate) columns: Vec<ColumnOfPython>,
+}
+
+/// A column of rows of Python. Those of a frame may be Arrow's, beside others that are not.
+pub(crate) enum ColumnOfPython {
+    Cells(Cells),
+    Arrow(ArrayRef),
+}
+
+impl ColumnOfPython {
+    /// Bytes that it takes, about.
+    fn bytes(&self) -> usize {
+        match self {
+            ColumnOfPython::Cells(cells) => cells.bytes(),
+            ColumnOfPython::Arrow(array) => array.to_data().get_slice_memory_size().unwrap_or(0),
+        }
+    }
+
+    /// What it says about the type of its column.
+    pub(crate) fn found(&self) -> Found {
+        match self {
+            ColumnOfPython::Cells(cells) => Found { seen: cells.seen(), arrow: None },
+            ColumnOfPython::Arrow(array) => {
+                let declared = declared_type(array.data_type(), ArrowOptions::default()).unwrap_or_default();
+                Found { seen: Seen::of_declared(declared), arrow: Some(array.data_type().clone()) }
+            }
+        }
+    }
+}
+
+/// What is known about the values of a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    /// Their kinds.
+    pub(crate) seen: Seen,
+    /// Their type, if Arrow has one for all of them.
+    pub(crate) arrow: Option<DataType>,
+}
+
+impl Found {
+    /// Both.
+    pub(crate) fn and(self, other: Found) -> Found {
+        let nothing = Found::default();
+        match () {
+            () if other == nothing => self,
+            () if self == nothing => other,
+            () => {
+                let arrow = self.arrow.filter(|of_self| Some(of_self) == other.arrow.as_ref());
+                Found { seen: self.seen.and(other.seen), arrow }
+            }
+        }
+    }
 }
 
 /// The next piece, if there is one.
@@ -72,15 +127,30 @@ impl Iterator for Pieces {
 /// Rows of Python as a source.
 pub(crate) struct RowSource<I> {
     pieces: I,
-    filled: Arc<Vec<ColumnFrom>>,
+    goal: Arc<Goal>,
     first_row: u64,
 }
 
 impl<I> RowSource<I> {
-    /// Rows for a table whose columns are `filled` so.
-    pub(crate) fn new(pieces: I, filled: Vec<ColumnFrom>) -> RowSource<I> {
-        RowSource { pieces, filled: Arc::new(filled), first_row: 0 }
+    /// Rows for a table whose columns are `filled` so; `options` are for columns that are Arrow's.
+    pub(crate) fn new(
+        pieces: I,
+        (table, filled): (&Table, &[ColumnFrom]),
+        options: ArrowOptions,
+    ) -> RowSource<I> {
+        let columns =
+            table.columns.iter().map(|column| (column.name.clone(), column.affinity == Affinity::Text));
+        let goal = Goal { filled: filled.to_vec(), columns: columns.collect(), options };
+        RowSource { pieces, goal: Arc::new(goal), first_row: 0 }
     }
+}
+
+/// Where rows go.
+struct Goal {
+    filled: Vec<ColumnFrom>,
+    /// The table's columns: their names, and whether they have TEXT affinity.
+    columns: Vec<(String, bool)>,
+    options: ArrowOptions,
 }
 
 impl<I: Iterator<Item = Result<RowsOfPython>> + Send> Source for RowSource<I> {
@@ -88,14 +158,84 @@ impl<I: Iterator<Item = Result<RowsOfPython>> + Send> Source for RowSource<I> {
         let Some(rows) = self.pieces.next().transpose()? else { return Ok(None) };
         let first_row = self.first_row;
         self.first_row += rows.rows as u64;
-        Ok(Some(Box::new(RowPart { rows, filled: Arc::clone(&self.filled), first_row })))
+        Ok(Some(Box::new(RowPart { rows, goal: Arc::clone(&self.goal), first_row })))
     }
 }
 
 struct RowPart {
     rows: RowsOfPython,
-    filled: Arc<Vec<ColumnFrom>>,
+    goal: Arc<Goal>,
     first_row: u64,
+}
+
+impl RowPart {
+    /// Gives some rows to the sink. Of columns that are Arrow's, the first value that SQLite can't have is returned with its
+    /// column, and nothing is given.
+    fn give(
+        &self,
+        from: usize,
+        count: usize,
+        constants: &[Vec<Value<'_>>],
+        sink: &mut dyn Sink,
+    ) -> Result<Option<BadValue>> {
+        let RowsOfPython { columns, .. } = &self.rows;
+        let Goal { filled, columns: declared, options } = &*self.goal;
+        let cells = columns.iter().map(|column| match column {
+            ColumnOfPython::Cells(cells) => cells.mixed(from, count),
+            ColumnOfPython::Arrow(_) => Vec::new(),
+        });
+        let mixed: Vec<Vec<Value<'_>>> = cells.collect();
+        let slices = columns.iter().map(|column| match column {
+            ColumnOfPython::Cells(_) => None,
+            ColumnOfPython::Arrow(array) => Some(array.slice(from, count)),
+        });
+        let slices: Vec<Option<ArrayRef>> = slices.collect();
+        let mut converted: Vec<Option<OneColumn<'_>>> = Vec::new();
+        let mut fault: Option<BadValue> = None;
+        for (column, source) in filled.iter().enumerate() {
+            let slice = match source {
+                ColumnFrom::Field(field) => slices[*field].as_ref(),
+                ColumnFrom::Constant(_) => None,
+            };
+            let Some(slice) = slice else {
+                converted.push(None);
+                continue;
+            };
+            let (name, as_text) = &declared[column];
+            match OneColumn::new(slice, name, *as_text, *options) {
+                Ok(values) => converted.push(Some(values)),
+                Err(found) => {
+                    converted.push(None);
+                    if fault.as_ref().is_none_or(|first| found.row < first.row) {
+                        fault = Some(found);
+                    }
+                }
+            }
+        }
+        if fault.is_some() {
+            return Ok(fault);
+        }
+        let of_table = filled.iter().zip(constants).zip(&converted);
+        let of_table = of_table.map(|((source, constant), converted)| match (source, converted) {
+            (_, Some(converted)) => converted.column(),
+            (ColumnFrom::Field(field), None) => match &columns[*field] {
+                ColumnOfPython::Cells(cells) => cells.column(from, count, &mixed[*field]),
+                ColumnOfPython::Arrow(_) => Column::NULL,
+            },
+            (ColumnFrom::Constant(_), None) => Column::new(Values::Any(&constant[..count])),
+        });
+        let batch = Batch { rows: count, columns: of_table.collect() };
+        if let Err(refused) = sink.rows(&batch) {
+            let (at, error) = refused.first();
+            return Err(match at {
+                Some((row, _)) if error.record().is_none() => {
+                    error.of_record("", self.first_row + (from + row) as u64 + 1)
+                }
+                _ => error,
+            });
+        }
+        Ok(None)
+    }
 }
 
 impl Part for RowPart {
@@ -104,7 +244,7 @@ impl Part for RowPart {
     }
 
     fn input_bytes(&self) -> u64 {
-        self.rows.columns.iter().map(Cells::bytes).sum::<usize>() as u64
+        self.rows.columns.iter().map(ColumnOfPython::bytes).sum::<usize>() as u64
     }
 
     fn is_typed(&self) -> bool {
@@ -112,24 +252,20 @@ impl Part for RowPart {
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let RowsOfPython { rows, columns } = &self.rows;
-        let constants: Vec<Vec<Value<'_>>> = self.filled.iter().map(repeated).collect();
-        for from in (0..*rows).step_by(ROWS_MAX) {
-            let count = ROWS_MAX.min(rows - from);
-            let mixed: Vec<Vec<Value<'_>>> = columns.iter().map(|cells| cells.mixed(from, count)).collect();
-            let columns = self.filled.iter().zip(&constants).map(|(from_where, constant)| match from_where {
-                ColumnFrom::Field(field) => columns[*field].column(from, count, &mixed[*field]),
-                ColumnFrom::Constant(_) => Column::new(Values::Any(&constant[..count])),
-            });
-            let batch = Batch { rows: count, columns: columns.collect() };
-            if let Err(refused) = sink.rows(&batch) {
-                let (at, error) = refused.first();
-                return Err(match at {
-                    Some((row, _)) if error.record().is_none() => {
-                        error.of_record("", self.first_row + (from + row) as u64 + 1)
-                    }
-                    _ => error,
-                });
+        let rows = self.rows.rows;
+        let constants: Vec<Vec<Value<'_>>> = self.goal.filled.iter().map(repeated).collect();
+        for from in (0..rows).step_by(ROWS_MAX) {
+            let mut count = ROWS_MAX.min(rows - from);
+            let mut refused: Option<Error> = None;
+            // Rows before one with a fault are looked at first: they may have another.
+            while count > 0 {
+                let Some(bad) = self.give(from, count, &constants, sink)? else { break };
+                let number = self.first_row + (from + bad.row) as u64 + 1;
+                refused = Some(bad.error.with_words(format!(" (row {number})")).of_record("", number));
+                count = bad.row;
+            }
+            if let Some(error) = refused {
+                return Err(error);
             }
         }
         Ok(())

@@ -2,31 +2,34 @@
 //!
 //! ```text
 //!  rows of Python    a word: how many rows     a column, a column, ...     again and again
+//!                                              a column of Arrow's is an IPC stream with its length before it
 //!  rows of Arrow     an IPC stream
 //! ```
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write as _};
+use std::io::{BufReader, BufWriter, Read as _, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use sqluice::error::{Error, Result};
 use sqluice::source::Source;
 use sqluice::write::PreparedWrite;
 
 use crate::arrow::ArrowFeed;
-use crate::cells::{Cells, Seen, read_word, write_word};
+use crate::cells::{Cells, read_word, write_word};
+use crate::doors::Noted;
 use crate::errors::{raised, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Piece, RowSource, RowsOfPython};
-use crate::write::{Given, TableArgs, of_arrow, wanted};
+use crate::source::{ColumnOfPython, Found, Piece, RowSource, RowsOfPython};
+use crate::terms::Function;
+use crate::write::{Given, TableArgs, column_names, of_arrow, wanted};
 
 /// The rows of a table that wait.
 #[pyclass(frozen, module = "sqluice._sqluice")]
@@ -36,28 +39,31 @@ struct Waiting {
     folder: PathBuf,
     content: Content,
     rows: u64,
+    /// What is said about the names of its columns.
+    notes: Vec<String>,
 }
 
 enum Content {
     Nothing,
-    Rows { file: BufWriter<File>, names: Vec<String>, seen: Vec<Seen> },
-    Arrow { stream: Box<StreamWriter<BufWriter<File>>>, schema: SchemaRef, ended: bool },
+    Rows { file: BufWriter<File>, names: Vec<String>, found: Vec<Found> },
+    Arrow { stream: Box<StreamWriter<BufWriter<File>>>, schema: SchemaRef, names: Vec<String>, ended: bool },
 }
 
 #[pymethods]
 impl Spool {
     #[new]
     fn new(folder: PathBuf) -> Spool {
-        Spool(Mutex::new(Waiting { folder, content: Content::Nothing, rows: 0 }))
+        Spool(Mutex::new(Waiting { folder, content: Content::Nothing, rows: 0, notes: Vec::new() }))
     }
 
     /// Adds rows; returns how many. When that fails some of them may be there: the spool is good for nothing then.
     fn append(&self, py: Python<'_>, given: Given<'_>) -> PyResult<u64> {
         let before = self.waiting().rows;
         let mut feed: Box<dyn Feed> = match given {
-            Given::Rows(shape, names, rows) => {
-                self.waiting().expect_rows(&names).map_err(|error| raised(py, &error))?;
-                let shape = Shape::new(py, &shape, &names);
+            Given::Rows(shape, keys, rows) => {
+                let shape = Shape::new(py, &shape, &keys);
+                let (names, notes) = column_names(keys);
+                self.waiting().expect_rows(&names, notes).map_err(|error| raised(py, &error))?;
                 Box::new(RowFeed::new(py, &rows, shape, names)?)
             }
             Given::Arrow(first, more) => {
@@ -91,16 +97,19 @@ fn broken(error: ArrowError) -> Error {
 impl Waiting {
     fn file(&self) -> Result<BufWriter<File>> {
         let file = tempfile::tempfile_in(&self.folder);
-        file.map(BufWriter::new)
-            .map_err(|error| Error::target(format!("cannot write {}", self.folder.display())).because(error))
+        file.map(BufWriter::new).map_err(|error| {
+            let message = format!("cannot write {}", self.folder.display());
+            Error::target(message).about(&self.folder).because(error)
+        })
     }
 
-    fn expect_rows(&mut self, given: &[String]) -> Result<()> {
+    fn expect_rows(&mut self, given: &[String], notes: Vec<String>) -> Result<()> {
         match &self.content {
             Content::Nothing => {
                 let (file, names) = (self.file()?, given.to_vec());
-                let seen = vec![Seen::default(); names.len()];
-                self.content = Content::Rows { file, names, seen };
+                let found = vec![Found::default(); names.len()];
+                self.content = Content::Rows { file, names, found };
+                self.notes = notes;
                 Ok(())
             }
             Content::Rows { names, .. } if names == given => Ok(()),
@@ -117,7 +126,10 @@ impl Waiting {
             Content::Nothing => {
                 let stream = StreamWriter::try_new(self.file()?, given).map_err(broken)?;
                 let (stream, schema) = (Box::new(stream), given.clone());
-                self.content = Content::Arrow { stream, schema, ended: false };
+                let fields = schema.fields().iter();
+                let (names, notes) = column_names(fields.map(|field| field.name().clone()).collect());
+                self.content = Content::Arrow { stream, schema, names, ended: false };
+                self.notes = notes;
                 Ok(())
             }
             Content::Arrow { schema, .. } if schema.fields() == given.fields() => Ok(()),
@@ -128,12 +140,12 @@ impl Waiting {
 
     fn push(&mut self, piece: Piece) -> Result<()> {
         match (&mut self.content, piece) {
-            (Content::Rows { file, seen, .. }, Piece::Rows(RowsOfPython { rows, columns })) => {
+            (Content::Rows { file, found, .. }, Piece::Rows(RowsOfPython { rows, columns })) => {
                 self.rows += rows as u64;
                 write_word(file, rows as u64).map_err(failed)?;
-                for (seen, cells) in seen.iter_mut().zip(&columns) {
-                    *seen = seen.and(cells.seen());
-                    cells.write(file).map_err(failed)?;
+                for (found, column) in found.iter_mut().zip(&columns) {
+                    *found = std::mem::take(found).and(column.found());
+                    write_column(column, file)?;
                 }
                 Ok(())
             }
@@ -150,11 +162,8 @@ impl Waiting {
     fn columns(&self, args: &TableArgs) -> Result<Vec<(String, String)>> {
         match &self.content {
             Content::Nothing => Ok(args.declared()),
-            Content::Rows { names, seen, .. } => {
-                let columns = names.iter().zip(seen);
-                Ok(columns.map(|(name, seen)| (name.clone(), seen.declared_type().to_owned())).collect())
-            }
-            Content::Arrow { schema, .. } => Ok(args.types_of(schema.fields(), args.arrow()?)),
+            Content::Rows { names, found, .. } => Ok(args.types_found(names, found, args.arrow()?)),
+            Content::Arrow { schema, names, .. } => Ok(args.types_of(names, schema.fields(), args.arrow()?)),
         }
     }
 
@@ -176,9 +185,9 @@ impl Waiting {
                 file.flush().map_err(failed)?;
                 let (from, columns, left) = (again(file.get_ref()).map_err(failed)?, names.len(), self.rows);
                 let rows = SpooledRows { from, columns, left };
-                Ok(Box::new(RowSource::new(rows, prepared.filled(index).1.to_vec())))
+                Ok(Box::new(RowSource::new(rows, prepared.filled(index), args.arrow()?)))
             }
-            Content::Arrow { stream, schema, ended } => {
+            Content::Arrow { stream, schema, ended, .. } => {
                 if !*ended {
                     stream.finish().map_err(broken)?;
                     stream.flush().map_err(broken)?;
@@ -198,6 +207,40 @@ fn mixed() -> Error {
         .hint("give all of them as Arrow data, or none")
 }
 
+/// Writes a column to a spool.
+fn write_column(column: &ColumnOfPython, to: &mut BufWriter<File>) -> Result<()> {
+    match column {
+        ColumnOfPython::Cells(cells) => {
+            write_word(to, 0).map_err(failed)?;
+            cells.write(to).map_err(failed)
+        }
+        ColumnOfPython::Arrow(array) => {
+            let field = Field::new("values", array.data_type().clone(), true);
+            let schema = Arc::new(Schema::new(vec![field]));
+            let batch = RecordBatch::try_new(schema.clone(), vec![Arc::clone(array)]).map_err(broken)?;
+            let mut stream = StreamWriter::try_new(Vec::new(), &schema).map_err(broken)?;
+            stream.write(&batch).map_err(broken)?;
+            let bytes = stream.into_inner().map_err(broken)?;
+            write_word(to, bytes.len() as u64).map_err(failed)?;
+            to.write_all(&bytes).map_err(failed)
+        }
+    }
+}
+
+/// Reads it again.
+fn read_column(from: &mut BufReader<File>) -> std::io::Result<ColumnOfPython> {
+    let bytes = read_word(from)? as usize;
+    if bytes == 0 {
+        return Cells::read(from).map(ColumnOfPython::Cells);
+    }
+    let mut stream = vec![0; bytes];
+    from.read_exact(&mut stream)?;
+    let mut stream = StreamReader::try_new(stream.as_slice(), None).map_err(std::io::Error::other)?;
+    let batch = stream.next().transpose().map_err(std::io::Error::other)?;
+    let batch = batch.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    Ok(ColumnOfPython::Arrow(Arc::clone(batch.column(0))))
+}
+
 /// Rows of Python that waited.
 struct SpooledRows {
     from: BufReader<File>,
@@ -214,7 +257,7 @@ impl Iterator for SpooledRows {
         }
         let mut read = || -> std::io::Result<RowsOfPython> {
             let rows = read_word(&mut self.from)?;
-            let columns = (0..self.columns).map(|_| Cells::read(&mut self.from)).collect::<Result<_, _>>()?;
+            let columns = (0..self.columns).map(|_| read_column(&mut self.from)).collect::<Result<_, _>>()?;
             self.left = self.left.saturating_sub(rows);
             Ok(RowsOfPython { rows: rows as usize, columns })
         };
@@ -249,7 +292,13 @@ pub(crate) fn write_spools(
             prepared.run(sources, progress, cancel)
         })?;
         match written {
-            Ok(report) => return crate::doors::as_json(py, &report),
+            Ok(report) => {
+                let notes = tables.iter().flat_map(|(args, spool)| {
+                    let notes = std::mem::take(&mut spool.get().waiting().notes);
+                    notes.into_iter().map(|note| format!("{}: {note}", args.table())).collect::<Vec<_>>()
+                });
+                return crate::doors::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
+            }
             Err(error) if error.is_out_of_order() && !in_any_order => in_any_order = true,
             Err(error) => return Err(raised(py, &error)),
         }

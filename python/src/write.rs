@@ -3,26 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_schema::Fields;
+use arrow_schema::{DataType, Fields};
 use crossbeam_channel::bounded;
 use pyo3::prelude::*;
 use sqluice::affinity::Affinity;
-use sqluice::error::{Error, Result};
+use sqluice::error::{Error, Result, Setting, message};
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
 use sqluice::source::arrow::{ArrowOptions, ArrowSource, Rows, declared_type};
+use sqluice::source::json::unique_names;
 use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
 use crate::arrow::ArrowFeed;
 use crate::cells::Seen;
+use crate::doors::Noted;
 use crate::errors::raised;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Batches, Numbered, Pieces, RowSource};
+use crate::source::{Batches, Found, Numbered, Pieces, RowSource};
+use crate::terms::Function;
 
 /// Pieces that wait for the engine.
 const PIECES_AHEAD: usize = 2;
@@ -65,17 +68,42 @@ impl TableArgs {
         }
     }
 
-    /// The types that columns of Arrow's types have in this table, by their names.
-    pub(crate) fn types_of(&self, fields: &Fields, options: ArrowOptions) -> Vec<(String, String)> {
-        let types = fields.iter().map(|field| {
-            // A STRICT table has no NUMERIC columns.
-            let declared = match declared_type(field.data_type(), options).unwrap_or_default() {
-                "NUMERIC" if self.strict => "REAL",
-                declared => declared,
-            };
-            (field.name().clone(), declared.to_owned())
+    /// The types that columns of Arrow's types have in this table.
+    pub(crate) fn types_of(
+        &self,
+        names: &[String],
+        fields: &Fields,
+        options: ArrowOptions,
+    ) -> Vec<(String, String)> {
+        let types = fields.iter().map(|field| self.type_of(field.data_type(), options));
+        names.iter().cloned().zip(types).collect()
+    }
+
+    /// The types that columns have in this table of which so much is known.
+    pub(crate) fn types_found(
+        &self,
+        names: &[String],
+        found: &[Found],
+        options: ArrowOptions,
+    ) -> Vec<(String, String)> {
+        let types = found.iter().map(|found| match &found.arrow {
+            Some(data_type) => self.type_of(data_type, options),
+            None => found.seen.declared_type().to_owned(),
         });
-        types.collect()
+        names.iter().cloned().zip(types).collect()
+    }
+
+    fn type_of(&self, data_type: &DataType, options: ArrowOptions) -> String {
+        // A STRICT table has no NUMERIC columns.
+        match declared_type(data_type, options).unwrap_or_default() {
+            "NUMERIC" if self.strict => "REAL".to_owned(),
+            declared => declared.to_owned(),
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
     }
 
     /// The columns whose types are given.
@@ -121,6 +149,15 @@ pub(crate) fn of_arrow(
     Box::new(Numbered(ArrowSource::new(Box::new(batches), rows, 0..u64::MAX)))
 }
 
+/// The names that columns get: as in files, no two are the same, and each is there. And what is said about those that changed.
+pub(crate) fn column_names(given: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let (names, renamed) = unique_names(given);
+    let notes = renamed.iter().map(|renamed| {
+        format!("column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
+    });
+    (names, notes.collect())
+}
+
 /// Rows as the package gives them.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
@@ -163,7 +200,9 @@ pub(crate) fn write(
     };
     loop {
         match writing.attempt(py, make, again, progress)? {
-            Attempt::Done(report) => return crate::doors::as_json(py, &report),
+            Attempt::Done(report, notes) => {
+                return crate::doors::as_json(py, &Noted::new(*report, Function::Load, notes));
+            }
             Attempt::OutOfOrder => writing.in_any_order = true,
             Attempt::OtherTypes(seen) => writing.known = seen,
         }
@@ -172,7 +211,7 @@ pub(crate) fn write(
 
 /// What came of an attempt.
 enum Attempt {
-    Done(Box<Report>),
+    Done(Box<Report>, Vec<String>),
     /// Rows do not come in the order of their rowids.
     OutOfOrder,
     /// Values are not of the types that were found.
@@ -198,37 +237,40 @@ impl Writing {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Attempt> {
         match make.call0()?.extract()? {
-            Given::Rows(shape, names, rows) => {
-                let mut feed = RowFeed::new(py, &rows, Shape::new(py, &shape, &names), names.clone())?;
-                let seen = feed.look(py, &self.known)?;
-                let found = names.iter().zip(&seen);
-                let found: Vec<_> =
-                    found.map(|(name, seen)| (name.clone(), seen.declared_type().to_owned())).collect();
-                let (prepared, is_new) = self.prepare(py, found)?;
+            Given::Rows(shape, keys, rows) => {
+                let shape = Shape::new(py, &shape, &keys);
+                let (names, notes) = column_names(keys);
+                let mut feed = RowFeed::new(py, &rows, shape, names.clone())?;
+                let found = feed.look(py, &self.known)?;
+                let (prepared, is_new) =
+                    self.prepare(py, self.table.types_found(&names, &found, self.arrow))?;
                 if is_new {
-                    let watched = names.iter().zip(seen);
-                    let watched =
-                        watched.map(|(name, seen)| self.table.given_type(name).is_none().then_some(seen));
+                    let watched = names.iter().zip(found);
+                    let watched = watched.map(|(name, found)| {
+                        (self.table.given_type(name).is_none() && found.arrow.is_none()).then_some(found.seen)
+                    });
                     feed.watch(watched.collect());
                 }
                 let source = |pieces, prepared: &PreparedWrite| {
-                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0).1.to_vec())) as Box<dyn Source>
+                    Box::new(RowSource::new(Pieces(pieces), prepared.filled(0), self.arrow))
+                        as Box<dyn Source>
                 };
                 match self.run(py, &mut feed, prepared, source, progress) {
                     Err(_) if feed.other && again => Ok(Attempt::OtherTypes(feed.seen())),
-                    done => self.ended(py, done?, again),
+                    done => self.ended(py, done?, again, notes),
                 }
             }
             Given::Arrow(first, more) => {
                 let mut feed = ArrowFeed::new(&first, more.as_ref())?;
                 let fields = feed.schema.fields().clone();
-                let found = self.table.types_of(&fields, self.arrow);
+                let (names, notes) = column_names(fields.iter().map(|field| field.name().clone()).collect());
+                let found = self.table.types_of(&names, &fields, self.arrow);
                 let (prepared, _) = self.prepare(py, found)?;
                 let source = |pieces, prepared: &PreparedWrite| {
                     of_arrow(Batches(pieces), fields.len(), prepared, 0, self.arrow)
                 };
                 let done = self.run(py, &mut feed, prepared, source, progress)?;
-                self.ended(py, done, again)
+                self.ended(py, done, again, notes)
             }
         }
     }
@@ -259,9 +301,15 @@ impl Writing {
         })
     }
 
-    fn ended(&self, py: Python<'_>, done: Result<Report>, again: bool) -> PyResult<Attempt> {
+    fn ended(
+        &self,
+        py: Python<'_>,
+        done: Result<Report>,
+        again: bool,
+        notes: Vec<String>,
+    ) -> PyResult<Attempt> {
         match done {
-            Ok(report) => Ok(Attempt::Done(Box::new(report))),
+            Ok(report) => Ok(Attempt::Done(Box::new(report), notes)),
             Err(error) if error.is_out_of_order() && again && !self.in_any_order => Ok(Attempt::OutOfOrder),
             Err(error) => Err(raised(py, &error)),
         }
@@ -286,6 +334,14 @@ pub(crate) fn wanted(
             && keys.is_empty()
         {
             *keys = primary_key_of(there);
+            if keys.is_empty() {
+                let message = format!("table {} has no PRIMARY KEY to find its rows by", there.name);
+                let hint = message![
+                    "name the columns of a UNIQUE constraint or index: ",
+                    Setting::PrimaryKey.to("A,B")
+                ];
+                return Err(Error::usage(message).hint(hint));
+            }
         }
         sql += &match (&args.schema, &there) {
             (Some(sql), _) => Schema::parse(sql.clone(), Path::new("schema"))?.sql + "\n;\n",

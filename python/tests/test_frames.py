@@ -194,7 +194,7 @@ def test_names_and_columns_of_arrow_are_those_of_the_table(db: Path) -> None:
     pa = need("pyarrow")
     with pytest.raises(sqluice.UsageError, match="columns="):
         sqluice.write(db, a_table(pa), "t", columns=["a"])
-    with pytest.raises(sqluice.UsageError, match="two columns"):
+    with pytest.raises(sqluice.InputError, match="no column \"A_2\""):
         sqluice.write(db, pa.table([pa.array([1]), pa.array([2])], names=["a", "A"]), "t", schema="CREATE TABLE t (a, b)")
 
 
@@ -367,3 +367,125 @@ def test_a_strict_table_has_the_types_of_arrow(db: Path) -> None:
     sqluice.write(db, table, "t", strict=True)
     assert declared(db).endswith("STRICT")
     assert query(db, "SELECT * FROM t") == [(1, 1.5, "x", None)]
+
+
+def test_arrow_columns_of_pandas_are_stored_as_arrow_stores_them(db: Path) -> None:
+    pa, pd, np = need("pyarrow"), need("pandas"), need("numpy")
+    count = 3_000
+    whens = [datetime.datetime(2024, 2, 29, 1, 2, 3), None, datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999)] * (count // 3)
+    table = pa.table(
+        {
+            "ints": pa.array([[1, 2**53 + 1], None, [None, 2**63 - 1]] * (count // 3), pa.list_(pa.int64())),
+            "nanos": pa.array([1_709_168_523_123_456_789, None, 5] * (count // 3), pa.timestamp("ns")),
+            "zoned": pa.array(whens, pa.timestamp("us", tz="Europe/Oslo")),
+            "span": pa.array([1, None, -(2**62)] * (count // 3), pa.duration("ns")),
+            "text": pa.array(["ä", None, ""] * (count // 3), pa.large_string()),
+            "view": pa.array(["ä", None, "x" * 40] * (count // 3), pa.string_view()),
+            "day": pa.array([0, None, -1] * (count // 3), pa.date32()),
+            "clock": pa.array([1, None, 5], pa.time64("ns")).take(pa.array([0, 1, 2] * (count // 3))),
+            "money": pa.array([decimal.Decimal("12345678901234567890.12"), None, None] * (count // 3), pa.decimal128(38, 2)),
+            "real": pa.array([0.5, math.nan, None] * (count // 3), pa.float32()),
+            "whole": pa.array([2**63 - 1, None, -(2**63)] * (count // 3), pa.int64()),
+            "struct": pa.array([{"x": 2**53 + 1}, None, {"x": None}] * (count // 3), pa.struct([("x", pa.int64())])),
+            "blob": pa.array([b"a", None, b""] * (count // 3), pa.binary()),
+            "flag": pa.array([True, None, False] * (count // 3), pa.bool_()),
+        }
+    )
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    sqluice.write(db, table, "of_arrow")
+    sqluice.write(db, frame, "of_pandas")
+    assert query(db, "SELECT * FROM of_pandas") == query(db, "SELECT * FROM of_arrow")
+    types = "SELECT name, type FROM pragma_table_info('{}')"
+    assert query(db, types.format("of_pandas")) == query(db, types.format("of_arrow"))
+    assert query(db, "SELECT ints, nanos, zoned, span FROM of_pandas LIMIT 1") == [("[1,9007199254740993]", "2024-02-29T01:02:03.123456789", "2024-02-29T01:02:03+00:00", 1)]
+    # Columns of NumPy beside them, in frames of several chunks, with an index of Arrow's.
+    mixed = pd.concat([frame, frame.iloc[: count // 2], frame], ignore_index=True)
+    mixed.insert(0, "n", np.arange(len(mixed)))
+    mixed.index = pd.Index(mixed["text"].fillna("-"), name="key")
+    whole = sqluice.write(db, mixed, "mixed")
+    assert whole.rows == len(mixed) == count * 5 // 2
+    columns = ", ".join(f'"{name}"' for name in table.column_names)
+    expected = query(db, f"SELECT {columns} FROM of_arrow")
+    assert query(db, f"SELECT {columns} FROM mixed") == expected + expected[: count // 2] + expected
+    assert query(db, "SELECT n, key FROM mixed LIMIT 3") == [(0, "ä"), (1, "-"), (2, "")]
+    with sqluice.Writer(db) as writer:
+        writer.append(mixed, "spooled")
+        writer.append(mixed, "spooled")
+    assert query(db, "SELECT * FROM spooled") == query(db, "SELECT * FROM mixed") * 2
+    assert query(db, types.format("spooled")) == query(db, types.format("mixed"))
+    assert sound(db)
+
+
+def test_categories_of_arrow_are_stored_as_their_values(db: Path) -> None:
+    pa, pd = need("pyarrow"), need("pandas")
+    nanos = pd.array([1_709_168_523_123_456_789, 5], dtype=pd.ArrowDtype(pa.timestamp("ns")))
+    frame = pd.DataFrame({"a": pd.Categorical.from_codes([0, -1, 1, 0], categories=pd.Index(nanos))})
+    sqluice.write(db, frame, "t")
+    assert query(db, "SELECT a FROM t") == [("2024-02-29T01:02:03.123456789",), (None,), ("1970-01-01T00:00:00.000000005",), ("2024-02-29T01:02:03.123456789",)]
+
+
+def test_a_value_of_an_arrow_column_of_pandas_that_can_not_be_stored_is_named(db: Path) -> None:
+    pa, pd = need("pyarrow"), need("pandas")
+    values = [1] * 40_000
+    values[35_000] = 2**63
+    frame = pd.DataFrame({"n": range(40_000), "big": pd.array(values, dtype=pd.ArrowDtype(pa.uint64()))})
+    with pytest.raises(sqluice.InputError, match=r"column big: 9223372036854775808.*row 35001") as raised:
+        sqluice.write(db, frame, "t")
+    assert raised.value.row == 35_001
+    sqluice.write(db, frame, "t", schema={"big": "TEXT"})
+    assert query(db, "SELECT big FROM t WHERE n = 35000") == [(str(2**63),)]
+
+
+def test_a_polars_column_without_values_is_stored_as_null(db: Path) -> None:
+    pl = need("polars")
+    frame = pl.DataFrame({"a": [1, 2, 3], "n": [None] * 3, "list": [[None], [], None], "struct": [{"x": None}] * 3})
+    assert frame.schema["n"] == pl.Null
+    sqluice.write(db, frame, "t")
+    assert query(db, "SELECT * FROM t") == [(1, None, "[null]", '{"x":null}'), (2, None, "[]", '{"x":null}'), (3, None, None, '{"x":null}')]
+    with sqluice.Writer(db) as writer:
+        writer.append(frame, "u")
+    assert query(db, "SELECT * FROM u") == query(db, "SELECT * FROM t")
+
+
+def test_a_polars_column_of_objects_is_refused_by_its_name(db: Path) -> None:
+    pl = need("polars")
+    frame = pl.DataFrame({"a": [1], "thing": pl.Series([object()], dtype=pl.Object)})
+    for data in (frame, [frame], iter([frame])):
+        with pytest.raises(sqluice.InputError, match="column thing: .*Object") as raised:
+            sqluice.write(db, data, "t")
+        assert raised.value.column == "thing"
+    assert not db.exists()
+    # A field of that name is none.
+    sqluice.write(db, pl.DataFrame({"Object": [{"Object": 1}]}), "t")
+    assert query(db, "SELECT * FROM t") == [('{"Object":1}',)]
+
+
+def test_columns_of_the_same_name_get_numbers_as_in_files(db: Path) -> None:
+    pa, pd, pl = need("pyarrow"), need("pandas"), need("polars")
+    names = ["a", "A", "a", "a_2", ""]
+    file = db.with_suffix(".csv")
+    file.write_text("a,A,a,a_2,\n1,2,3,4,5\n")
+    sqluice.load(db, file, table="of_file")
+    columns = [name for (name,) in query(db, "SELECT name FROM pragma_table_info('of_file')")]
+    assert len({name.lower() for name in columns}) == 5 and {"a", "a_2"} <= set(columns)
+    frames = [
+        pa.table([pa.array([number]) for number in range(1, 6)], names=names),
+        pd.DataFrame([[1, 2, 3, 4, 5]], columns=names),
+        pd.DataFrame([[1, 2, 3, 4, 5]], columns=names).astype("int64[pyarrow]"),
+    ]
+    for number, frame in enumerate(frames):
+        report = sqluice.write(db, frame, f"t{number}")
+        assert [name for (name,) in query(db, f"SELECT name FROM pragma_table_info('t{number}')")] == columns
+        assert query(db, f"SELECT * FROM t{number}") == [(1, 2, 3, 4, 5)]
+        assert len(report.notes) == 3 and '"A"' in report.notes[0] and columns[1] in repr(report)
+        with sqluice.Writer(db) as writer:
+            writer.append(frame, f"u{number}")
+            writer.append(frame, f"u{number}")
+        assert query(db, f"SELECT * FROM u{number}") == [(1, 2, 3, 4, 5)] * 2
+        assert writer.report is not None and len(writer.report.notes) == 3
+    sqluice.write(db, pl.DataFrame({"a": [1], "A": [2]}), "cases")
+    sqluice.write(db, [{"a": 1, "A": 2}, {"A": 4, "a": 3}], "dicts")
+    assert query(db, "SELECT a, A_2 FROM cases") == [(1, 2)]
+    assert query(db, "SELECT a, A_2 FROM dicts") == [(1, 2), (3, 4)]
+    with pytest.raises(sqluice.UsageError, match="two columns"):
+        sqluice.write(db, [(1, 2)], "t", columns=["a", "A"])

@@ -196,7 +196,7 @@ def test_what_sqlite3_has_adapters_for_is_stored_as_these_do_it(db: Path) -> Non
         (uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"),
         (Colour.RED, "red"),
         ({"a": [1, None, "ä"]}, '{"a": [1, null, "ä"]}'),
-        ([decimal.Decimal("1.5")], '["1.5"]'),
+        ([decimal.Decimal("1.5")], "[1.5]"),
     ],
 )
 def test_what_sqlite3_refuses_has_a_text_or_a_number(db: Path, value: Any, expected: Any) -> None:

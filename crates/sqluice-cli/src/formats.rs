@@ -1,8 +1,12 @@
-//! What can be said about how files are written, and what becomes of their values.
+//! What can be said about how files are written, and how their values are converted.
 
 use clap::ValueEnum;
+use sqluice::error::Error;
 use sqluice::load::FileKind;
 use sqluice::source::arrow::{DecimalAs, TimestampAs};
+use sqluice::source::csv::Delimiter;
+
+use crate::terms::rendered;
 
 /// What a file to load is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -13,7 +17,7 @@ pub(crate) enum Format {
     Tsv,
     /// JSON objects, one a line
     Ndjson,
-    /// A JSON array of objects, or objects one a line
+    /// JSON: an array of objects, or objects, one a line or one after another
     Json,
     /// Parquet
     Parquet,
@@ -41,11 +45,20 @@ pub(crate) enum Timestamp {
     Unix,
 }
 
-/// What stands around fields.
+/// What has a role in CSV: a character, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quote {
+pub(crate) enum Role {
     None,
     Character(u8),
+}
+
+impl Role {
+    pub(crate) fn character(self) -> Option<u8> {
+        match self {
+            Role::None => None,
+            Role::Character(character) => Some(character),
+        }
+    }
 }
 
 /// One character of ASCII, or a name for one.
@@ -57,11 +70,17 @@ pub(crate) fn character(text: &str) -> Result<u8, String> {
     }
 }
 
-pub(crate) fn quote(text: &str) -> Result<Quote, String> {
+/// A character, or `none`.
+pub(crate) fn role(text: &str) -> Result<Role, String> {
     match text {
-        "" | "none" => Ok(Quote::None),
-        _ => character(text).map(Quote::Character),
+        "" | "none" => Ok(Role::None),
+        _ => character(text).map(Role::Character),
     }
+}
+
+/// What stands between fields.
+pub(crate) fn delimiter(text: &str) -> Result<Delimiter, String> {
+    text.parse().map_err(|error: Error| rendered(error.what()))
 }
 
 impl From<Format> for FileKind {

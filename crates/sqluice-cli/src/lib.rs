@@ -2,11 +2,13 @@
 
 mod args;
 mod commands;
+mod failure;
 mod formats;
 mod numbers;
 mod printer;
 mod progress;
 mod signals;
+mod terms;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,12 +46,18 @@ impl From<Exit> for ExitCode {
 /// Runs the command with its arguments, the first of which is its name. It takes the signals that ask to stop for itself, and writes to
 /// standard output and standard error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
-    let args = match args::Args::try_parse_from(args) {
+    let given: Vec<OsString> = args.into_iter().collect();
+    let args = match args::Args::try_parse_from(&given) {
         Ok(args) => args,
         // Help is one, too.
         Err(error) => {
-            // When nobody listens, that changes nothing.
-            let _ = error.print();
+            let is_flag = |arg: &&OsString| *arg != "--";
+            let wants_json = given.iter().take_while(is_flag).any(|arg| arg == "--json");
+            // A reader that has gone away changes nothing.
+            let _ = match wants_json && error.use_stderr() {
+                true => printer::print_json(&failure::Failure::of_arguments(&error)),
+                false => error.print().map_err(Into::into),
+            };
             return Exit(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

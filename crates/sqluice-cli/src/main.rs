@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    sqluice::source::arrow::silence_reader_panics();
     sqluice_cli::run(std::env::args_os()).into()
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// A count of rows: digits with `_`, an exponent, or one of k, M, B, G, T (powers of a thousand).
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let scales = [("k", 1e3), ("m", 1e6), ("b", 1e9), ("g", 1e9), ("t", 1e12)];
-    scaled(text, &scales).ok_or_else(|| format!("{text:?} is no count such as 1000, 1_000, 1e6, 10M or 1B"))
+    scaled(text, &scales)
+        .ok_or_else(|| format!("{text:?} is not a count such as 1000, 1_000, 1e6, 10M or 1B"))
 }
 
 /// A size in bytes: a count, with KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000). A bare K, M, G
@@ -27,7 +28,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         ("t", kib.powi(4)),
         ("b", 1.0),
     ];
-    scaled(text, &scales).ok_or_else(|| format!("{text:?} is no size such as 65536, 512MiB or 2GB"))
+    scaled(text, &scales).ok_or_else(|| format!("{text:?} is not a size such as 65536, 512MiB or 2GB"))
 }
 
 /// The longest time that can be asked for: SQLite counts milliseconds in 31 bits.
@@ -45,7 +46,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     seconds
         .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| format!("{text:?} is no time such as 5, 0.5, 500ms or 2min"))
+        .ok_or_else(|| format!("{text:?} is not a duration such as 5, 0.5, 500ms or 2min"))
 }
 
 /// A whole number with one of the endings, which stand for factors.

@@ -4,6 +4,7 @@
 //! error. Nothing is told by colour alone.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::ColorChoice;
@@ -13,7 +14,9 @@ use sqluice::progress::Progress;
 
 use crate::Exit;
 use crate::args::Global;
+use crate::failure::Failure;
 use crate::progress::{Bar, Lines};
+use crate::terms;
 
 /// How much is said, and where.
 pub(crate) struct Printer {
@@ -22,6 +25,8 @@ pub(crate) struct Printer {
     json: bool,
     no_progress: bool,
     color: bool,
+    /// Standard output has its JSON.
+    printed: AtomicBool,
 }
 
 impl Printer {
@@ -32,7 +37,7 @@ impl Printer {
             ColorChoice::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
         let Global { quiet, verbose, json, no_progress, .. } = *global;
-        Printer { quiet, verbose, json, no_progress, color }
+        Printer { quiet, verbose, json, no_progress, color, printed: AtomicBool::new(false) }
     }
 
     /// Whether the report goes to standard output as JSON.
@@ -61,6 +66,16 @@ impl Printer {
         self.quiet
     }
 
+    /// Whether a person can see a question and answer it.
+    pub(crate) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// A question, whose answer is typed after it.
+    pub(crate) fn ask(&self, question: &str) {
+        let _ = io::stderr().write_all(question.as_bytes());
+    }
+
     /// Data, on standard output. When nobody reads it any more, they have seen enough: that is no error, and what the
     /// command found still decides its exit code.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
@@ -69,18 +84,14 @@ impl Printer {
 
     /// The same of any bytes.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let mut out = io::stdout().lock();
-        match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(error).context("cannot write to standard output")
-            }
-            _ => Ok(()),
-        }
+        self.printed.store(true, Ordering::Relaxed);
+        print(bytes)
     }
 
     /// A report as JSON, on standard output.
     pub(crate) fn json(&self, report: &impl Serialize) -> anyhow::Result<()> {
-        self.data(&format!("{}\n", serde_json::to_string_pretty(report)?))
+        self.printed.store(true, Ordering::Relaxed);
+        print_json(report)
     }
 
     /// Something worth knowing.
@@ -111,19 +122,25 @@ impl Printer {
     pub(crate) fn error(&self, error: &anyhow::Error) -> Exit {
         let engine = error.downcast_ref::<Error>();
         let kind = engine.map_or(ErrorKind::Target, Error::kind);
-        let mut text = format!("{} {error}", self.paint("1;31", "error:"));
-        for cause in error.chain().skip(1) {
-            text += &format!("\n  caused by: {cause}");
-        }
-        if let Some(hint) = engine.and_then(Error::hint_text) {
-            text += &format!("\n\n{} {hint}", self.paint("1;36", "hint:"));
-        }
-        self.say(&text);
-        Exit::from(match kind {
+        let exit = Exit::from(match kind {
             ErrorKind::Input | ErrorKind::Target => 1,
             ErrorKind::Usage => 2,
             ErrorKind::Interrupted => 130,
-        })
+        });
+        // In place of the report. If a report was already printed, standard output keeps that alone.
+        if self.json && !self.printed.load(Ordering::Relaxed) && print_json(&Failure::new(error)).is_ok() {
+            return exit;
+        }
+        let mut chain = error.chain().map(terms::error);
+        let mut text = format!("{} {}", self.paint("1;31", "error:"), chain.next().unwrap_or_default());
+        for cause in chain {
+            text += &format!("\n  caused by: {cause}");
+        }
+        if let Some(hint) = engine.and_then(Error::remedy) {
+            text += &format!("\n\n{} {}", self.paint("1;36", "hint:"), terms::rendered(hint));
+        }
+        self.say(&text);
+        exit
     }
 
     fn say(&self, text: &str) {
@@ -133,6 +150,21 @@ impl Printer {
 
     fn paint(&self, style: &str, text: &str) -> String {
         if self.color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// JSON, on standard output.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(format!("{}\n", serde_json::to_string_pretty(value)?).as_bytes())
+}
+
+fn print(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Progress, drawn: a bar on a terminal, a line now and then elsewhere.
 //!
 //! ```text
+//!  sample   ████████░░░░░░░░░░░░ 40%  2 s left  1,440 files
 //!  copy     12.300 MB  24.600 MB/s
 //!  load     ████████░░░░░░░░░░░░ 40%  2 s left  1,200,000 rows  3.2 M rows/s  48.000 MB
 //!  sync
@@ -28,6 +29,9 @@ const BAR_EVERY: Duration = Duration::from_millis(100);
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;
+
+/// The phase that counts files.
+const SAMPLE: &str = "sample";
 
 /// What has been done in a phase.
 #[derive(Clone, Debug)]
@@ -79,7 +83,9 @@ impl State {
                 parts.push(format!("{} left", wait(seconds / fraction - seconds)));
             }
         }
-        if rows > 0 {
+        if rows > 0 && self.phase == SAMPLE {
+            parts.push(counted(rows, "file"));
+        } else if rows > 0 {
             parts.extend([counted(rows, "row"), rate(rows, seconds)]);
         }
         if bytes > 0 {
@@ -197,6 +203,13 @@ mod tests {
     #[test]
     fn rows_of_a_known_number_are_the_measure() {
         assert_eq!(described(Some((100, 0)), (50, 0), 1.0), "50%  1 s left  50 rows  50 rows/s");
+    }
+
+    #[test]
+    fn files_are_counted_while_they_are_looked_at() {
+        let mut state = State::new(SAMPLE, Some(Amount { rows: 3600, bytes: 0 }));
+        state.add(Amount { rows: 1800, bytes: 0 });
+        assert_eq!(state.describe(2.0), "50%  2 s left  1,800 files");
     }
 
     #[test]

@@ -193,6 +193,14 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     ran
 }
 
+/// Copies the files of a case to a small disk.
+fn put_on(case: &Case, root: &Path) {
+    let folder = case.folder();
+    for name in names(folder.path()) {
+        fs::copy(folder.path().join(&name), root.join(&name)).unwrap();
+    }
+}
+
 #[test]
 fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     let Some(image) = Image::mount("a_full_disk_leaves_the_old_database_and_all_space_free", 40) else {
@@ -202,10 +210,7 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
         let case = Case::new(Road::Append, journal);
-        let folder = case.folder();
-        for name in names(folder.path()) {
-            fs::copy(folder.path().join(&name), root.join(&name)).unwrap();
-        }
+        put_on(&case, &root);
         let before = names(&root);
         let old = summary(&root.join("x.db")).unwrap();
         let free = image.free_bytes();
@@ -237,29 +242,19 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     }
 }
 
-#[test]
-fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
-    let Some(image) = Image::mount("a_database_on_a_full_disk_can_still_be_read_and_refused", 16) else {
-        return;
-    };
+/// On a disk that `fill` fills, each road is refused because of it in each journal mode, and the old database stays.
+fn assert_refused_when_full(test: &str, fill: impl Fn(&Image, &mut fs::File)) {
+    let Some(image) = Image::mount(test, 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
         for road in Road::ALL {
             let case = Case::new(road, journal);
-            let folder = case.folder();
-            for name in names(folder.path()) {
-                fs::copy(folder.path().join(&name), root.join(&name)).unwrap();
-            }
-            // Not even a journal, or a log, has room.
-            let mut ballast = fs::File::create(root.join("ballast")).unwrap();
-            while ballast.write_all(&[1; 512]).is_ok() {}
-            drop(ballast);
+            put_on(&case, &root);
+            fill(&image, &mut fs::File::create(root.join("ballast")).unwrap());
             let at = case.name();
             let ran = run(&root, case.args());
-            let words =
-                ["No space left on device", "disk is full", "disk I/O error", "free in", "unable to open"];
-            assert_refused(ran, &words, &at);
+            assert_refused(ran, &["No space left on device", "disk is full", "free in"], &at);
             fs::remove_file(root.join("ballast")).unwrap();
             let found = case.content(&root);
             assert_eq!(found, Content::Old, "{at}");
@@ -269,15 +264,30 @@ fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
 }
 
 #[test]
+fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
+    let test = "a_database_on_a_full_disk_can_still_be_read_and_refused";
+    // Not even a journal, or a log, has room.
+    assert_refused_when_full(test, |_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
+}
+
+#[test]
+fn a_disk_with_20_kb_left_is_called_full_in_every_journal_mode() {
+    let test = "a_disk_with_20_kb_left_is_called_full_in_every_journal_mode";
+    assert_refused_when_full(test, |image, ballast| {
+        while image.free_bytes() > 20_000 {
+            let bytes = vec![1; (image.free_bytes() as usize - 16_000) / 2 + 512];
+            ballast.write_all(&bytes).unwrap();
+            ballast.sync_all().unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_read_only_database_is_refused_by_name() {
     let Some(image) = Image::mount("a_read_only_database_is_refused_by_name", 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
-    let case = Case::new(Road::Append, Journal::Delete);
-    let folder = case.folder();
-    for name in names(folder.path()) {
-        fs::copy(folder.path().join(&name), root.join(&name)).unwrap();
-    }
+    put_on(&Case::new(Road::Append, Journal::Delete), &root);
     image.remount_read_only();
     for road in Road::ALL {
         run(&root, road.args()).failed(1, "x.db is read-only");

@@ -58,7 +58,10 @@ fn an_old_database_is_replaced_whatever_state_it_was_left_in() {
     for left in LEFT {
         let folder = folder();
         left.make(folder.path());
-        run(folder.path(), overwrite("3k")).ok();
+        let ran = run(folder.path(), overwrite("3k")).ok();
+        let lost =
+            if left == Left::Empty { "0 tables, 0 rows".to_owned() } else { format!("1 table, {ROWS} rows") };
+        assert!(ran.stderr.contains(&format!("\nreplaced: x.db ({lost})\n")), "{left:?}: {ran:?}");
         assert_eq!(names(folder.path()), ["x.db"], "{left:?}");
         assert_eq!(content(&folder.path().join("x.db")), Content::New(3000), "{left:?}");
         assert_eq!(journal_mode(&folder.path().join("x.db")), "delete", "{left:?}");
@@ -123,12 +126,97 @@ fn a_dry_run_changes_nothing_and_says_what_would_be_replaced() {
             || names(folder.path()).into_iter().map(|name| fs::read(folder.path().join(name)).unwrap());
         let (before_names, before) = (names(folder.path()), files().collect::<Vec<_>>());
         let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
-        assert!(ran.stdout.starts_with("-- target   x.db (replaces the old one)\n"), "{ran:?}");
+        let lost = match left {
+            Left::Empty => "",
+            Left::HotJournal => {
+                "-- loses    what is unknown: ./x.db-journal holds changes that are not read before the run\n"
+            }
+            Left::StaleWal => {
+                "-- loses    what is unknown: ./x.db-wal holds changes that are not read before the run\n"
+            }
+            _ => "-- loses    table old: 300 rows\n",
+        };
+        let start = format!("-- target   x.db (replaces the old one)\n{lost}-- size ");
+        assert!(ran.stdout.starts_with(&start), "{left:?}: {ran:?}");
         assert_eq!((names(folder.path()), files().collect::<Vec<_>>()), (before_names, before), "{left:?}");
     }
     let folder = folder();
     let ran = run(folder.path(), [&overwrite("3")[..], &["--dry-run"]].concat()).ok();
     assert!(ran.stdout.starts_with("-- target   x.db (new)\n"), "{ran:?}");
+}
+
+#[test]
+fn the_report_counts_what_was_replaced() {
+    let folder = folder();
+    Left::Wal.make(folder.path());
+    fs::write(folder.path().join("t.csv"), "a\n1\n").unwrap();
+    let replaced = |args: &[&str]| run(folder.path(), args).ok().json()["replaced"].clone();
+    let expected = serde_json::json!({
+        "tables": [{"name": "old", "rows": ROWS, "estimated": false}], "rows": ROWS, "estimated": false, "unread": null,
+    });
+    let mut found = replaced(&[&overwrite("3")[..], &["--json"]].concat());
+    assert!(found.as_object_mut().unwrap().remove("bytes").unwrap().as_u64() > Some(4096));
+    assert_eq!(found, expected);
+    assert_eq!(replaced(&["load", "x.db", "t.csv", "--overwrite", "--json"])["rows"], 3);
+    assert_eq!(replaced(&["load", "new.db", "t.csv", "--overwrite", "--json"]), serde_json::Value::Null);
+    fs::create_dir(folder.path().join("d")).unwrap();
+    assert_eq!(replaced(&["pack", "x.db", "d", "--overwrite", "--json"])["tables"][0]["name"], "t");
+}
+
+/// Runs the command on a terminal where `answer` is typed; what is shown there, and the exit code.
+fn on_a_terminal(folder: &Path, args: &[&str], answer: &str) -> (String, Option<i32>) {
+    let words: Vec<String> = [SQLUICE].iter().chain(args).map(|word| format!("'{word}'")).collect();
+    let mut script = Command::new("script")
+        .args(["-qec", &words.join(" "), "/dev/null"])
+        .current_dir(folder)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("this test needs script: apt-get install bsdutils");
+    std::io::Write::write_all(&mut script.stdin.take().unwrap(), answer.as_bytes()).unwrap();
+    let output = script.wait_with_output().unwrap();
+    (String::from_utf8_lossy(&output.stdout).replace('\r', ""), output.status.code())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_a_terminal_a_database_is_replaced_only_after_a_yes() {
+    let question = "x.db will be replaced. It holds 1 table, 300 rows:\n  old: 300 rows\nReplace it? [y/N] ";
+    let quiet = ["--no-progress", "--color", "never"];
+    let args = [&overwrite("3")[..], &quiet].concat();
+    for (answer, replaces) in
+        [("n\n", false), ("\n", false), ("nonsense\n", false), ("y\n", true), ("Yes\n", true)]
+    {
+        for left in [Left::Rollback, Left::StaleWal] {
+            let folder = folder();
+            left.make(folder.path());
+            let (shown, code) = on_a_terminal(folder.path(), &args, answer);
+            assert!(shown.contains(question), "{answer:?} {left:?}: {shown}");
+            let (content_is, expected) = match replaces {
+                true => (Content::New(3), Some(0)),
+                false => (Content::Old, Some(1)),
+            };
+            assert_eq!(code, expected, "{answer:?} {left:?}: {shown}");
+            assert_eq!(shown.contains("error: x.db is kept, as you answered"), !replaces, "{shown}");
+            assert_eq!(content(&folder.path().join("x.db")), content_is, "{answer:?} {left:?}");
+        }
+    }
+    // No question: --yes, a new file, a database without tables.
+    let folder = folder();
+    for more in [&["--yes"][..], &["-y"]] {
+        Left::Rollback.make(folder.path());
+        let (shown, code) = on_a_terminal(folder.path(), &[&args[..], more].concat(), "n\n");
+        assert!(code == Some(0) && !shown.contains("[y/N]"), "{shown}");
+        fs::remove_file(folder.path().join("x.db")).unwrap();
+    }
+    for empty in [false, true] {
+        if empty {
+            fs::write(folder.path().join("x.db"), "").unwrap();
+        }
+        let (shown, code) = on_a_terminal(folder.path(), &args, "n\n");
+        assert!(code == Some(0) && !shown.contains("[y/N]"), "{shown}");
+        fs::remove_file(folder.path().join("x.db")).unwrap();
+    }
 }
 
 #[test]
@@ -273,7 +361,7 @@ fn a_database_that_is_gone_when_the_new_one_is_done_needs_no_replacing() {
     let held = held_before_the_end(folder.path(), 1000);
     fs::remove_file(folder.path().join("x.db")).unwrap();
     fs::write(folder.path().join("x.db"), "a,b\n1,2\n").unwrap();
-    end(held).failed(1, "x.db is no SQLite database, and is not replaced");
+    end(held).failed(1, "x.db is not a SQLite database, and is not replaced");
     assert_eq!(fs::read(folder.path().join("x.db")).unwrap(), b"a,b\n1,2\n");
     assert_eq!(names(folder.path()), ["x.db"]);
 
@@ -322,7 +410,7 @@ fn a_link_stays_a_link_and_what_it_points_to_is_replaced() {
 #[test]
 fn names_that_would_be_uris_to_sqlite_are_files() {
     let folder = folder();
-    for name in ["file:x.db?mode=memory", ":memory:", "a b%20c.db", "#.db"] {
+    for name in ["file:x.db?mode=memory", "./:memory:", "a b%20c.db", "#.db"] {
         run(folder.path(), generate(name, "3")).ok();
         run(folder.path(), [&generate(name, "4")[..], &["--overwrite"]].concat()).ok();
         assert_eq!(content(&folder.path().join(name)), Content::New(4), "{name}");
@@ -355,8 +443,8 @@ fn a_damaged_database_is_left_to_its_owner() {
     fs::write(&path, &damaged).unwrap();
     let started = Instant::now();
     let ran = run(folder.path(), overwrite("3"))
-        .failed(1, "SQLite cannot open x.db, so nobody knows whether it is in use");
-    assert!(ran.stderr.contains("\n\nhint: if nobody needs it any more, remove it yourself"), "{ran:?}");
+        .failed(1, "SQLite cannot open x.db, so it is unknown whether it is in use");
+    assert!(ran.stderr.contains("\n\nhint: if it is no longer needed, remove it yourself"), "{ran:?}");
     assert!(started.elapsed() < Duration::from_secs(5), "nothing to wait for");
     assert_eq!(names(folder.path()), ["x.db"]);
     assert_eq!(fs::read(&path).unwrap(), damaged);

@@ -46,7 +46,8 @@ fn a_folder_goes_and_comes_back_with_a_word_on_each() {
     // Again: all is there.
     let again = run(folder, ["unpack", "x.db", "to", "--no-progress"]);
     assert_eq!(again.code(), Some(1));
-    assert!(again.stderr.contains("refused: b: it is there already; --overwrite replaces"), "{again:?}");
+    assert!(again.stderr.contains("refused: b: a file or link of its name exists"), "{again:?}");
+    assert!(again.stderr.contains("--overwrite replaces existing files and links"), "{again:?}");
     assert!(again.stderr.contains("error: 3 rows of the archive could not be restored"), "{again:?}");
     run(folder, ["unpack", "x.db", "to", "--overwrite"]).ok();
     assert_eq!(names(&folder.join("to")), ["a", "b", "l"]);
@@ -96,10 +97,41 @@ fn the_list_is_that_of_sqlite_by_name() {
     theirs.sort_by(|one, other| one.split(' ').next_back().cmp(&other.split(' ').next_back()));
     assert_eq!(words(&ours), theirs);
     assert_eq!(run(folder, ["unpack", "x.db", "--list", "--include", "*.txt"]).ok().stdout, "a/x.txt\n");
+    let listed = run(folder, ["unpack", "x.db", "--list", "--json"]).ok().json();
+    let entries = listed["entries"].as_array().unwrap();
+    let names_in_json: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    assert_eq!(names_in_json, ["a", "a/x.txt", "b", "l"]);
+    assert_eq!((&entries[1]["kind"], &entries[1]["bytes"]), (&"file".into(), &5.into()));
+    assert_eq!((&entries[0]["kind"], &listed["refused"]), (&"folder".into(), &0.into()));
+    let none = run(folder, ["unpack", "x.db", "--list", "--json", "--include", "none"]).ok().json();
+    assert_eq!(none["entries"].as_array().unwrap().len(), 0);
     assert_eq!(run(folder, ["unpack", "x.db", "--stdout", "a/x.txt"]).ok().stdout, "hello");
     run(folder, ["unpack", "x.db", "--stdout", "none"]).failed(1, "x.db has no row of the name none");
     run(folder, ["unpack", "x.db"]).failed(2, "required");
     assert_eq!(names(folder), ["from", "x.db"]);
+}
+
+#[test]
+fn what_is_no_archive_is_told_at_once() {
+    let folder = folder();
+    let folder = folder.path();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap();
+    assert!(made.success());
+    fs::create_dir(folder.join("d")).unwrap();
+    fs::write(folder.join("text file"), "This is a text. ".repeat(100)).unwrap();
+    for (name, what) in [
+        ("fifo", "fifo is not a file"),
+        ("d", "d is a folder, and no database file"),
+        ("text file", "text file is not a SQLite database"),
+        ("none", "cannot read none"),
+    ] {
+        for args in
+            [&["unpack", name, "to"][..], &["unpack", name, "--list"], &["unpack", name, "--stdout", "x"]]
+        {
+            run(folder, args).failed(1, what);
+        }
+    }
+    assert_eq!(names(folder), ["d", "fifo", "text file"]);
 }
 
 #[test]
@@ -123,8 +155,9 @@ fn a_table_that_is_there_needs_a_word() {
     make(folder);
     run(folder, ["pack", "x.db", "from"]).ok();
     let refused = run(folder, ["pack", "x.db", "from"]).failed(1, "x.db already has a table sqlar");
+    // The first two keep the rest of the database: --overwrite would do more than the fault needs.
     for flag in ["--append", "--replace-table", "--overwrite"] {
-        assert!(refused.stderr.contains(flag), "{refused:?}");
+        assert_eq!(refused.stderr.contains(flag), flag != "--overwrite", "{refused:?}");
         run(folder, ["pack", "x.db", "from", flag]).ok();
         assert_eq!(run(folder, ["unpack", "x.db", "--list"]).ok().stdout.lines().count(), 4);
     }
@@ -134,7 +167,7 @@ fn a_table_that_is_there_needs_a_word() {
     run(folder, ["pack", "x.db", "from", "--append", "--page-size", "8192"])
         .failed(2, "has its own page size");
     run(folder, ["pack", "y.db", "nowhere"]).failed(1, "cannot read nowhere");
-    run(folder, ["pack", "y.db", "from", "--exclude", "["]).failed(2, "--exclude \"[\" is no pattern");
+    run(folder, ["pack", "y.db", "from", "--exclude", "["]).failed(2, "--exclude \"[\" is not a pattern");
 }
 
 #[test]

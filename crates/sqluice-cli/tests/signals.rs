@@ -45,6 +45,12 @@ fn listens(child: &Child) -> bool {
 
 #[track_caller]
 fn assert_interrupted(ran: &Ran) {
+    if ran.stderr.is_empty() {
+        // With `--json`.
+        let error = &ran.json()["error"];
+        assert_eq!((ran.code(), &error["kind"]), (Some(130), &"interrupted".into()), "{ran:?}");
+        return;
+    }
     assert_eq!((ran.code(), &*ran.stdout, &*ran.stderr), (Some(130), "", "error: interrupted\n"), "{ran:?}");
 }
 

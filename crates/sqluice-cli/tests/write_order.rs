@@ -264,7 +264,7 @@ fn wrong_orders_are_caught_by_the_same_replay() {
 fn killed_at_each_call_it_leaves_nothing_or_the_whole_database() {
     let folder = folder();
     let folder = folder.path();
-    let args = generate("x.db", "1.5M");
+    let args = generate("x.db", "6M");
     run(folder, args).ok();
     let whole = checksum(&folder.join("x.db"));
     fs::remove_file(folder.join("x.db")).unwrap();
@@ -297,10 +297,10 @@ fn killed_at_each_call_it_leaves_nothing_or_the_whole_database() {
 }
 
 /// Runs `generate` with a system call that fails.
-fn with_fault(folder: &Path, fault: &str) -> Ran {
+fn with_fault(folder: &Path, fault: &str, flags: &[&str]) -> Ran {
     let call = fault.split(':').next().unwrap();
     let (trace, inject) = (format!("trace={call}"), format!("inject={fault}"));
-    let args = [&generate("x.db", "1.5M")[..], &["--json"]].concat();
+    let args = [&generate("x.db", "6M")[..], flags].concat();
     strace(folder, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], &args)
 }
 
@@ -330,7 +330,7 @@ fn calls_that_fail_are_errors_that_leave_nothing() {
         ),
     ] {
         let folder = folder();
-        let ran = with_fault(folder.path(), fault);
+        let ran = with_fault(folder.path(), fault, &[]);
         assert_eq!((ran.code(), &*ran.stdout, &*ran.stderr), (Some(1), "", stderr), "{fault}");
         assert_eq!(names(folder.path()), [""; 0], "{fault}");
     }
@@ -339,7 +339,8 @@ fn calls_that_fail_are_errors_that_leave_nothing() {
 #[test]
 fn a_name_that_may_not_last_is_an_error_that_keeps_the_database() {
     let folder = folder();
-    let ran = with_fault(folder.path(), "fsync:error=EIO:when=2").failed(1, "x.db is complete, but its name");
+    let ran =
+        with_fault(folder.path(), "fsync:error=EIO:when=2", &[]).failed(1, "x.db is complete, but its name");
     assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
     assert_eq!(names(folder.path()), ["x.db"]);
     assert_eq!(integrity(&folder.path().join("x.db")), "ok");
@@ -348,7 +349,7 @@ fn a_name_that_may_not_last_is_an_error_that_keeps_the_database() {
 #[test]
 fn calls_that_a_file_system_does_not_have_are_done_without() {
     let mut checksums = Vec::new();
-    let usual = with_fault(folder().path(), "pwritev:error=EINTR:when=1").ok().json();
+    let usual = with_fault(folder().path(), "pwritev:error=EINTR:when=1", &["--json"]).ok().json();
     let is_direct = usual["output"] == "direct";
     for (fault, output) in [
         ("flock:error=ENOLCK", "direct"),
@@ -365,7 +366,7 @@ fn calls_that_a_file_system_does_not_have_are_done_without() {
             continue;
         }
         let folder = folder();
-        let ran = with_fault(folder.path(), fault).ok();
+        let ran = with_fault(folder.path(), fault, &["--json"]).ok();
         assert_eq!(names(folder.path()), ["x.db"], "{fault}");
         assert_eq!(ran.json()["output"], if is_direct { output } else { "buffered" }, "{fault}");
         checksums.push(checksum(&folder.path().join("x.db")));

@@ -78,6 +78,15 @@ pub enum HeaderError {
 }
 
 impl Header {
+    /// The text encoding that SQLite takes `text_encoding` for: 1 is UTF-8, 2 UTF-16le, 3 UTF-16be.
+    pub fn used_text_encoding(&self) -> u32 {
+        // It looks at two bits, and takes 0 as UTF-8.
+        match self.text_encoding & 3 {
+            0 => 1,
+            encoding => encoding,
+        }
+    }
+
     /// The header of a new UTF-8 database.
     pub const fn new(geometry: Geometry, page_count: u32, sqlite_version: u32) -> Header {
         Header {

@@ -267,7 +267,7 @@ fn different(found: &Found, expected: &Found) -> String {
     if found_rows == expected_rows {
         format!("the {found_rows} rows have other values than they must have")
     } else {
-        format!("{found_rows} rows are there instead of {expected_rows}")
+        format!("{found_rows} rows were found instead of {expected_rows}")
     }
 }
 
@@ -380,7 +380,7 @@ mod tests {
         });
         let expected = [
             "[1.0, 1.0]",
-            "6 rows are there instead of 7",
+            "6 rows were found instead of 7",
             "the 7 rows have other values than they must have",
             "inf is no figure",
             "the program has panicked",

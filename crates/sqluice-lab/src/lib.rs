@@ -28,6 +28,7 @@ mod scale;
 pub mod scratch;
 mod sql;
 mod table;
+mod titles;
 
 pub use driver::{Chooses, Settings, Step, bytes_to_write, ids, run};
 pub use scale::Scale;

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use sqluice::error::{Error, Result};
+use sqluice::error::{Error, Result, Setting, message};
 use tempfile::TempDir;
 
 /// Of the names of such folders.
@@ -26,7 +26,7 @@ impl Scratch {
     /// When it can't be made or space is short.
     pub fn new(parent: &Path, bytes: u64) -> Result<Scratch> {
         let failed = |what: &str, error: std::io::Error| {
-            Error::target(format!("cannot {what} {}", parent.display())).because(error)
+            Error::target(format!("cannot {what} {}", parent.display())).about(parent).because(error)
         };
         fs::create_dir_all(parent).map_err(|error| failed("make", error))?;
         remove_stale(parent);
@@ -34,7 +34,11 @@ impl Scratch {
         if free < bytes {
             let (parent, free, bytes) = (parent.display(), free as f64 / 1e9, bytes as f64 / 1e9);
             let message = format!("{parent} has {free:.1} GB free, and this run may need {bytes:.1} GB");
-            return Err(Error::target(message).hint("name another folder with --dir, or measure less"));
+            return Err(Error::target(message).hint(message![
+                "name another folder (",
+                Setting::Dir,
+                "), or measure less"
+            ]));
         }
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent);
         let folder = folder.map_err(|error| failed("make a folder in", error))?;
@@ -59,7 +63,9 @@ impl Scratch {
 /// When the system does not tell.
 pub fn free_bytes(folder: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(folder).map_err(|error| {
-        Error::target(format!("cannot find out how much is free in {}", folder.display())).because(error)
+        Error::target(format!("cannot find out how much is free in {}", folder.display()))
+            .about(folder)
+            .because(error)
     })?;
     Ok(disk.f_bavail * disk.f_frsize)
 }
@@ -71,7 +77,7 @@ pub fn free_bytes(folder: &Path) -> Result<u64> {
 pub fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::target(format!("cannot remove {}", file.display())).because(error))
+            Err(Error::target(format!("cannot remove {}", file.display())).about(file).because(error))
         }
         _ => Ok(()),
     }
@@ -115,6 +121,6 @@ mod tests {
     fn too_little_space_is_told_before_anything_is_written() {
         let parent = tempfile::tempdir().unwrap();
         let error = Scratch::new(parent.path(), u64::MAX).unwrap_err();
-        assert!(error.hint_text().unwrap_or_default().contains("--dir"), "{error}");
+        assert!(error.hint_text().unwrap_or_default().contains("`dir`"), "{error}");
     }
 }

@@ -140,7 +140,7 @@ fn a_variant_that_fails_leaves_the_others_alone() {
     let run = run(&settings).unwrap();
     for variant in &run.experiments[0].variants {
         let failed =
-            matches!(&variant.outcome, Outcome::Failed { why } if why.contains("rows are there instead of"));
+            matches!(&variant.outcome, Outcome::Failed { why } if why.contains("rows were found instead of"));
         assert_eq!(failed, variant.name == "carray", "{}: {:?}", variant.name, variant.outcome);
     }
 }

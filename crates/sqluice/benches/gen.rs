@@ -72,6 +72,6 @@ fn main() {
         let sql = format!("CREATE TABLE t (c /* gen: {expression} */)");
         measure(expression, &Spec::new(&Schema::parse(sql, Path::new("bench")).unwrap()).unwrap());
     }
-    let user = Spec::new(&Preset::find("user").unwrap().schema(&[]).unwrap()).unwrap();
+    let user = Spec::new(&Preset::find("user").unwrap().schema().unwrap()).unwrap();
     measure("the user table", &user);
 }

@@ -52,6 +52,7 @@ fn texts(name: &str, mut text: impl FnMut(&mut Random) -> String) {
 
 fn main() {
     println!("nanoseconds a value");
+    texts("0 or 1", |r| r.below(2).to_string());
     texts("1 to 7", |r| (1 + r.below(7)).to_string());
     texts("1 to 60,000,000", |r| (1 + r.below(60_000_000)).to_string());
     texts("1 to 12 digits", |r| {

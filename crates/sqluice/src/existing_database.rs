@@ -18,7 +18,7 @@ use crate::existing::{Existing, Outcome, Transaction};
 use crate::insert::{self, Insert, Inserted};
 use crate::output;
 use crate::pipeline::{Job, Written, WrittenTree};
-use crate::plan::{Action, ExistingPlan, Plan, Road, TablePlan};
+use crate::plan::{Action, ExistingPlan, OnConflict, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
 use crate::reject::RejectFile;
 use crate::report::{ExistingReport, Phases, Report};
@@ -28,6 +28,9 @@ use crate::sqlite::{check_foreign_keys, refuse_cascade};
 
 /// How often a database is looked at, if each time somebody else changes its schema before it is locked.
 pub(crate) const LOOKS_MAX: usize = 10;
+
+/// Rows are counted before and after only in databases up to this size in bytes, where that takes some milliseconds.
+const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
 /// Writes what `plan` says into the database that is there: the tables of `schema`, in their order, with the rows of `jobs`; bad rows
 /// to `rejects`, if that is there. `phase` is the one that the caller has begun.
@@ -47,7 +50,7 @@ pub(crate) fn write(
 ) -> Result<Report> {
     let started = Instant::now();
     let (Some(target), Some(known)) = (&plan.target, &plan.existing) else {
-        return Err(Error::usage("no database is named that is there"));
+        return Err(Error::usage("no existing database is named"));
     };
     let mut existing = Existing::open(target, known.busy_timeout)?.with_pending_byte(plan.pending_byte);
     existing.set_foreign_keys(plan.foreign_keys)?;
@@ -60,6 +63,8 @@ pub(crate) fn write(
     let mut transaction = existing.begin(cancel)?;
     let journal_mode_before = transaction.existing().journal_mode().to_owned();
     refuse_changed(&transaction, known)?;
+    let tables: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
+    transaction.refuse_damaged(&tables)?;
     let pages_before = transaction.page_count()?;
     let plan = match transaction.obstacle()? {
         Some(why) => &plan.by_insert(schema, &why),
@@ -176,6 +181,8 @@ impl Run<'_, '_> {
             worker_bytes: (self.plan.memory_bytes as usize / 4 / workers.max(1)).min(of_one.worker_bytes),
             ..of_one
         };
+        let merges = plan.action == Action::Upsert || how.on_conflict == OnConflict::Replace;
+        let before = if merges { self.counted(transaction, table)? } else { None };
         let mut add = self.rejects.as_deref_mut().map(|rejects| move |bad: &BadRow| rejects.add(bad));
         let rejects = add.as_mut().map(|add| add as &mut insert::Rejects<'_>);
         let (progress, cancel) = (self.phases.progress(), self.cancel);
@@ -184,7 +191,30 @@ impl Run<'_, '_> {
         let root_page = transaction.root_page(&table.name)?;
         let tree = WrittenTree { root_page, entries: rows, ..WrittenTree::default() };
         let indexes = vec![None; table.indexes.len()];
-        Ok(Written { tree, rejected, ignored, indexes, ..Written::default() })
+        let merged = match before {
+            Some(before) => {
+                let after = self.counted(transaction, table)?;
+                after.map(|after| before.saturating_add(rows).saturating_sub(after))
+            }
+            None => None,
+        };
+        Ok(Written { tree, rejected, ignored, merged, indexes, ..Written::default() })
+    }
+
+    /// How many rows a table has; `None`: counting would take too long, or triggers may change how many there are.
+    fn counted(&self, transaction: &Transaction<'_>, table: &Table) -> Result<Option<u64>> {
+        let bytes = u64::from(transaction.page_count()?) * self.plan.page_bytes as u64;
+        if bytes > COUNTED_BYTES_MAX {
+            return Ok(None);
+        }
+        let no_triggers = "NOT EXISTS (SELECT 1 FROM main.sqlite_schema \
+                           WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE)";
+        let sql =
+            format!("SELECT iif({no_triggers}, (SELECT count(*) FROM main.{}), NULL)", quoted(&table.name));
+        let counted =
+            transaction.connection().query_row(&sql, [&table.name], |row| row.get::<_, Option<i64>>(0));
+        let counted = counted.map_err(|error| transaction.failed(error, "read"))?;
+        Ok(counted.and_then(|rows| u64::try_from(rows).ok()))
     }
 
     /// What comes when all rows are there.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::encode::Conversions;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Message, Place, Result, Setting, message};
 use crate::existing_database;
 pub use crate::r#gen::{PRESETS, Preset, Preview, PreviewValue};
 use crate::r#gen::{Spec, TableSpec, parents, preview};
@@ -86,9 +86,11 @@ impl Generate {
     /// What it takes to make a share.
     fn share(&self) -> Result<Generate> {
         if self.write.foreign_keys == Some(true) {
-            return Err(Error::usage("rows of a share may refer to rows of other shares").hint(
-                "leave --foreign-keys out, and check when all shares are together: PRAGMA foreign_key_check",
-            ));
+            return Err(Error::usage("rows of a share may refer to rows of other shares").hint(message![
+                "leave ",
+                Setting::ForeignKeys,
+                " out, and check when all shares are together: PRAGMA foreign_key_check"
+            ]));
         }
         if self.write.if_there != IfThere::Refuse {
             return Err(Error::usage("a share is a database of its own").hint("name a new one"));
@@ -118,7 +120,7 @@ impl Generate {
             None => None,
         };
         let (schema, mut plan) = self.plan(there.as_ref())?;
-        plan.notes.append(&mut notes);
+        plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
@@ -158,13 +160,13 @@ impl Generate {
         };
         if let IfThere::Upsert(_) = self.write.if_there {
             return Err(Error::usage("rows that are made up are added to others, or replace them")
-                .hint("IfThere::Append or IfThere::Replace"));
+                .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
         }
         for table in &self.schema.tables {
             there.refuse_name(
                 &table.name,
                 &self.write.if_there,
-                "--append adds to its rows, --overwrite replaces the whole database",
+                message![Setting::Append, " adds to its rows"],
             )?;
         }
         let schema = there.combine(self.schema.clone())?;
@@ -251,10 +253,18 @@ impl Generate {
         let unknown = tables.iter().zip(&rows).find(|(_, rows)| rows.is_none());
         if let Some((Table { name, .. }, _)) = unknown {
             let factor = tables.iter().any(|table| table.name == *name && factor(table).is_some());
-            return Err(Error::usage(format!("how many rows shall {name} have?")).hint(if factor {
-                format!("no FOREIGN KEY of {name} names a table whose rows are known: --rows {name}=1M")
+            return Err(Error::usage(format!("the row count of {name} is missing")).hint(if factor {
+                message![
+                    format!("no FOREIGN KEY of {name} names a table whose rows are known: "),
+                    Setting::Rows.to(format!("{name}=1M"))
+                ]
             } else {
-                format!("--rows {name}=1M, or --rows 1M for every table")
+                message![
+                    Setting::Rows.to(format!("{name}=1M")),
+                    ", or ",
+                    Setting::Rows.to("1M"),
+                    " for every table"
+                ]
             }));
         }
         let mut rows: Vec<u64> = rows.into_iter().flatten().collect();
@@ -283,8 +293,12 @@ impl Generate {
 fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     let Some((share, shares)) = share else { return Ok((0, rows)) };
     if share == 0 || share > shares {
-        return Err(Error::usage(format!("there is no share {share} of {shares}"))
-            .hint("shares count from 1: --part 1/4 to --part 4/4"));
+        return Err(Error::usage(format!("there is no share {share} of {shares}")).hint(message![
+            "shares count from 1: ",
+            Setting::Part.to("1/4"),
+            " to ",
+            Setting::Part.to("4/4")
+        ]));
     }
     let end = |share: u64| (u128::from(rows) * u128::from(share) / u128::from(shares)) as u64;
     Ok((end(share - 1), end(share) - end(share - 1)))
@@ -354,7 +368,7 @@ impl PreparedGenerate {
 /// Adds to an error about two rows with the same key which they are.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
-    error.with_words(&format!(" ({})", duplicate.rows)).hint(
+    error.with_words(format!(" ({})", duplicate.rows)).hint(
         "where each key may be there once, row(), permutation(a, b) and distinct(x) never repeat themselves",
     )
 }
@@ -364,5 +378,10 @@ fn unknown_table(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
     Error::usage(format!("the schema has no table {name}, only: {}", names.join(", ")))
         .at(schema.place_of_table(names[0]))
-        .hint("--rows TABLE=N names a table of the schema; --rows N means every table")
+        .hint(message![
+            Setting::Rows.to("TABLE=N"),
+            " names a table of the schema; ",
+            Setting::Rows.to("N"),
+            " means every table"
+        ])
 }

@@ -145,6 +145,8 @@ impl Index {
         let obstacle = transaction.obstacle()?;
         let (declared, there) =
             look(transaction.existing(), &schema, prepared.statements, obstacle.as_deref())?;
+        let tables: Vec<&str> = declared.iter().map(|declared| declared.table.name.as_str()).collect();
+        transaction.refuse_damaged(&tables)?;
         let settings = self.settings(&transaction, prepared.memory)?;
         let journal_mode_before = transaction.existing().journal_mode().to_owned();
         let pages_before = settings.page_count;
@@ -284,6 +286,6 @@ impl fmt::Display for IndexPlan {
             writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.road.name(), index.why)?;
             writeln!(f, "{};", index.sql)?;
         }
-        there.iter().try_for_each(|name| writeln!(f, "-- {name}: is there already"))
+        there.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))
     }
 }

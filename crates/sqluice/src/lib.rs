@@ -3,7 +3,7 @@
 //! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
 //!
 //! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
-//! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`output`], `reject`,
+//! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`convert`], [`output`], `reject`,
 //!    `deflate`, [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
 //! 3. the public doors: [`generate`], [`tpch`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
 
@@ -19,6 +19,8 @@ pub mod schema;
 pub mod size;
 
 // Floor 2.
+#[cfg(feature = "csv")]
+pub mod convert;
 #[cfg(feature = "archive")]
 mod deflate;
 pub mod encode;

@@ -35,8 +35,13 @@ pub(crate) fn write(
 ) -> Result<Report> {
     let started = Instant::now();
     let work = Work { schema, plan };
+    let mut replaced = None;
     let mut output: Box<dyn Output> = match plan.wanted() {
-        Some(wanted) => Box::new(NewFile::create(&wanted, plan.geometry().page_bytes())?),
+        Some(wanted) => {
+            let file = NewFile::create(&wanted, plan.geometry().page_bytes())?;
+            replaced = file.replaced().cloned();
+            Box::new(file)
+        }
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
@@ -64,7 +69,8 @@ pub(crate) fn write(
     let described = output.describe();
     RejectFile::finish_around(rejects, || output.commit())?;
     let checksum = file.checksum.to_hex();
-    Ok(Report { checksum, ..Report::of(plan, &file.tables, file.page_count, described, started, phases) })
+    let report = Report::of(plan, &file.tables, file.page_count, described, started, phases);
+    Ok(Report { checksum, replaced, ..report })
 }
 
 /// Adds what SQLite did: the tables that it filled, with the rows that were `staged` for each and those that it `stored`, and
@@ -198,7 +204,7 @@ impl Run<'_, '_> {
         let mut page_1 = write_schema(&entries, settings.geometry, &mut appender);
         let page_count = appender.page_count();
         let version = u32::try_from(rusqlite::version_number())
-            .map_err(|error| Error::target("SQLite tells no version").because(error))?;
+            .map_err(|error| Error::target("SQLite reports no version").because(error))?;
         let header = Header {
             schema_cookie: entries.len().max(1) as u32,
             user_version: schema.user_version.cast_unsigned(),

@@ -8,11 +8,14 @@
 //! `record` has the bytes of the row as they stand in the input, without the line end: whatever they are, only quotes are
 //! doubled. `line` and `column` say where the fault is.
 
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, Setting, message};
 use crate::output::{self, Place};
 use crate::source::BadRow;
 
@@ -28,9 +31,31 @@ pub(crate) struct RejectFile {
     rows: u64,
     rows_max: u64,
     overwrite: bool,
+    /// The inputs whose rows are counted.
+    tallies: Vec<Tally>,
+    /// The bad rows of each input.
+    inputs: HashMap<PathBuf, Bad>,
     /// `None`: it has its name, or is a terminal or a pipe.
     unnamed: Option<Unnamed>,
 }
+
+/// An input, and how many rows of it were read so far, bad ones among them.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    pub(crate) input: PathBuf,
+    pub(crate) rows: Arc<AtomicU64>,
+}
+
+/// The bad rows of an input.
+#[derive(Debug)]
+struct Bad {
+    rows: u64,
+    /// Where the first is, and what is wrong with it.
+    first: (crate::error::Place, Message),
+}
+
+/// Of an input of at least so many rows, all but a tenth may not be bad.
+const JUDGED_ROWS_MIN: u64 = 20;
 
 #[derive(Debug)]
 struct Unnamed {
@@ -65,7 +90,14 @@ impl RejectFile {
         };
         let mut file = BufWriter::new(file);
         file.write_all(HEADER.as_bytes()).map_err(fail)?;
-        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, unnamed })
+        let (tallies, inputs) = (Vec::new(), HashMap::new());
+        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, tallies, inputs, unnamed })
+    }
+
+    /// Notes what tells how many rows the inputs have.
+    pub(crate) fn with_tallies(mut self, tallies: Vec<Tally>) -> RejectFile {
+        self.tallies = tallies;
+        self
     }
 
     /// Rows in it.
@@ -80,6 +112,7 @@ impl RejectFile {
     pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
         self.write(bad).map_err(|error| self.failed(error))?;
         self.rows += 1;
+        self.count(&bad.error);
         if self.rows > self.rows_max {
             let (message, max) = (bad.error.message(), self.rows_max);
             let error = Error::input(format!("{message} (bad row {}, and at most {max} may be)", self.rows));
@@ -88,7 +121,49 @@ impl RejectFile {
                 None => error,
             };
             let path = self.path.display();
-            return Err(error.hint(format!("all of them are in {path}; --max-rejects lets more pass")));
+            return Err(error.hint(message![
+                format!("all of them are in {path}; "),
+                Setting::MaxRejects,
+                " lets more pass"
+            ]));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, error: &Error) {
+        let Some(place) = error.place() else { return };
+        match self.inputs.get_mut(&place.file) {
+            Some(bad) => bad.rows += 1,
+            None => {
+                let first = (place.clone(), error.what().clone());
+                self.inputs.insert(place.file.clone(), Bad { rows: 1, first });
+            }
+        }
+    }
+
+    /// Refuses to call it success when nearly all rows of an input are bad, unless the user has said how many may be.
+    fn judge(&self) -> Result<()> {
+        if self.rows_max != u64::MAX {
+            return Ok(());
+        }
+        for Tally { input, rows } in &self.tallies {
+            let (Some(bad), rows) = (self.inputs.get(input), rows.load(Ordering::Relaxed)) else { continue };
+            let mostly = rows >= JUDGED_ROWS_MIN && bad.rows.saturating_mul(10) >= rows.saturating_mul(9);
+            if bad.rows < rows && !mostly {
+                continue;
+            }
+            let how_many = match bad.rows < rows {
+                true => format!("{} of {rows} rows", bad.rows),
+                false => "every row".to_owned(),
+            };
+            let (place, what) = &bad.first;
+            let message = message![how_many, " of this file is bad; the first: ", what];
+            let path = self.path.display();
+            return Err(Error::input(message).at(place.clone()).hint(message![
+                format!("all bad rows are in {path}; "),
+                Setting::MaxRejects.to("N"),
+                " accepts up to N"
+            ]));
         }
         Ok(())
     }
@@ -111,12 +186,13 @@ impl RejectFile {
         self.name().map_err(|error| self.failed(error))
     }
 
-    /// The same around the commit of a database: before it where there are rows, for what is not in the database must be in that
+    /// The same around the commit of a database, unless nearly all rows of an input are bad: before it where there are rows, for what is not in the database must be in that
     /// file, whatever happens; else after it.
     pub(crate) fn finish_around(
         mut rejects: Option<RejectFile>,
         commit: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        rejects.as_ref().map_or(Ok(()), RejectFile::judge)?;
         rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
         commit()?;
         rejects.map_or(Ok(()), RejectFile::finish)
@@ -146,11 +222,11 @@ impl RejectFile {
 }
 
 fn cannot_write(path: &Path, error: io::Error) -> Error {
-    let failure = Error::target(format!("cannot write the rejected rows to {}", path.display()));
+    let failure = Error::target(format!("cannot write the rejected rows to {}", path.display())).about(path);
     match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            failure.because(error).hint("name another file, or replace this one: --overwrite")
-        }
+        io::ErrorKind::AlreadyExists => failure
+            .because(error)
+            .hint(message!["name another file, or replace this one: ", Setting::OverwriteReject]),
         io::ErrorKind::IsADirectory => failure.because(error).hint("name a file in it"),
         io::ErrorKind::NotFound => failure.because(error).hint("make its folder first, or name another file"),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {

@@ -1,13 +1,18 @@
 //! What was done.
 
+mod recognised;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::error::{Message, Setting};
+use crate::output::Replaced;
 use crate::pipeline::{Written, WrittenTree};
-use crate::plan::{Action, Plan, Road, TablePlan, path_as_text};
+use crate::plan::{Action, ColumnReport, OnConflict, Plan, Road, TablePlan, path_as_text};
 use crate::progress::{Amount, Progress};
+pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_words, recognised_in_words};
 
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +24,8 @@ pub struct Report {
     pub rows: u64,
     /// Bad rows that went to the reject file.
     pub rejected: u64,
+    /// Rows that were left out: another row has the same key, or a trigger says so.
+    pub ignored: u64,
     /// Pages of the file.
     pub pages: u32,
     /// Bytes of a page.
@@ -33,17 +40,68 @@ pub struct Report {
     pub output: &'static str,
     /// What became of a database that was there before.
     pub existing: Option<ExistingReport>,
+    /// What the database held that was replaced.
+    pub replaced: Option<Replaced>,
     /// Worker threads.
     pub threads: usize,
-    /// Seconds, from the plan to the durable file.
+    /// Seconds, from the look at the input to the durable file.
     pub seconds: f64,
     /// What the time went into, in order; phases that ran at the same time overlap.
     pub phases: Vec<PhaseReport>,
     /// What happened to each table.
     pub tables: Vec<TableReport>,
+    /// What was recognised of each input of a load, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputReport>,
+    /// Files that were left out, as they could not be loaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedFile>,
+    /// What a user might expect otherwise; front ends add it in their own terms.
+    #[serde(skip)]
+    pub notes: Vec<Message>,
+}
+
+/// An input of a load, and how it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputReport {
+    /// The file, as messages call it.
+    pub name: String,
+    /// The table that its rows went to.
+    pub table: String,
+    /// How it was read.
+    #[serde(flatten)]
+    pub recognised: Recognised,
+    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    pub padded: u64,
+    /// What a user might expect otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Message>,
+}
+
+/// A file that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedFile {
+    /// The file, as messages call it.
+    pub name: String,
+    /// What is wrong with it.
+    #[serde(serialize_with = "message_as_text")]
+    pub why: Message,
+}
+
+fn message_as_text<S: serde::Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(message)
 }
 
 impl Report {
+    /// The report with its notes in the terms of a front end, ready to be printed or serialized.
+    #[must_use]
+    pub fn in_terms(mut self, name: impl Fn(Setting, Option<&str>) -> String) -> Report {
+        let notes = self.inputs.iter_mut().flat_map(|input| &mut input.notes);
+        let skipped = self.skipped.iter_mut().map(|skipped| &mut skipped.why);
+        notes.chain(skipped).for_each(|message| *message = message.in_terms(&name));
+        self
+    }
+
     /// Of tables that are written; whoever wrote them adds the checksum, or what became of a database that was there.
     pub(crate) fn of(
         plan: &Plan,
@@ -53,31 +111,44 @@ impl Report {
         started: Instant,
         phases: Phases<'_>,
     ) -> Report {
+        let reports: Vec<TableReport> = plan
+            .tables
+            .iter()
+            .zip(tables)
+            .map(|(of_table, table)| report_of_table(of_table, table, plan.on_conflict))
+            .collect();
         Report {
             target: plan.target.clone(),
             rows: tables.iter().map(|table| table.tree.entries).sum(),
             rejected: tables.iter().map(|table| table.rejected).sum(),
+            ignored: reports.iter().map(|table| table.ignored).sum(),
             pages,
             page_bytes: plan.page_bytes,
             bytes: u64::from(pages) * plan.page_bytes as u64,
             checksum: String::new(),
             output,
             existing: None,
+            replaced: None,
             threads: plan.threads,
             seconds: started.elapsed().as_secs_f64(),
             phases: phases.finish(),
-            tables: plan
-                .tables
-                .iter()
-                .zip(tables)
-                .map(|(plan, table)| report_of_table(plan, table))
-                .collect(),
+            tables: reports,
+            inputs: Vec::new(),
+            skipped: Vec::new(),
+            notes: plan.notes.clone(),
         }
     }
 }
 
 /// What is told of a table.
-fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
+fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
+    let (ignored, none) = (written.ignored, Some(0));
+    let (updated, replaced, ignored) = match (plan.action, plan.road, on_conflict) {
+        (Action::Upsert, ..) => (written.merged, none, ignored),
+        (_, Road::Insert, OnConflict::Replace) => (none, written.merged, ignored),
+        (_, _, OnConflict::Replace) => (none, Some(ignored), 0),
+        _ => (none, none, ignored),
+    };
     let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
     let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
         let tree = written.unwrap_or_default();
@@ -96,12 +167,16 @@ fn report_of_table(plan: &TablePlan, written: &Written) -> TableReport {
         action: plan.action,
         rows: entries,
         rejected: written.rejected,
-        ignored: written.ignored,
+        padded: 0,
+        ignored,
+        updated,
+        replaced,
         road: plan.road,
         root_page,
         leaf_pages,
         interior_pages,
         overflow_pages,
+        columns: plan.all_columns.clone(),
         indexes: indexes.collect(),
     }
 }
@@ -122,7 +197,7 @@ pub struct ExistingReport {
 /// A phase of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseReport {
-    /// What was done, such as `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
+    /// What was done, such as `sample`, `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
     pub name: String,
     /// Seconds that it took.
     pub seconds: f64,
@@ -139,8 +214,14 @@ pub struct TableReport {
     pub rows: u64,
     /// Bad rows that went to the reject file.
     pub rejected: u64,
-    /// Rows that were left out because of their keys.
+    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    pub padded: u64,
+    /// Rows that were left out: another row has the same key, or a trigger says so.
     pub ignored: u64,
+    /// Of `rows`, those that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not counted.
+    pub updated: Option<u64>,
+    /// Rows, existing ones and some of `rows` among them, whose place a later row with the same key has taken; `None`: as above.
+    pub replaced: Option<u64>,
     /// The way that they took.
     pub road: Road,
     /// The root of its B-tree.
@@ -151,6 +232,8 @@ pub struct TableReport {
     pub interior_pages: u64,
     /// Overflow pages.
     pub overflow_pages: u64,
+    /// Its columns.
+    pub columns: Vec<ColumnReport>,
     /// What happened to each of its indexes.
     pub indexes: Vec<IndexReport>,
 }

@@ -20,6 +20,28 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Memory as its setting is given: `{}` has whole MiB, a tenth where that says more, or bytes where even that is nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mebibytes(pub u64);
+
+impl Mebibytes {
+    /// Whole ones that hold so many bytes.
+    pub fn at_least(bytes: u64) -> Mebibytes {
+        Mebibytes(bytes.div_ceil(1 << 20) << 20)
+    }
+}
+
+impl fmt::Display for Mebibytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (u128::from(self.0) * 10) >> 20;
+        match (tenths / 10, tenths % 10) {
+            (0, 0) if self.0 > 0 => write!(f, "{} bytes", self.0),
+            (whole, 0) => write!(f, "{whole} MiB"),
+            (whole, tenth) => write!(f, "{whole}.{tenth} MiB"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +64,21 @@ mod tests {
         assert_eq!(format!("{:.1}", Bytes(19_848_785_920)), "19.8 GB");
         assert_eq!(format!("{:.0}", Bytes(999_600)), "1 MB");
         assert_eq!(format!("{:.1}", Bytes(7)), "7 bytes");
+    }
+
+    #[test]
+    fn memory_is_told_in_mebibytes() {
+        for (bytes, text) in [
+            (0, "0 MiB"),
+            (1000, "1000 bytes"),
+            (1 << 20, "1 MiB"),
+            (16_777_216, "16 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (16_000_000, "15.2 MiB"),
+            (u64::MAX, "17592186044415.9 MiB"),
+        ] {
+            assert_eq!(Mebibytes(bytes).to_string(), text);
+        }
+        assert_eq!(Mebibytes::at_least((16 << 20) + 1).to_string(), "17 MiB");
     }
 }

@@ -36,7 +36,7 @@ pub struct Tpch {
     pub target: Option<PathBuf>,
     /// How large: 1 is 8.7 million rows and about 1.3 GB. Above 0, at most 100,000.
     pub scale: f64,
-    /// How to write. 300 MiB of text come on top of the memory.
+    /// How to write. 300 MiB of text are needed besides the memory.
     pub write: WriteOptions,
 }
 
@@ -75,7 +75,7 @@ impl Tpch {
             plan.sources = vec![format!("TPC-H, scale {}", self.scale)];
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
-        plan.notes.push(format!("{} MiB of text come on top of the memory", TEXT_BYTES >> 20));
+        plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
         Ok(PreparedTpch { tpch: self.clone(), plan, schema })
     }
 }

@@ -14,7 +14,7 @@ pub use declare::NewTable;
 pub use named::{NamedRows, PreparedWrite, Write, table_of};
 
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::existing_database;
 use crate::new_database;
 use crate::pipeline::Job;
@@ -68,7 +68,11 @@ pub(crate) fn into_existing(
     options: &WriteOptions,
 ) -> Result<(Schema, Plan)> {
     for table in &schema.tables {
-        there.refuse_name(&table.name, &options.if_there, "IfThere says what becomes of its rows")?;
+        there.refuse_name(
+            &table.name,
+            &options.if_there,
+            message!["add to its rows, or replace them: ", Setting::Append, ", ", Setting::ReplaceTable],
+        )?;
     }
     let schema = there.combine(schema.clone())?;
     let mut plan = Plan::into_existing(&schema, there, options)?;

@@ -222,7 +222,7 @@ fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_o
     assert_eq!(all(), "a=1 b=1");
     let refused = pack("two", IfThere::Refuse).unwrap_err();
     assert!(refused.message().contains("already has a table sqlar"));
-    assert!(refused.hint_text().unwrap().contains("--append"));
+    assert!(refused.hint_text().unwrap().contains("`append`"));
     assert_eq!(all(), "a=1 b=1");
     pack("two", IfThere::Append).unwrap();
     assert_eq!(all(), "a=1 b=two c=2");
@@ -329,7 +329,7 @@ fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
     symlink("../elsewhere", to.join("l")).unwrap();
     let report = unpack(&folder.join("x.db"), &to);
     assert_eq!((report.files, report.links, report.refused), (1, 0, 2));
-    assert!(report.refusals.iter().all(|refusal| refusal.why.contains("there already")));
+    assert!(report.refusals.iter().all(|refusal| refusal.why.contains("exists")));
     assert_eq!(fs::read(to.join("a")).unwrap(), b"old");
     assert_eq!(fs::read_link(to.join("l")).unwrap(), Path::new("../elsewhere"));
     let report = Unpack { overwrite: true, ..Unpack::new(folder.join("x.db"), &to) }

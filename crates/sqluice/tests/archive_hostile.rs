@@ -134,6 +134,8 @@ fn a_link_and_then_a_file_through_it_stays_inside() {
             let report = place.unpack(overwrite);
             assert_eq!((report.files, report.links, report.refused), (2, 0, 1));
             assert_eq!(report.refusals[0].name, "l");
+            let why = "the archive contradicts itself: this row is a link, and row l/evil is in a folder of its name";
+            assert_eq!(report.refusals[0].why, why);
             assert_eq!(place.restored(), ["l", "l/evil", "l/kept"]);
         }
     }
@@ -141,6 +143,28 @@ fn a_link_and_then_a_file_through_it_stays_inside() {
     let place =
         Place::new(&[link("a", ".."), link("b", "a/outside"), file("b/evil"), file("a/outside/evil")]);
     place.unpack(true);
+}
+
+#[test]
+fn a_file_that_is_a_folder_in_another_name_is_refused_by_both_names() {
+    for overwrite in [false, true] {
+        let place = Place::new(&[file("l/x"), file("l"), file("./k"), file("k/m/x"), file("good")]);
+        let report = place.unpack(overwrite);
+        let refusals: Vec<_> =
+            report.refusals.iter().map(|refusal| (&*refusal.name, &*refusal.why)).collect();
+        let expected = [
+            (
+                "l",
+                "the archive contradicts itself: this row is a file, and row l/x is in a folder of its name",
+            ),
+            (
+                "k/m/x",
+                "the archive contradicts itself: row k is a file, and this row is in a folder of its name",
+            ),
+        ];
+        assert_eq!(refusals, expected);
+        assert_eq!(place.restored(), ["good", "k", "l", "l/x"]);
+    }
 }
 
 #[test]
@@ -232,9 +256,9 @@ fn a_view_or_a_broken_file_is_no_archive() {
     let view =
         "CREATE VIEW sqlar AS SELECT '../x' AS name, 33188 AS mode, 0 AS mtime, 1 AS sz, x'00' AS data";
     Connection::open(folder.path().join("view.db")).unwrap().execute_batch(view).unwrap();
-    assert!(unpack("view.db").message().contains("is no archive"));
+    assert!(unpack("view.db").message().contains("is not an archive"));
     fs::write(folder.path().join("text.db"), "no database at all, but long enough").unwrap();
-    assert!(unpack("text.db").message().contains("cannot read"));
+    assert!(unpack("text.db").message().contains("is not a SQLite database"));
     assert!(unpack("none.db").message().contains("cannot read"));
     Connection::open(folder.path().join("less.db"))
         .unwrap()

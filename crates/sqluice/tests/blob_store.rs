@@ -309,7 +309,7 @@ fn what_is_no_store_is_refused_and_stays_as_it_is() {
         assert_eq!(std::fs::read(path).ok(), before);
     };
     std::fs::write(&path, "no database at all, whatever its name says").unwrap();
-    refused(&path, "is no SQLite database");
+    refused(&path, "is not a SQLite database");
     for (number, (sql_text, message)) in [
         ("CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB, w)", "another shape"),
         ("CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB)", "another shape"),

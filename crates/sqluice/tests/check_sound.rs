@@ -2,12 +2,52 @@
 
 mod support;
 
+use std::sync::Mutex;
+
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::check::{Check, Checked};
-use sqluice::progress::{Cancel, Silent};
+use sqluice::progress::{Amount, Cancel, Progress, Silent};
 use support::files::{Home, integrity};
 use support::{Random, cases};
+
+/// The phases with their bytes, and what was done of each.
+#[derive(Default)]
+struct Watch(Mutex<Vec<(String, u64, u64)>>);
+
+impl Progress for Watch {
+    fn phase(&self, name: &str, total: Option<Amount>) {
+        self.0.lock().unwrap().push((name.to_owned(), total.unwrap().bytes, 0));
+    }
+
+    fn advance(&self, done: Amount) {
+        self.0.lock().unwrap().last_mut().unwrap().2 += done.bytes;
+    }
+}
+
+#[test]
+fn progress_ends_at_the_size_of_the_file_however_often_pages_are_read() {
+    let home = Home::new();
+    let target = home.path("x.db");
+    // Rows and an index in random order, in pages that lie anywhere, some of them free.
+    let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB, c TEXT); CREATE INDEX i ON t (b);
+               CREATE TABLE u (a); INSERT INTO u VALUES (zeroblob(3000000));
+               WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+               INSERT INTO t SELECT (i * 7919) % 30011 + 1, randomblob(60), hex(randomblob(100)) FROM n;
+               DROP TABLE u";
+    Connection::open(&target).unwrap().execute_batch(sql).unwrap();
+    let file_bytes = std::fs::metadata(&target).unwrap().len();
+    for threads in [1, 4] {
+        let watch = Watch::default();
+        let check = Check { target: target.clone(), full: false, checksum: true, threads: Some(threads) };
+        check.run(&watch, &Cancel::new()).unwrap();
+        let phases = watch.0.into_inner().unwrap();
+        assert_eq!(phases.len(), 2, "{phases:?}");
+        assert_eq!((phases[0].1, &*phases[0].0), (file_bytes, "check"));
+        assert!(phases[0].2 <= file_bytes && phases[0].2 * 10 >= file_bytes * 5, "{phases:?}");
+        assert_eq!(phases[1].2, phases[1].1, "{phases:?}");
+    }
+}
 
 const TYPES: [&str; 8] = ["", "INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "CHAR(6)", "INT"];
 const STRICT_TYPES: [&str; 6] = ["ANY", "INTEGER", "REAL", "TEXT", "BLOB", "INT"];
@@ -26,8 +66,28 @@ const NUMBERS: [&str; 12] = [
     "9223372036854775807",
     "'12'",
 ];
-const TEXTS: [&str; 10] =
-    ["''", "'a'", "'A'", "'a '", "'a  '", "' 5 '", "'Grüße'", "'b' || char(0) || 'c'", "'1e5'", "'x5'"];
+const TEXTS: [&str; 19] = [
+    "''",
+    "'a'",
+    "'A'",
+    "'a '",
+    "'a  '",
+    "' 5 '",
+    "'Grüße'",
+    "'b' || char(0) || 'c'",
+    "'B' || char(0) || 'cd'",
+    "'1e5'",
+    "'x5'",
+    "'😀'",
+    "char(57344)",
+    "char(65533, 32)",
+    "'Z😀' || char(32, 0, 32)",
+    // In UTF-16 half a pair, at the end and before others, and half a unit.
+    "CAST(x'3dd8' AS TEXT)",
+    "CAST(x'd83d' AS TEXT)",
+    "CAST(x'3dd8410042' AS TEXT)",
+    "CAST(x'd83d00610062' AS TEXT)",
+];
 
 /// A database as SQL that makes it.
 struct Made {
@@ -134,6 +194,11 @@ impl Made {
             5 => format!("zeroblob({})", self.random.below(40)),
             6 => format!("'{}'", "long ".repeat(self.random.below(400))),
             7 => format!("x'{:04x}'", self.random.below(1 << 16)),
+            8 if self.random.one_in(2) => {
+                let units = ["00d8", "3dd8", "00de", "4100", "6100", "2000", "0000", "00e0", "ff"];
+                let text: String = (0..self.random.below(4)).map(|_| self.random.pick(&units)).collect();
+                format!("CAST(x'{text}' AS TEXT)")
+            }
             8 => format!("{}", self.random.below(2000) as f64 / 4.0),
             _ => format!("{}", self.random.below(100_000)),
         }

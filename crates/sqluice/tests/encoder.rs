@@ -243,7 +243,7 @@ fn refused(encoder: &mut Encoder, batch: &OwnedBatch, chunks: &mut Recycled) -> 
         Ok(_) => Vec::new(),
         Err(Refused::Rows(rows)) => {
             assert_eq!(chunks.chunk.rows(), before, "nothing of a refused batch is taken");
-            let told = |RefusedRow { row, column, error }: RefusedRow| (row, column, error.to_string());
+            let told = |RefusedRow { row, column, error }: RefusedRow| (row, column, error.without_hint());
             rows.into_iter().map(told).collect()
         }
         Err(stop) => panic!("{stop:?}"),

@@ -58,7 +58,7 @@ fn assert_error<T: std::fmt::Debug>(result: Result<T>, kind: ErrorKind, parts: &
 /// The message, the cause and the hint.
 fn told(error: &Error) -> String {
     let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-    format!("{error}: {cause} ({})", error.hint_text().unwrap_or(""))
+    format!("{error}: {cause} ({})", error.hint_text().unwrap_or_default())
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn definitions_that_make_no_sense_are_refused() {
         |ty: EntityType<Person>, parts: &[&str]| assert_error(store.define(ty), ErrorKind::Usage, parts);
     usage(
         ty("town").index("x", "email"),
-        &["\"email\" is no JSON path", "at byte 0", "field \"x\"", "type \"town\""],
+        &["\"email\" is not a JSON path", "at byte 0", "field \"x\"", "type \"town\""],
     );
     usage(ty("town").index("x", "$.a[").index("y", "$"), &["at byte 3"]);
     usage(ty("town").index("Value", "$.a"), &["\"Value\" can't be the name of a field", "taken"]);
@@ -250,8 +250,8 @@ fn definitions_that_make_no_sense_are_refused() {
     usage(ty(""), &["\"\" can't be the name of a type"]);
     usage(ty("sqlite_x"), &["\"sqlite_x\" can't be the name of a type"]);
     usage(ty("person"), &["type person has been defined otherwise", "open the store anew"]);
-    assert_error(people.read("7"), ErrorKind::Usage, &["person has keys of integers, and '7' is none"]);
-    assert_error(people.read_many(["7"]), ErrorKind::Usage, &["'7' is none"]);
+    assert_error(people.read("7"), ErrorKind::Usage, &["person has keys of integers, and '7' is not one"]);
+    assert_error(people.read_many(["7"]), ErrorKind::Usage, &["'7' is not one"]);
     for filter in [field("key").prefix("7"), field("key").is("7"), field("key").one_of(["7"])] {
         assert_error(people.count(&filter), ErrorKind::Usage, &["person has keys of integers"]);
     }

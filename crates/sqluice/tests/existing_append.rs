@@ -114,7 +114,7 @@ fn compare(case: &Case) {
     if case.given == Some(0) && last.is_some() && !rows.is_empty() {
         let error = added.unwrap_err();
         assert!(error.is_out_of_order(), "{error}");
-        assert!(error.message().contains(" does not come after "), "{error}");
+        assert!(error.message().contains(" is not greater than "), "{error}");
         assert_whole(&path, case.old.mode());
         assert!(content(&Connection::open(&path).unwrap()) == before, "it is as it was");
         return;

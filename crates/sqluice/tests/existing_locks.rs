@@ -150,7 +150,7 @@ fn another_writer_is_waited_for_and_then_told() {
         let error =
             add(&path, &schema(TABLE), between(10, |_| panic!("nothing is read")), &options()).unwrap_err();
         assert!(error.message().contains("is in use"), "{error}");
-        assert!(error.hint_text().unwrap().contains("--busy-timeout"));
+        assert!(error.hint_text().unwrap().contains("`busy_timeout = SECONDS`"));
         let waiting = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
             writer.execute_batch("COMMIT").unwrap();
@@ -425,10 +425,10 @@ fn what_is_no_database_is_told() {
         "this is no database, and it is not short either, but as long as a header is. ".repeat(9),
     )
     .unwrap();
-    assert!(told(&path).ends_with("is no SQLite database"), "{}", told(&path));
+    assert!(told(&path).ends_with("is not a SQLite database"), "{}", told(&path));
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    assert!(told(&path).ends_with("is no file"));
+    assert!(told(&path).ends_with("is a folder, and no database file"));
 }
 
 #[test]

@@ -437,8 +437,8 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
         part_bytes: 4096,
         ..Load::new(path, [csv])
     };
-    let prepared = load.prepare(&Cancel::new()).map_err(|error| error.to_string())?;
-    let report = prepared.run(&Silent).map_err(|error| error.to_string())?;
+    let prepared = load.prepare(&Cancel::new()).map_err(|error| error.without_hint())?;
+    let report = prepared.run(&Silent).map_err(|error| error.without_hint())?;
     let table = report.tables.iter().find(|table| ["added", "t"].contains(&&*table.name));
     Ok(table.map_or("nothing".to_owned(), |table| {
         let indexes: Vec<&str> = table.indexes.iter().map(|index| index.road.name()).collect();

@@ -358,3 +358,149 @@ fn film_rental() {
         40
     );
 }
+
+/// Moments as they follow each other, of rows of several kinds.
+const LIVES: &[&[&str]] = &[
+    &[
+        "created_at",
+        "ordered_at",
+        "paid_at",
+        "shipped_at",
+        "delivered_at",
+        "returned_at",
+        "updated_at",
+        "deleted_at",
+    ],
+    &["registration_date", "start_date", "end_date", "last_login"],
+    &["CreateDate", "OrderDate", "ShippedDate", "ModifiedDate"],
+    &["joined", "hire_date", "terminated_at", "updated"],
+    &[
+        "signup_date",
+        "placed_at",
+        "approved_at",
+        "dispatched_at",
+        "arrival_time",
+        "finished_at",
+        "last_seen_at",
+    ],
+];
+
+/// A moment, whatever its type, in the order of text.
+fn as_text(column: &str) -> String {
+    format!("CASE typeof({column}) WHEN 'integer' THEN datetime({column}, 'unixepoch') ELSE {column} END")
+}
+
+/// Columns of moments in any order and of any types, some with CHECKs.
+fn random_moments(random: &mut Random, names: &[&str]) -> Vec<String> {
+    let mut columns: Vec<String> = Vec::new();
+    let mixed = random.one_in(2);
+    let one = random.pick(&["DATETIME", "TEXT", "DATE", "TIMESTAMP", "INTEGER", "VARCHAR(10)"]);
+    for name in names {
+        let mut declared = if mixed { random.pick(&["DATETIME", "DATE", "TIMESTAMP"]) } else { one };
+        if !name.contains("_at") && !name.contains("ate") {
+            declared = "DATETIME";
+        }
+        let not_null = random.pick(&["", " NOT NULL"]);
+        let text = declared != "INTEGER";
+        let check = match random.below(8) {
+            0 if text => format!(" CHECK ({name} >= '2016-01-01')"),
+            1 if text => format!(" CHECK ({name} < '2025-06-01' OR {name} IS NULL)"),
+            2 => format!(" CHECK ({name} IS NOT NULL)"),
+            _ => String::new(),
+        };
+        columns.insert(random.below(columns.len() + 1), format!("{name} {declared}{not_null}{check}"));
+    }
+    let checked = |name: &str| columns.iter().any(|it| it.starts_with(name) && it.contains("CHECK"));
+    if let (true, [first, .., last]) = (random.one_in(4), names)
+        && !checked(first)
+        && !checked(last)
+    {
+        let compare = random.pick(&["<=", "<"]);
+        columns.push(format!("CHECK ({first} {compare} {last})"));
+    }
+    columns
+}
+
+#[test]
+fn moments_are_in_the_order_that_their_names_tell_and_none_is_after_today() {
+    for seed in 0..u64::from(support::cases(150).cases) {
+        let mut random = Random(seed);
+        let mut some = |life: &[&'static str]| -> Vec<&'static str> {
+            let kept: Vec<_> = life.iter().copied().filter(|_| !random.one_in(3)).collect();
+            if kept.is_empty() { vec![life[0]] } else { kept }
+        };
+        let (theirs, own) = (some(LIVES[seed as usize % 5]), some(LIVES[seed as usize / 5 % 5]));
+        let (their_columns, own_columns) =
+            (random_moments(&mut random, &theirs), random_moments(&mut random, &own));
+        let mut tables = [
+            format!(
+                "CREATE TABLE customer (id INTEGER PRIMARY KEY, birth_date DATE, date_of_birth TEXT,\n  {});\n",
+                their_columns
+                    .iter()
+                    .rev()
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(",\n  ")
+                    .replace(",\n  CHECK", ", CHECK")
+            ),
+            format!(
+                "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INT NOT NULL REFERENCES customer,\n  due_date DATE,\n  {});\n",
+                own_columns.join(",\n  ")
+            ),
+        ];
+        // A CHECK of the table stands after its columns.
+        if their_columns.last().is_some_and(|last| last.starts_with("CHECK")) {
+            tables[0] = format!(
+                "CREATE TABLE customer (id INTEGER PRIMARY KEY, birth_date DATE, date_of_birth TEXT,\n  {});\n",
+                their_columns.join(",\n  ")
+            );
+        }
+        if random.one_in(2) {
+            tables.reverse();
+        }
+        let sql = tables.concat();
+        let made = assert_kept(&sql, &[(Some("customer"), 40), (Some("orders"), 200)], seed);
+        let none = |table: &str, condition: &str| {
+            let wrong = found(&made, &format!("SELECT count(*) FROM {table} WHERE NOT ({condition})"));
+            assert_eq!(wrong, 0, "{condition} in {table}\n{sql}");
+        };
+        for (table, names) in [("customer", &theirs), ("orders", &own)] {
+            for pair in names.windows(2) {
+                none(table, &format!("{} <= {}", as_text(pair[0]), as_text(pair[1])));
+            }
+            for name in &names[..] {
+                none(table, &format!("{} BETWEEN '2010' AND '2025-12-31 23:59:59'", as_text(name)));
+            }
+        }
+        none(
+            "customer",
+            "birth_date || '' BETWEEN '1940' AND '2000' AND date_of_birth BETWEEN '1940' AND '2000'",
+        );
+        none("orders", &format!("due_date >= {} AND due_date <= '2025-12-31'", as_text(own[0])));
+        // Where no CHECK says otherwise an order is younger than its customer.
+        if !sql.contains("< '2025-06") {
+            let joined = "orders JOIN customer ON customer.id = customer_id";
+            none(
+                joined,
+                &format!(
+                    "{} <= {}",
+                    as_text(&format!("customer.{}", theirs[0])),
+                    as_text(&format!("orders.{}", own[0]))
+                ),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_comment_says_when_and_the_rest_follows() {
+    let sql = "CREATE TABLE orders (
+        shipped_at TEXT, created_at TEXT NOT NULL, ordered_at TEXT, -- gen: timestamp('2031-01-01 00:00:00', '2031-12-31 00:00:00')
+        paid_at TEXT -- gen: null(0.5, date('1990-01-01', '1999-01-01'))
+    );";
+    let orders = assert_kept(sql, &[(None, 300)], 1);
+    let wrong = "SELECT count(*) FROM orders WHERE NOT (created_at <= ordered_at AND ordered_at <= shipped_at
+        AND ordered_at LIKE '2031-%')";
+    assert_eq!(found(&orders, wrong), 0);
+    assert!(found(&orders, "SELECT count(*) FROM orders WHERE paid_at IS NULL") > 50);
+}

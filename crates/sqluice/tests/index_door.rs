@@ -225,6 +225,6 @@ fn damage_is_told_with_its_page() {
     bytes[damaged * 4096] = 99;
     std::fs::write(&path, &bytes).unwrap();
     let error = index(&path, &["CREATE INDEX i ON t (b)"]).unwrap_err();
-    assert!(error.message().contains(&format!("is damaged: page {}:", damaged + 1)), "{error:?}");
+    assert!(error.message().contains(&format!("is damaged: t: page {}:", damaged + 1)), "{error:?}");
     assert!(std::fs::read(&path).unwrap() == bytes);
 }

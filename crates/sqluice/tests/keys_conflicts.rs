@@ -58,7 +58,8 @@ fn refused(sql: &str, rows: &[Row]) -> String {
     let error = ours(sql, rows, &options(OnConflict::Abort), 100).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input);
     let said = theirs(sql, rows, OnConflict::Abort).unwrap_err();
-    let (columns, values) = error.message().split_once(" = ").unwrap_or_else(|| panic!("{error}"));
+    let message = error.message();
+    let (columns, values) = message.split_once(" = ").unwrap_or_else(|| panic!("{error}"));
     assert_eq!(columns, said);
     values.to_owned()
 }

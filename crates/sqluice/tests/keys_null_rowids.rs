@@ -82,6 +82,8 @@ proptest! {
         let loaded = run(Load {
             schema: Some(schema(&declared)),
             reject: reject.then(|| home.path("bad.csv")),
+            // All of them may be bad.
+            rejects_max: 1_000_000,
             part_bytes: 30,
             sample_bytes: 40,
             write,

@@ -38,7 +38,7 @@ fn assert_same(
                     std::fs::remove_file(&path).unwrap();
                     Ok(bytes)
                 }
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(error.without_hint()),
             };
             assert_eq!(home.names(), [""; 0], "nothing is left behind");
             match &first {

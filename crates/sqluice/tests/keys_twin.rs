@@ -87,7 +87,8 @@ fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     if case.tables.iter().any(names_rowid) {
         return;
     }
-    let named = error.message().strip_prefix(prefix).and_then(|rest| rest.split(" = ").next());
+    let message = error.message();
+    let named = message.strip_prefix(prefix).and_then(|rest| rest.split(" = ").next());
     let named = named.unwrap_or_else(|| panic!("ours: {error}; the twin: {refused}"));
     let empty = Connection::open_in_memory().unwrap();
     empty.execute_batch(&case.sql()).unwrap();

@@ -12,89 +12,15 @@ use arrow_array::types::*;
 use arrow_array::*;
 use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, UnionFields, UnionMode};
-use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 use sqluice::load::{FileKind, Format, Load};
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 use support::cases;
+use support::columnar::{ALL, Container, batch, declared, load, told};
 use support::files::Home;
-use support::load::{feed, run, schema, shown};
-
-/// How record batches are written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Container {
-    Parquet,
-    File,
-    Stream,
-}
-
-const ALL: [Container; 3] = [Container::Parquet, Container::File, Container::Stream];
-
-impl Container {
-    /// Writes them; in Parquet, so many rows are a row group.
-    fn write(self, path: &Path, batches: &[RecordBatch], group_rows: usize) {
-        let file = File::create(path).unwrap();
-        let schema = batches[0].schema();
-        match self {
-            Container::Parquet => {
-                let properties = WriterProperties::builder()
-                    .set_max_row_group_row_count(Some(group_rows))
-                    .set_data_page_row_count_limit(7)
-                    .set_write_batch_size(5)
-                    .set_compression(parquet::basic::Compression::SNAPPY)
-                    .build();
-                let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).unwrap();
-                batches.iter().for_each(|batch| writer.write(batch).unwrap());
-                writer.close().unwrap();
-            }
-            Container::File => {
-                let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &schema).unwrap();
-                batches.iter().for_each(|batch| writer.write(batch).unwrap());
-                writer.finish().unwrap();
-            }
-            Container::Stream => {
-                let mut writer = arrow_ipc::writer::StreamWriter::try_new(file, &schema).unwrap();
-                batches.iter().for_each(|batch| writer.write(batch).unwrap());
-                writer.finish().unwrap();
-            }
-        }
-    }
-}
-
-fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
-        .unwrap()
-}
-
-/// Values with their classes.
-fn told(db: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = db.prepare(sql).unwrap();
-    let width = statement.column_count();
-    let value = |value: Value| match value {
-        Value::Null => "-".to_owned(),
-        Value::Integer(int) => int.to_string(),
-        Value::Real(real) => format!("{real:?}"),
-        Value::Text(text) => format!("'{text}'"),
-        Value::Blob(blob) => format!("{blob:02x?}"),
-    };
-    let rows = statement.query_map([], |row| {
-        Ok((0..width).map(|column| value(row.get_unwrap(column))).collect::<Vec<_>>().join(" "))
-    });
-    rows.unwrap().map(Result::unwrap).collect()
-}
-
-fn declared(db: &Connection) -> Vec<String> {
-    told(db, "SELECT name || ' ' || type FROM pragma_table_info('x')")
-}
-
-/// A load of `x.dat` into table x.
-fn load(home: &Home, with: impl FnOnce(Load) -> Load) -> Result<Connection, String> {
-    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), [home.path("x.dat")]) };
-    run(with(load)).map(|_| Connection::open(home.path("x.db")).unwrap()).map_err(|error| shown(&error, home))
-}
+use support::load::{feed, run, schema};
 
 /// Whether Parquet has such a type.
 fn parquet_has(data_type: &DataType) -> bool {
@@ -301,7 +227,11 @@ fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
         let rows = batch(vec![("u", Arc::new(big)), ("d", Arc::new(dates))]);
         container.write(&home.path("x.dat"), &[rows], 1000);
         let error = load(&home, |load| load).unwrap_err();
-        assert_eq!(error, "x.dat: column u: 18446744073709551615 is beyond 64 bits with a sign (row 2)");
+        assert_eq!(
+            error,
+            "x.dat: column u: 18446744073709551615 is beyond 64 bits with a sign (row 2) \
+             [`types = COLUMN=TEXT` keeps all its digits]"
+        );
         load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
         assert_eq!(told(&db, "SELECT rowid, * FROM x"), ["1 1 '1970-01-01'"]);
@@ -335,7 +265,7 @@ fn files_that_are_none_are_told_so() {
         fs::write(home.path("x.dat"), &whole[..whole.len() / 2]).unwrap();
         let error = load(&home, |load| load).unwrap_err();
         let what = if container == Container::Parquet {
-            "x.dat: this is no Parquet file"
+            "x.dat: this is not a Parquet file"
         } else {
             "x.dat: this is no Arrow IPC"
         };
@@ -343,7 +273,7 @@ fn files_that_are_none_are_told_so() {
         assert!(!home.path("x.db").exists());
     }
     for (kind, what) in
-        [(FileKind::Parquet, "this is no Parquet file"), (FileKind::Arrow, "this is no Arrow IPC")]
+        [(FileKind::Parquet, "this is not a Parquet file"), (FileKind::Arrow, "this is no Arrow IPC")]
     {
         for content in ["", "a,b\n1,2\n"] {
             let home = Home::new();

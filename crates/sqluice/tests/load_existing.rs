@@ -280,17 +280,17 @@ fn the_road_follows_from_the_table_and_the_rows() {
     let insert = |why: &str| (Road::Insert, why.to_owned());
     let few = "a,b\n5,x\n6,y\n";
     let csv = &(String::from("a,b\n") + &(5..200).map(|key| format!("{key},x\n")).collect::<String>());
-    let after = (Road::Pages, "rows come after the last rowid".to_owned());
+    let after = (Road::Pages, "rows follow the last rowid".to_owned());
     assert_eq!(road("CREATE TABLE t (a, b)", csv), after);
     assert_eq!(road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (4, 4)", csv), after);
     assert_eq!(road("CREATE TABLE t (a, b)", few), insert("too few rows for pages of their own: about 2"));
     assert_eq!(
         road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (5, 4)", csv),
-        insert("rows do not come after the last rowid")
+        insert("rows do not follow the last rowid")
     );
     assert_eq!(
         road("CREATE TABLE t (a INTEGER PRIMARY KEY, b)", "a,b\n5,x\n4,y\n"),
-        insert("rows may come in any order of their rowids")
+        insert("rows may be in any order of their rowids")
     );
     assert_eq!(
         road(
@@ -447,7 +447,7 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
     database.execute_batch("CREATE TABLE t (a)").unwrap();
     let error = prepared.run(&Silent).unwrap_err();
     assert!(error.message().ends_with("has changed since it was looked at"), "{error}");
-    assert_eq!(error.hint_text(), Some("run again"));
+    assert_eq!(error.hint_text().as_deref(), Some("run again"));
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)), Ok(0));
 }
 
@@ -528,7 +528,7 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
     let error = run(load()).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
     assert_eq!(error.message().matches("rowids").count(), 1, "{error}");
-    assert!(error.hint_text().is_some_and(|hint| hint.contains("--on-conflict")), "{error}");
+    assert!(error.hint_text().is_some_and(|hint| hint.contains("`on_conflict = ignore`")), "{error}");
     assert_eq!(dump(&database), before);
     assert_eq!(integrity(&database), "ok");
 }

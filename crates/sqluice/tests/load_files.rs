@@ -5,8 +5,8 @@
 mod support;
 
 use sqluice::error::{ErrorKind, Result};
-use sqluice::load::{Format, Load};
-use sqluice::report::Report;
+use sqluice::load::{Format, Load, SAMPLE_BYTES};
+use sqluice::report::{RecognisedPreamble, Report};
 use support::files::{Home, integrity, open};
 use support::load::{Way, run, schema, shown};
 
@@ -70,14 +70,16 @@ fn a_column_that_a_file_lacks_has_its_default() {
 #[test]
 fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
     let files = [("1.csv", "a\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("2.csv", "# x\na,extra\n1,2.5\n")];
-    let commented =
-        |load: Load| Load { format: Format { comment: Some(b'#'), ..Format::default() }, ..into_t(load) };
+    let commented = |load: Load| Load {
+        format: Format { comment: Some(Some(b'#')), ..Format::default() },
+        ..into_t(load)
+    };
     let home = Home::new();
     let error = load(&home, &files, commented).unwrap_err();
     assert_eq!(
         shown(&error, &home),
         "2.csv:2:3: table t has no column \"extra\" \
-         [its columns are a; --add-columns adds what is missing, --columns names those to load]"
+         [its columns are a; `add_columns` adds what is missing, `columns` names those to load]"
     );
     assert_eq!(home.names().len(), 2);
 
@@ -144,7 +146,7 @@ fn files_without_a_header_are_loaded_by_position() {
     assert_eq!(
         shown(&error, &home),
         "2.csv has 3 columns, and table t has 2 \
-         [--columns names the columns of a file without a header, in their order]"
+         [`columns` names the columns of a file without a header, in their order]"
     );
 }
 
@@ -164,7 +166,7 @@ fn each_file_is_a_table_of_its_own_unless_one_is_named() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(
         shown(&error, &home),
-        "one.csv and ONE.tsv would both make table ONE [--table NAME loads all files into one table]"
+        "one.csv and ONE.tsv would both make table ONE [`table = NAME` loads all files into one table]"
     );
 }
 
@@ -233,4 +235,55 @@ fn what_comes_after_the_limit_is_not_looked_at() {
     let bad = |load| Load { limit: Some(2), reject: Some(home.path("bad.csv")), ..load };
     let report = load(&home, &files, bad).unwrap();
     assert_eq!((report.rows, report.rejected), (1, 1), "bad rows count");
+}
+
+#[test]
+fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
+    let home = Home::new();
+    // The sample of a.csv has integers only, so that it is loaded twice.
+    let a = "a,b,c\n1\n2,3\n4,5,6\n7\nx,8,9\n";
+    let files = [("a.csv", a), ("b.csv", "a,b,c\n1,2\n"), ("c.csv", "a,b,c\n1,2,3\n")];
+    let pad = |load| Load { format: Format { pad: true, ..Format::default() }, ..load };
+    let report = load(&home, &files, |load| pad(into_t(load))).unwrap();
+    assert_eq!(report.inputs.iter().map(|input| input.padded).collect::<Vec<_>>(), [3, 1, 0]);
+    assert_eq!((report.rows, report.tables[0].padded), (7, 4));
+    assert_eq!(rows(&home, "t")[..3], ["1: '1' NULL NULL", "2: '2' 3 NULL", "3: '4' 5 6"]);
+    let home = Home::new();
+    let report = load(&home, &files, pad).unwrap();
+    assert_eq!(report.tables.iter().map(|table| table.padded).collect::<Vec<_>>(), [3, 1, 0]);
+    // A row that is rejected is not padded.
+    let home = Home::new();
+    let rejecting = |load| Load {
+        reject: Some(home.path("bad.csv")),
+        schema: Some(schema("CREATE TABLE a(a, b NOT NULL, c)")),
+        ..pad(load)
+    };
+    let report = load(&home, &files[..1], rejecting).unwrap();
+    assert_eq!((report.rows, report.rejected, report.tables[0].padded), (3, 2, 1));
+}
+
+#[test]
+fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
+    let home = Home::new();
+    let format = Format { pad: true, header: Some(false), ..Format::default() };
+    let columns = Some(["a", "b", "c"].map(str::to_owned).to_vec());
+    let report = load(&home, &[("t.csv", "1,2\n3\n")], |load| Load { format, columns, ..load }).unwrap();
+    assert_eq!(rows(&home, "t"), ["1: 1 2 NULL", "2: 3 NULL NULL"]);
+    assert_eq!(report.tables[0].padded, 2);
+}
+
+#[test]
+fn what_was_recognised_around_a_table_is_data_of_the_report() {
+    let home = Home::new();
+    let text = "Sales of May\n\nid;n;m\n# x\n1;2;3\n# y\n3;4;5\nTotal;9\n";
+    let format = Format { pad: true, ..Format::default() };
+    let with = |load| Load { format, sample_bytes: SAMPLE_BYTES, ..load };
+    let report = load(&home, &[("t.csv", text), ("u.csv", "a,b\n1,2\n")], with).unwrap();
+    let csv = |input: usize| report.inputs[input].recognised.csv.clone().unwrap();
+    let preamble = RecognisedPreamble { lines: 2, first: "Sales of May".to_owned() };
+    assert_eq!((csv(0).preamble, csv(0).comments, csv(0).footer), (Some(preamble), 2, Some(8)));
+    assert_eq!((csv(1).preamble, csv(1).comments, csv(1).footer), (None, 0, None));
+    let notes = |input: usize| report.inputs[input].notes.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(notes(0)[2], "line 8, at the end of the file, looks like a footer");
+    assert_eq!((notes(0).len(), notes(1).len()), (3, 0));
 }

@@ -117,7 +117,7 @@ fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
         let (_home, db) = loaded("x.json", text, declared);
         assert_eq!(
             db.unwrap_err(),
-            "x.json:3:8: table x has no column \"b\" [its columns are a; --add-columns adds what is missing, --columns names those to load]"
+            "x.json:3:8: table x has no column \"b\" [its columns are a; `add_columns` adds what is missing, `columns` names those to load]"
         );
         let (_home, db) = loaded("x.json", text, |load| Load { add_columns: true, ..declared(load) });
         assert_eq!(told(&db.unwrap(), "x"), ["1 -", "2 -", "3 4"]);
@@ -162,7 +162,7 @@ fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
     let (_home, db) = loaded("x.json", text, tiny);
     assert_eq!(
         db.unwrap_err(),
-        "x.json:2:6: expected a value, found '}' [--reject FILE puts such rows aside and goes on]"
+        "x.json:2:6: expected a value, found '}' [`reject = FILE` writes such rows to a file and goes on]"
     );
 }
 
@@ -207,7 +207,7 @@ fn a_file_without_a_record_needs_a_schema() {
         let (_home, db) = loaded(name, text, |load| load);
         assert_eq!(
             db.unwrap_err(),
-            format!("{name}: the file has no record, so nothing tells its columns [--schema declares them]")
+            format!("{name}: the file has no record, so its columns are unknown [`schema` declares them]")
         );
         let (_home, db) =
             loaded(name, text, |load| Load { schema: Some(schema("CREATE TABLE x (a)")), ..load });
@@ -218,15 +218,18 @@ fn a_file_without_a_record_needs_a_schema() {
 #[test]
 fn what_is_about_csv_is_refused() {
     let (_home, db) = loaded("x.json", "{}", |load| Load {
-        format: Format { delimiter: Some(b';'), ..Format::default() },
+        format: Format { delimiter: Some(b';'.into()), ..Format::default() },
         ..load
     });
-    assert!(db.unwrap_err().starts_with("--delimiter is about CSV, and x.json is NDJSON"));
+    assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
 }
 
 #[test]
-fn an_object_over_several_lines_is_told_so() {
-    let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| load);
+fn an_object_over_several_lines_is_told_so_where_lines_are_asked_for() {
+    let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
+        let format = Format { kind: Some(FileKind::Ndjson), ..Format::default() };
+        Load { format, ..load }
+    });
     assert_eq!(
         db.unwrap_err(),
         "x.json:1:2: expected a key in quotes, and the record ends [a record is one line; jq -c . makes it so]"
@@ -334,5 +337,80 @@ proptest! {
             .map(|row| row.into_iter().map(|value| value.map_or(Value::Null, |(_, value)| value)).collect())
             .collect();
         prop_assert_eq!(rows(&db, "SELECT * FROM x ORDER BY rowid"), expected);
+    }
+}
+
+#[test]
+fn objects_are_read_however_they_are_printed() {
+    let pretty = "{\n  \"id\": 1,\n  \"tags\": [\n    \"a\"\n  ]\n}\n{\n  \"id\": 2\n}\n";
+    for name in ["x.json", "x.jsonl", "x"] {
+        let (_home, db) = loaded(name, pretty, tiny);
+        assert_eq!(told(&db.unwrap(), "x"), ["1 '[\n    \"a\"\n  ]'", "2 -"], "{name}");
+    }
+    let (_home, db) = loaded("x.json", "{\"id\":1}{\"id\":2} {\"id\":3}", tiny);
+    assert_eq!(told(&db.unwrap(), "x"), ["1", "2", "3"]);
+}
+
+#[test]
+fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
+    let told_of = |name: &str, text: &str, types: &[(&str, &str)]| {
+        let types = types.iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned())).collect();
+        let (_home, db) = loaded(name, text, |load| Load { types, ..load });
+        told(&db.unwrap(), "x")
+    };
+    let json = "{\"a\":-0}\n{\"a\":1}\n";
+    assert_eq!(told_of("x.json", json, &[]), ["'-0'", "'1'"]);
+    assert_eq!(told_of("x.csv", "a\n-0\n1\n", &[]), ["'-0'", "'1'"]);
+    let declared = [("a", "INTEGER")];
+    assert_eq!(told_of("x.json", json, &declared), told_of("x.csv", "a\n-0\n1\n", &declared));
+}
+
+#[test]
+fn what_is_no_table_is_refused_by_its_real_name() {
+    for (text, what) in [
+        ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "an HTML page"),
+        ("<?xml version=\"1.0\"?>\n<rows/>\n", "an XML file"),
+        ("%PDF-1.7\n1 0 obj\n", "a PDF file"),
+        ("PK\u{3}\u{4}00000000000000000000000000[Content_Types].xml", "an Excel workbook (.xlsx)"),
+        ("SQLite format 3\0", "a SQLite database"),
+    ] {
+        for name in ["x.csv", "x.data"] {
+            let (_home, db) = loaded(name, text, |load| load);
+            let error = db.unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+    // Who says that it is CSV is believed.
+    let csv = Format { kind: Some(FileKind::Csv), ..Format::default() };
+    let (_home, db) = loaded("x", "<html>,b\n1,2\n", |load| Load { format: csv, ..load });
+    assert_eq!(told(&db.unwrap(), "x"), ["1 2"]);
+}
+
+#[test]
+fn a_first_object_of_any_length_tells_how_the_others_follow_it() {
+    for long in [100, 4_080, 4_090, 5_000, 40_000] {
+        let (text, blanks) = ("x".repeat(long), " ".repeat(long));
+        let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");
+        for json in [
+            // Pretty-printed from its second value on, on one line, one a line, and after blanks.
+            format!("{{\"a\":1,\"t\":\"{text}\",\n  \"b\":2}}\n{{\n  \"a\":3\n}}\n"),
+            format!("{first}{{\"a\":3}}"),
+            format!("{first}{blanks}{{\"a\":3}}\n"),
+            format!("{first}\n{{\"a\":3}}\n"),
+            format!("{blanks}\n{{{blanks}\n\"a\":1}}\n{{\"a\":3}}\n"),
+            format!("{blanks}[{first},{{\"a\":3}}]"),
+            format!("{{\"a\":1,\"l\":[{}1]\n}}\n{{\"a\":3}}", "1,\n".repeat(long / 3)),
+        ] {
+            for name in ["x.json", "x.data"] {
+                let (_home, db) = loaded(name, &json, |load| load);
+                let found = rows(&db.unwrap(), "SELECT a FROM x ORDER BY rowid");
+                assert_eq!(
+                    found,
+                    [[Value::Integer(1)], [Value::Integer(3)]],
+                    "{name}, {long}: {}",
+                    &json[..20]
+                );
+            }
+        }
     }
 }

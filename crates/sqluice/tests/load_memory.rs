@@ -117,6 +117,8 @@ fn child(case: &str) {
             Rows::Rejected => Some(schema("CREATE TABLE t (a INTEGER NOT NULL) STRICT")),
         },
         reject: (rows == Rows::Rejected).then(|| "/dev/null".into()),
+        // All of them are bad.
+        rejects_max: u64::MAX - 1,
         write: WriteOptions { threads: Some(2), memory_bytes, ..WriteOptions::default() },
         ..Load::new(&target, ["t.csv"])
     };

@@ -60,9 +60,9 @@ const CSV: &str = "a,b,c\n1,x,0.5\n2,y,1.25\n";
 fn columns_can_be_chosen_and_ordered() {
     makes(CSV, |load| load, r#""a" INTEGER, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, |load| Load { columns: columns(&["C", "a"]), ..load }, r#""c" REAL, "a" INTEGER"#, 2);
-    let unknown = "--columns names the column \"d\", which no file has [there are: a, b, c]";
+    let unknown = "`columns` names the column \"d\", which no file has [there are: a, b, c]";
     fails(CSV, |load| Load { columns: columns(&["a", "d"]), ..load }, ErrorKind::Usage, unknown);
-    let twice = "--columns names the column \"A\" twice [to SQLite names are the same that differ in the case of ASCII \
+    let twice = "`columns` names the column \"A\" twice [to SQLite names are the same that differ in the case of ASCII \
                  letters only]";
     fails(CSV, |load| Load { columns: columns(&["a", "A"]), ..load }, ErrorKind::Usage, twice);
 }
@@ -82,13 +82,14 @@ fn types_can_be_declared() {
     makes(CSV, with(&[("a", "INTEGER PRIMARY KEY")]), r#""a" INTEGER PRIMARY KEY, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, with(&[("a", "TEXT"), ("a", "REAL")]), r#""a" REAL, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, with(&[("a", "")]), r#""a" , "b" TEXT, "c" REAL"#, 2);
-    let unknown = "--type names the column \"d\", which no file has [there are: a, b, c]";
+    let unknown = "`types` names the column \"d\", which no file has [there are: a, b, c]";
     fails(CSV, with(&[("d", "TEXT")]), ErrorKind::Usage, unknown);
 }
 
 #[test]
 fn a_type_that_is_none_is_refused_before_anything_is_read() {
-    let hint = "[INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes]";
+    let hint = "[types are INTEGER, REAL, NUMERIC, TEXT, BLOB, ANY, or what other systems call them, such as VARCHAR(20), STRING, \
+                DATE, TIMESTAMP, BOOLEAN, BIGINT, INT64, DOUBLE, FLOAT64, DECIMAL(10,2), UUID, JSON, BYTES]";
     for (declared, why) in [
         ("INTEGER PRIMARY KEY)", r#"near ")": syntax error"#),
         ("INTEGER) STRICT --", r#"near ")": syntax error"#),
@@ -104,7 +105,7 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
             .into_iter()
             .filter(|strict| !strict || declared.starts_with("TEXT P") || declared.starts_with("TEXT /"))
         {
-            let message = format!("--type a={declared}: {why} {hint}");
+            let message = format!("`types = a={declared}`: {why} {hint}");
             fails(
                 CSV,
                 |load| Load { types: types(&[("a", declared)]), strict, ..load },
@@ -113,18 +114,21 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
             );
         }
     }
-    let message = format!(r#"--type a=DATE: unknown datatype for t.a: "DATE" {hint}"#);
-    fails(
-        CSV,
-        |load| Load { types: types(&[("a", "DATE")]), strict: true, ..load },
-        ErrorKind::Usage,
-        &message,
-    );
+    for strict in [false, true] {
+        let hint = hint.replacen("types", "did you mean VARCHAR? Types", 1);
+        let message = format!("`types = a=VARCHR`: no type that is known is called VARCHR {hint}");
+        fails(
+            CSV,
+            |load| Load { types: types(&[("a", "VARCHR")]), strict, ..load },
+            ErrorKind::Usage,
+            &message,
+        );
+    }
 }
 
 #[test]
 fn what_sqlite_refuses_of_a_made_table_is_told_without_a_place_in_the_data() {
-    let hint = "[--type declares a column, --table names the table, --schema declares it all]";
+    let hint = "[`types` declares a column, `table` names the table, `schema` declares everything]";
     let message = format!("object name reserved for internal use: sqlite_x {hint}");
     fails(CSV, |load| Load { table: Some("sqlite_x".to_owned()), ..load }, ErrorKind::Usage, &message);
     let twice = types(&[("a", "INTEGER PRIMARY KEY"), ("b", "INTEGER PRIMARY KEY")]);
@@ -146,11 +150,11 @@ fn names_that_mean_something_in_sql_are_only_names() {
 fn a_schema_leaves_nothing_to_be_declared() {
     let declared = || Some(schema("CREATE TABLE t (a, b, c)"));
     let message = "a schema declares the tables, so it says what is STRICT and of which type \
-                   [leave out --strict and --type, or the schema]";
+                   [leave out `strict` and `types`, or the schema]";
     fails(CSV, |load| Load { schema: declared(), strict: true, ..load }, ErrorKind::Usage, message);
     let types = types(&[("a", "TEXT")]);
     fails(CSV, |load| Load { schema: declared(), types, ..load }, ErrorKind::Usage, message);
-    let message = "x.sql declares no table u [--table names one of: t]";
+    let message = "x.sql declares no table u [`table` names one of: t]";
     let with = |load| Load { schema: declared(), table: Some("u".to_owned()), ..load };
     fails(CSV, with, ErrorKind::Usage, message);
 }
@@ -172,7 +176,7 @@ fn conversions_that_lose_something_need_leave() {
     let types = types(&[("n", "INTEGER")]);
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
-                   [declare the column TEXT, or let SQLite's conversion stand: --lossy]";
+                   [declare the column TEXT, or let SQLite's conversion stand: `lossy`]";
     fails(csv, |load| Load { types: types.clone(), ..load }, ErrorKind::Input, message);
     makes(csv, |load| Load { types, lossy: true, ..load }, r#""n" INTEGER"#, 2);
 }
@@ -208,7 +212,7 @@ fn a_header_that_is_longer_than_a_record_may_be_is_an_error() {
     let write =
         WriteOptions { threads: Some(1), chunk_bytes: 512, memory_bytes: 4000, ..WriteOptions::default() };
     let message = "t.csv:1:1: the record that begins here is longer than 500 bytes [is a closing quote missing? \
-                   if the record is that long, give more memory: --memory]";
+                   if the record is that long, give more memory: `memory`]";
     fails(&csv, |load| Load { sample_bytes: 10, write, format: plain(), ..load }, ErrorKind::Input, message);
 }
 
@@ -226,7 +230,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 #[test]
 fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
-    let format = Format { comment: Some(b'#'), ..plain() };
+    let format = Format { comment: Some(Some(b'#')), ..plain() };
     let with = |memory_bytes| {
         let write =
             WriteOptions { threads: Some(1), chunk_bytes: 512, memory_bytes, ..WriteOptions::default() };
@@ -235,7 +239,7 @@ fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
     };
     makes(&csv, with(1 << 20), r#""a" INTEGER, "b" INTEGER"#, 1);
     let message = "the first record does not end within 255 bytes \
-                   [--skip-lines N goes past what stands before the first record]";
+                   [`skip_lines = N` skips the lines before the first record]";
     fails(&csv, with(2000), ErrorKind::Input, message);
 }
 
@@ -295,7 +299,7 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
     let changed = |error: sqluice::error::Error| {
         assert_eq!(
             shown(&error, &home),
-            "the input has changed while it was read [wait until nobody writes to it any more]"
+            "the input has changed while it was read [wait until no program writes to it]"
         );
         assert_eq!(home.names(), ["t.csv"]);
     };

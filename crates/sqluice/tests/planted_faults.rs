@@ -21,7 +21,7 @@ const NUMBERS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 F
     k(i) AS (SELECT i * 7919 % 1009 FROM n)";
 
 /// Databases to damage: all kinds of tables and indexes whose entries can be told from the rows.
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 9] = [
     "PRAGMA page_size = 512;
      CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL, b INTEGER, c REAL, d);
      CREATE INDEX ta ON t (a COLLATE NOCASE); CREATE INDEX tb ON t (b DESC, c); CREATE UNIQUE INDEX td ON t (d);
@@ -49,6 +49,10 @@ const SCHEMAS: [&str; 8] = [
     "PRAGMA encoding = 'UTF-16le'; PRAGMA page_size = 1024;
      CREATE TABLE u (a TEXT, b INTEGER UNIQUE, c TEXT); CREATE INDEX ua ON u (a, c);
      {N} INSERT INTO u SELECT 'ä' || i % 30, i, 'text' FROM k;",
+    "PRAGMA encoding = 'UTF-16be'; PRAGMA page_size = 512;
+     CREATE TABLE n (a TEXT COLLATE NOCASE, b TEXT, PRIMARY KEY (a, b COLLATE RTRIM)) WITHOUT ROWID;
+     CREATE INDEX nb ON n (b COLLATE NOCASE DESC, a); CREATE UNIQUE INDEX na ON n (a COLLATE RTRIM, b);
+     {N} INSERT INTO n SELECT CASE i % 3 WHEN 0 THEN 'Z' WHEN 1 THEN 'z' ELSE '😀' END || i % 20, char(57344 + i) || '  ' FROM k;",
     "PRAGMA page_size = 4096;
      CREATE TABLE l (id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER, stored AS (age * 2) STORED);
      CREATE INDEX l1 ON l (area); CREATE INDEX l2 ON l (age, area); CREATE INDEX l3 ON l (active); CREATE INDEX l4 ON l (stored, id DESC);
@@ -351,6 +355,48 @@ proptest! {
         let theirs = sqlite_says(&path);
         let ours = problems(&path);
         prop_assert!(theirs == "ok" || !ours.is_empty(), "SQLite: {theirs}");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn swapped_leaves_of_an_index_are_found_in_every_encoding(
+        encoding in prop::sample::select(vec!["UTF-8", "UTF-16le", "UTF-16be"]),
+        collation in prop::sample::select(vec!["BINARY", "NOCASE", "RTRIM"]),
+        texts in prop::collection::vec("[a-zA-Z ä😀\u{e000}\u{ffff}]{1,12}", 120..200),
+        (one, other) in any::<(Index, Index)>(),
+    ) {
+        let home = Home::new();
+        let path = home.path("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(&format!(
+            "PRAGMA synchronous = OFF; PRAGMA page_size = 512; PRAGMA encoding = '{encoding}';
+             CREATE TABLE t (a TEXT); CREATE INDEX i ON t (a COLLATE {collation}); BEGIN"
+        )).unwrap();
+        let mut insert = connection.prepare("INSERT INTO t VALUES (?1)").unwrap();
+        for text in &texts {
+            insert.execute([text]).unwrap();
+        }
+        drop(insert);
+        connection.execute_batch("COMMIT").unwrap();
+        drop(connection);
+        prop_assert_eq!(problems(&path), "");
+        let bytes = std::fs::read(&path).unwrap();
+        let geometry = Header::from_bytes(&bytes).unwrap().geometry;
+        let mut file = File { bytes, geometry };
+        let leaves = file.pages_of(&[PageKind::LeafIndex]);
+        let (one, other) = (*one.get(&leaves), *other.get(&leaves));
+        prop_assume!(one != other);
+        let (first, second) = (file.page(one).to_vec(), file.page(other).to_vec());
+        prop_assume!(first != second);
+        file.page(one).copy_from_slice(&second);
+        file.page(other).copy_from_slice(&first);
+        std::fs::write(&path, &file.bytes).unwrap();
+        let found = problems(&path);
+        prop_assert!(found.contains("does not ascend"), "{} {}: {:?}", encoding, collation, found);
+        prop_assert!(sqlite_says(&path) != "ok");
     }
 }
 

@@ -163,7 +163,7 @@ fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Re
 fn rowids_out_of_order_across_the_border_of_parts_are_errors_that_name_both() {
     let message = |rowids: &[Option<i64>]| write(None, rowids, &[2]).unwrap_err().message().to_owned();
     let some = |rowids: [i64; 4]| rowids.map(Some);
-    assert_eq!(message(&some([1, 7, 6, 8])), "id = 6 comes after 7");
+    assert_eq!(message(&some([1, 7, 6, 8])), "id = 6 follows 7");
     assert_eq!(message(&some([1, 7, 7, 8])), "id = 7 twice");
     assert_eq!(
         message(&[Some(1), Some(7), None, None]),

@@ -160,7 +160,7 @@ proptest! {
                 write_tables(Some(&path), &schema(TWO_TABLES), sources, &options, &Silent, &Cancel::new())
                     .unwrap_err();
             prop_assert_eq!(error.kind(), ErrorKind::Input);
-            let message = error.to_string();
+            let message = error.without_hint();
             prop_assert!(message.ends_with("NULL in column z, which is NOT NULL"), "{}", message);
             match &first {
                 Some(first) => prop_assert_eq!(&message, first),
@@ -259,6 +259,6 @@ fn an_input_that_cannot_be_cut_ends_the_run() {
         let schema = schema("CREATE TABLE t (a); CREATE TABLE u (a)");
         let error = write_tables(None, &schema, sources, &options(threads, 4096), &Silent, &Cancel::new())
             .unwrap_err();
-        assert_eq!(error.to_string(), "cannot cut");
+        assert_eq!(error.without_hint(), "cannot cut");
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use sqluice::batch::{Batch, Value};
-use sqluice::r#gen::{Spec, TableSpec};
+use sqluice::r#gen::{GeneratedTable, Spec};
 use sqluice::generate::Preset;
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
@@ -19,7 +19,7 @@ const SEED: u64 = 1;
 /// are looked up; else not.
 pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()> {
     let (preset, asked) = (Preset::find("shop")?, [(None, orders)]);
-    let schema = preset.schema(&asked)?;
+    let schema = preset.schema()?;
     let (spec, rows) = (Spec::new(&schema)?, preset.rows(&asked));
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     if !like {
@@ -28,11 +28,14 @@ pub(crate) fn insert(file: &Path, orders: u64, like: bool) -> anyhow::Result<()>
     db.pragma_update(None, "foreign_keys", like)?;
     // Indexes are sorted as in bench/index: in files, with two threads, which is faster than in memory.
     db.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = -200000; PRAGMA threads = 2; BEGIN")?;
-    for (table, spec) in schema.tables.iter().zip(&spec.tables) {
+    let counted = |table: &Table| {
         let named = rows.iter().find(|(name, _)| name.as_deref() == Some(&table.name));
-        let (_, rows) = named.with_context(|| format!("the preset counts {}", table.name))?;
+        named.map(|(_, rows)| *rows).with_context(|| format!("the preset counts {}", table.name))
+    };
+    let all = schema.tables.iter().map(counted).collect::<anyhow::Result<Vec<u64>>>()?;
+    for ((table, spec), rows) in schema.tables.iter().zip(&spec.tables).zip(&all) {
         db.execute_batch(&table.sql)?;
-        fill(&db, table, spec, *rows)?;
+        fill(&db, table, spec.source_among(SEED, &all, 0, *rows)?, *rows)?;
     }
     for sql in indexes(&schema) {
         db.execute_batch(sql)?;
@@ -47,7 +50,7 @@ fn indexes(schema: &Schema) -> impl Iterator<Item = &str> {
     all.filter_map(|index| index.sql.as_deref())
 }
 
-fn fill(db: &Connection, table: &Table, spec: &TableSpec, rows: u64) -> anyhow::Result<()> {
+fn fill(db: &Connection, table: &Table, mut source: GeneratedTable, rows: u64) -> anyhow::Result<()> {
     // Those that take values.
     let given: Vec<usize> =
         (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect();
@@ -55,7 +58,6 @@ fn fill(db: &Connection, table: &Table, spec: &TableSpec, rows: u64) -> anyhow::
     let places = vec!["?"; given.len()].join(", ");
     let mut insert =
         db.prepare(&format!("INSERT INTO {} ({}) VALUES ({places})", table.name, names.join(", ")))?;
-    let mut source = spec.source(SEED, rows)?;
     let (mut failed, mut inserted) = (None, 0);
     while let Some(mut part) = source.next_part()? {
         part.decode(&mut |batch: &Batch<'_>| {

@@ -17,10 +17,11 @@ use sqluice_bench::{UNSAFE_PRAGMAS, grouped, sync};
 
 use crate::Settings;
 use crate::data::{Input, SCHEMA, lineitem, version_of};
+use crate::files;
 use crate::frames::Frames;
 use crate::ndjson;
 use crate::record::{Inputs, Record, Round};
-use crate::verify::Sums;
+use crate::verify::{self, Sums};
 use crate::way::{Part, Way};
 
 /// How often the rows are in the long file.
@@ -41,7 +42,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let wanted = |part: &Part| settings.only.is_empty() || settings.only.contains(part);
     let parts: Vec<Part> = Part::ALL.into_iter().filter(wanted).collect();
     let ways = Way::ALL.into_iter().filter(|way| parts.contains(&way.part()));
-    let ways: Vec<Way> = ways.filter(|way| *way != Way::Ten || !settings.no_ten).collect();
+    let ways = ways.filter(|way| *way != Way::Ten || !settings.no_ten);
+    let ways: Vec<Way> = ways.filter(|way| !way.is_older() || settings.older.is_some()).collect();
     let frames = Frames { runner, python: &settings.python };
 
     let dir = options.dir();
@@ -54,6 +56,12 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
             Part::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
             Part::Parquet => beside.push(frames.versions()?),
             Part::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
+            Part::Files => {
+                machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
+                if let Some(older) = &settings.older {
+                    beside.push(format!("older {}", version_of(runner, older)?));
+                }
+            }
         }
     }
     let taken = machine::now();
@@ -104,6 +112,7 @@ fn bytes_needed(once: &Input, parts: &[Part], times: u64) -> u64 {
         Part::Csv => times * once.bytes,
         Part::Parquet => once.bytes,
         Part::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
+        Part::Files => once.bytes / TENTH,
     };
     database + parts.iter().map(file).sum::<u64>()
 }
@@ -123,6 +132,7 @@ fn input(part: Part, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyh
                 .with_context(|| format!("cannot write {}", file.display()))?;
             Input::made(file, rows)
         }
+        Part::Files => files::write(&csv.file, &scratch.file("files")),
     }
 }
 
@@ -171,6 +181,11 @@ impl Track<'_> {
             Way::Inferred | Way::Parquet | Way::Json => self.load(&input, &target, &[])?,
             Way::Adbc => self.frames.ingest(&input.file, &target)?,
             Way::SqliteUtils => (self.sqlite_utils(&input, &target)?, None),
+            Way::FilesImport => (self.import_files(&input, &target)?, None),
+            Way::FilesOlder | Way::Files => self.load_files(way, &input, &target, &[])?,
+            Way::FilesTableOlder | Way::FilesTable => {
+                self.load_files(way, &input, &target, &["--table".as_ref(), "lineitem".as_ref()])?
+            }
             Way::SerdeJson => {
                 let arguments = ["insert".as_ref(), input.file.as_os_str(), target.as_os_str()];
                 (self.runner.own(&arguments, self.scratch.folder())?, None)
@@ -208,6 +223,30 @@ impl Track<'_> {
         Ok((took, Some(report.output)))
     }
 
+    fn import_files(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
+        let script = self.scratch.file("import.txt");
+        std::fs::write(&script, files::imports(&input.file)?).context("cannot write the commands")?;
+        let read = format!(".read \"{}\"", script.display());
+        let mut command = Command::new(&self.settings.sqlite3);
+        command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target).arg(read);
+        self.runner.run(&mut command)
+    }
+
+    fn load_files(
+        &self,
+        way: Way,
+        input: &Input,
+        target: &Path,
+        flags: &[&OsStr],
+    ) -> anyhow::Result<(Took, Option<String>)> {
+        let pattern = input.file.join("part-*.csv");
+        let arguments = [&["load".as_ref(), target.as_os_str(), pattern.as_os_str()], flags].concat();
+        let older = self.settings.older.as_ref().filter(|_| way.is_older());
+        let older = older.map(|file| Sqluice::new(self.runner, file.clone()));
+        let (took, report) = older.as_ref().unwrap_or(&self.sqluice).write(&arguments, input.rows)?;
+        Ok((took, Some(report.output)))
+    }
+
     fn sqlite_utils(&self, input: &Input, target: &Path) -> anyhow::Result<Took> {
         let mut command = Command::new(&self.settings.sqlite_utils);
         self.runner.run(command.arg("insert").arg(target).arg("lineitem").arg(&input.file).arg("--nl"))
@@ -215,6 +254,12 @@ impl Track<'_> {
 
     /// Sees that a database has all rows, with the values that the first way stored of them.
     fn verify(&mut self, way: Way, input: &Input, target: &Path) -> anyhow::Result<()> {
+        if matches!(way, Way::FilesImport | Way::FilesOlder | Way::Files) {
+            // A table for each file: theirs are the rows that the program counts.
+            let rows = verify::rows_of_all(target)?;
+            ensure!(rows == input.rows, "{rows} rows instead of {}", input.rows);
+            return Ok(());
+        }
         let mut command = Command::new(&self.this);
         command.arg("verify").arg(target);
         if self.checked.insert(way) {

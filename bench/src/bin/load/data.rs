@@ -57,6 +57,11 @@ impl Input {
         Ok(Input { file, rows, bytes, newlines })
     }
 
+    /// A folder of files.
+    pub(crate) fn of_folder(folder: PathBuf, rows: u64, bytes: u64) -> Input {
+        Input { file: folder, rows, bytes, newlines: 0 }
+    }
+
     /// A file with a header and rows of one line each.
     fn csv(file: PathBuf) -> anyhow::Result<Input> {
         let (newlines, bytes) = count(&file)?;
@@ -66,6 +71,14 @@ impl Input {
 
     /// Reads it once more, so that it comes from the page cache; it must not have changed.
     pub(crate) fn warm(&self) -> anyhow::Result<()> {
+        if self.file.is_dir() {
+            let mut bytes = 0;
+            for entry in fs::read_dir(&self.file)? {
+                bytes += count(&entry?.path())?.1;
+            }
+            ensure!(bytes == self.bytes, "{} has changed", self.file.display());
+            return Ok(());
+        }
         ensure!(count(&self.file)? == (self.newlines, self.bytes), "{} has changed", self.file.display());
         Ok(())
     }

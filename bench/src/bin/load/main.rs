@@ -11,6 +11,10 @@
 //!  json:     utils     -> verified     sqlite-utils insert --nl; a tenth of the rows, as those that follow
 //!            serde     -> verified     serde_json into a struct, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync
 //!            json      -> verified     sqluice load
+//!  files:    import    -> counted      sqlite3, .import of each of 1,500 small files into a table of its own, one transaction
+//!            older     -> counted      an older sqluice, if one is named
+//!            files     -> counted      sqluice load of all of them, a table for each
+//!            table     -> verified     sqluice load --table, and so the older one
 //! ```
 //!
 //! Every second round goes backwards. Every lap finds its input in the page cache, read once right before. What each left must have
@@ -18,6 +22,7 @@
 
 mod compare;
 mod data;
+mod files;
 mod frames;
 mod ndjson;
 mod record;
@@ -65,6 +70,9 @@ struct Settings {
     /// The command of sqlite-utils
     #[arg(long, default_value = "sqlite-utils", value_name = "FILE")]
     sqlite_utils: PathBuf,
+    /// An older sqluice, to load the many files with it, too [default: none]
+    #[arg(long, value_name = "FILE")]
+    older: Option<PathBuf>,
     /// The generator of the rows
     #[arg(long, default_value = "tpchgen-cli", value_name = "FILE")]
     tpchgen: PathBuf,

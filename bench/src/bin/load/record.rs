@@ -34,7 +34,7 @@ fn memory(round: &Round, way: Way) -> Option<f64> {
     round.get(&way).map(|lap| lap.memory_bytes as f64)
 }
 
-const COMPARED: [Compared<Round>; 8] = [
+const COMPARED: [Compared<Round>; 11] = [
     Compared {
         what: "time of `.import` to `load --schema`",
         ratio: |round| Some(seconds(round, Way::Import)? / seconds(round, Way::Declared)?),
@@ -74,6 +74,21 @@ const COMPARED: [Compared<Round>; 8] = [
         what: "time of `serde_json` and a 50-row INSERT to `load`, NDJSON",
         ratio: |round| Some(seconds(round, Way::SerdeJson)? / seconds(round, Way::Json)?),
         claim: Some(("at least 3", 3.0..=f64::INFINITY)),
+    },
+    Compared {
+        what: "time of `load` of many files to that of the older one",
+        ratio: |round| Some(seconds(round, Way::Files)? / seconds(round, Way::FilesOlder)?),
+        claim: Some(("at most 0.5", 0.0..=0.5)),
+    },
+    Compared {
+        what: "time of `load --table` of many files to that of the older one",
+        ratio: |round| Some(seconds(round, Way::FilesTable)? / seconds(round, Way::FilesTableOlder)?),
+        claim: Some(("at most 0.5", 0.0..=0.5)),
+    },
+    Compared {
+        what: "time of `.import` of many files to `load`",
+        ratio: |round| Some(seconds(round, Way::FilesImport)? / seconds(round, Way::Files)?),
+        claim: None,
     },
 ];
 

@@ -13,10 +13,12 @@ pub(crate) enum Part {
     Parquet,
     /// A tenth of the rows, one JSON object a line, beside serde_json and sqlite-utils
     Json,
+    /// 1,500 small CSV files, beside SQLite's .import of each, and an older sqluice
+    Files,
 }
 
 impl Part {
-    pub(crate) const ALL: [Part; 3] = [Part::Csv, Part::Parquet, Part::Json];
+    pub(crate) const ALL: [Part; 4] = [Part::Csv, Part::Parquet, Part::Json, Part::Files];
 
     /// In the table.
     pub(crate) fn format(self) -> &'static str {
@@ -24,6 +26,7 @@ impl Part {
             Part::Csv => "CSV",
             Part::Parquet => "Parquet",
             Part::Json => "NDJSON",
+            Part::Files => "CSV",
         }
     }
 }
@@ -42,11 +45,16 @@ pub(crate) enum Way {
     SqliteUtils,
     SerdeJson,
     Json,
+    FilesImport,
+    FilesOlder,
+    Files,
+    FilesTable,
+    FilesTableOlder,
 }
 
 impl Way {
     /// In the order of a round: what others store comes first, which is what must be stored.
-    pub(crate) const ALL: [Way; 10] = [
+    pub(crate) const ALL: [Way; 15] = [
         Way::Import,
         Way::Unsafe,
         Way::Declared,
@@ -57,6 +65,11 @@ impl Way {
         Way::SqliteUtils,
         Way::SerdeJson,
         Way::Json,
+        Way::FilesImport,
+        Way::FilesOlder,
+        Way::Files,
+        Way::FilesTable,
+        Way::FilesTableOlder,
     ];
 
     pub(crate) fn part(self) -> Part {
@@ -64,7 +77,15 @@ impl Way {
             Way::Import | Way::Unsafe | Way::Declared | Way::Inferred | Way::Ten => Part::Csv,
             Way::Adbc | Way::Parquet => Part::Parquet,
             Way::SqliteUtils | Way::SerdeJson | Way::Json => Part::Json,
+            Way::FilesImport | Way::FilesOlder | Way::Files | Way::FilesTable | Way::FilesTableOlder => {
+                Part::Files
+            }
         }
+    }
+
+    /// Whether it is an older sqluice that runs.
+    pub(crate) fn is_older(self) -> bool {
+        matches!(self, Way::FilesOlder | Way::FilesTableOlder)
     }
 
     /// While it runs.
@@ -80,6 +101,11 @@ impl Way {
             Way::SqliteUtils => "utils",
             Way::SerdeJson => "serde",
             Way::Json => "json",
+            Way::FilesImport => "files import",
+            Way::FilesOlder => "files older",
+            Way::Files => "files",
+            Way::FilesTable => "files table",
+            Way::FilesTableOlder => "files table older",
         }
     }
 
@@ -93,6 +119,11 @@ impl Way {
             Way::Ten => "`sqluice load --schema`, ten times the rows",
             Way::Adbc => "`pyarrow.parquet.read_table`, `adbc_ingest`, without Python's start",
             Way::Parquet | Way::Json => "`sqluice load`, durable",
+            Way::FilesImport => "`sqlite3`, `.import` of each file",
+            Way::FilesOlder => "an older `sqluice load`, a table for each file, durable",
+            Way::Files => "`sqluice load`, a table for each file, durable",
+            Way::FilesTable => "`sqluice load --table`, durable",
+            Way::FilesTableOlder => "an older `sqluice load --table`, durable",
             Way::SqliteUtils => "`sqlite-utils insert --nl`",
             Way::SerdeJson => "`serde_json`, 50 rows a prepared INSERT, unsafe PRAGMAs, fsync",
         }

@@ -9,10 +9,10 @@ use sqluice_lab::Scale;
 ///
 /// Five write-ups say how to insert fast into SQLite, read blobs faster than files, and which PRAGMAs to set. Their
 /// experiments are run here, and sqluice's own ways beside them. Every variant gets a new database, runs in turns with the others, and
-/// counts only if all its rows are there with the values that they must have. Without a name all experiments are run.
+/// counts only if all its rows exist with the expected values. Without a name all experiments are run.
 ///
 /// The programs that some variants need, such as python3, are taken from the system; what is not installed is left out, and the
-/// table says so. Ctrl-C ends the run after the variant that is running, and what was measured is told and written.
+/// table says so. Ctrl-C ends the run after the variant that is running, and what was measured is reported and written.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice lab --list

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use sqluice::check::Check;
+use sqluice::check::{Check, Unverified};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
@@ -20,6 +20,9 @@ struct Report<'a> {
     rows: u64,
     problems: Vec<String>,
     problem_count: u64,
+    /// What the format does not allow and SQLite accepts.
+    remarks: Vec<String>,
+    unverified: &'a [Unverified],
     /// Which of SQLite's own checks ran besides.
     sqlite_check: Option<&'a str>,
     sqlite_problems: &'a [String],
@@ -41,6 +44,8 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
         rows: checked.rows(),
         problems: checked.report.problems.iter().map(ToString::to_string).collect(),
         problem_count: checked.report.problem_count,
+        remarks: checked.report.remarks.iter().map(ToString::to_string).collect(),
+        unverified: &checked.unverified,
         sqlite_check: args.full.then_some("integrity_check"),
         sqlite_problems: &checked.sqlite_problems,
         seconds: checked.seconds,
@@ -65,6 +70,9 @@ fn text(report: &Report<'_>) -> String {
     for problem in report.sqlite_problems {
         let _ = writeln!(text, "SQLite: {problem}");
     }
+    for remark in &report.remarks {
+        let _ = writeln!(text, "remark: {remark}");
+    }
     let verdict = if report.sound { "sound" } else { "NOT sound" };
     let checksum = report.checksum.map_or(String::new(), |sum| format!(", checksum {sum}"));
     let readers = report.sqlite_check.map_or(String::new(), |check| format!(" and by SQLite's {check}"));
@@ -76,5 +84,24 @@ fn text(report: &Report<'_>) -> String {
         Bytes(report.bytes),
         report.seconds
     );
+    if !report.unverified.is_empty() {
+        let _ = writeln!(text, "not verified: {}", unverified(report.unverified));
+    }
     text
+}
+
+/// Names of a kind that are listed; `--json` has all.
+const NAMES_MAX: usize = 5;
+
+/// What was not verified, kind by kind.
+fn unverified(all: &[Unverified]) -> String {
+    let kinds = all.chunk_by(|one, other| one.what == other.what).map(|of_kind| {
+        let names: Vec<&str> = of_kind.iter().take(NAMES_MAX).map(|one| one.name.as_str()).collect();
+        let more = match of_kind.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more as u64)),
+        };
+        format!("{} {}{more}", of_kind[0].what, names.join(", "))
+    });
+    kinds.collect::<Vec<_>>().join("; ")
 }

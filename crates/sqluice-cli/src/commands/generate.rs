@@ -10,7 +10,7 @@ use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
 
-use super::{print_plan, print_report, refuse_page_size};
+use super::{print_plan, print_report, refuse_page_size, replaced};
 use crate::Exit;
 use crate::args::{Generate, Rows};
 use crate::printer::Printer;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     let (schema, rows) = match (&args.preset, schema) {
         (Some(preset), _) => {
             let preset = generate::Preset::find(preset)?;
-            (preset.schema(&counts)?, preset.rows(&counts))
+            (preset.schema()?, preset.rows(&counts))
         }
         (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => unreachable!("`files` finds one of the two"),
@@ -55,6 +55,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     for note in &prepared.spec().notes {
         printer.warn(&format!("warning: {note}"));
     }
+    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
 }
@@ -62,7 +63,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
 /// The scale of TPC-H, if that is asked for.
 fn scale(args: &Generate) -> Result<Option<f64>, Error> {
     match (args.preset.as_deref(), args.scale) {
-        (Some("tpch"), None) => Err(Error::usage("how large shall TPC-H be?")
+        (Some("tpch"), None) => Err(Error::usage("the scale of TPC-H is missing")
             .hint("--scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that")),
         (Some("tpch"), scale) => Ok(scale),
         (_, Some(_)) => {
@@ -83,6 +84,7 @@ fn tpch(
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
+    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
 }
@@ -137,9 +139,7 @@ fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let target = if nowhere { None } else { files.next() };
     let schema = if args.preset.is_some() { None } else { files.next() };
     if !nowhere && target.is_none() {
-        return Err(
-            Error::usage("no database is named").hint("name one, or make pages for nobody: --discard")
-        );
+        return Err(Error::usage("no database is named").hint("name one, or write nothing: --discard"));
     }
     if args.preset.is_none() && schema.is_none() {
         return Err(Error::usage("no schema is named")

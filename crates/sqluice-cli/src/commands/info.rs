@@ -56,8 +56,8 @@ pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyh
     };
     let Some(report) = Report::new(&checked) else {
         let problem = checked.report.problems.first().map_or("it is empty".to_owned(), ToString::to_string);
-        let message = format!("{} is no SQLite database: {problem}", args.db.display());
-        return Err(sqluice::error::Error::input(message).into());
+        let message = format!("{} is not a SQLite database: {problem}", args.db.display());
+        return Err(sqluice::error::Error::input(message).hint("name a database file").into());
     };
     if printer.is_json() {
         printer.json(&report)?;
@@ -139,7 +139,7 @@ fn text(report: &Report) -> String {
         let _ = writeln!(text, "{name:9} {value}");
     }
     if !report.sound {
-        let _ = writeln!(text, "NOT sound: sqluice check tells more");
+        let _ = writeln!(text, "NOT sound: sqluice check reports the details");
     }
     let width = report.trees.iter().map(|tree| tree.name.chars().count()).max().unwrap_or(0).max(5);
     let _ = writeln!(

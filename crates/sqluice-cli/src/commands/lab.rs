@@ -106,7 +106,7 @@ fn variants(record: &Run) -> impl Iterator<Item = (&Experiment, &Variant)> {
 fn read(file: &Path) -> Result<Run, Error> {
     let text = fs::read_to_string(file).map_err(|error| Error::read(file, error))?;
     serde_json::from_str(&text).map_err(|error| {
-        Error::input(format!("{} is no record of the lab", file.display()))
+        Error::input(format!("{} is not a record of the lab", file.display()))
             .because(error)
             .hint("name a file that --export-json has written")
     })

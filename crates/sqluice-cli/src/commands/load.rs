@@ -2,21 +2,25 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
 use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
+use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
 use sqluice::schema::Schema;
 use sqluice::source::arrow::ArrowOptions;
+use sqluice::source::csv::Delimiter;
+use sqluice::source::json::RecordsPath;
 
-use super::{print_plan, print_report, refuse_page_size};
+use super::{columns, print_plan, print_report, refuse_page_size, replaced};
 use crate::Exit;
 use crate::args::Load;
-use crate::formats::{Format, Quote};
-use crate::printer::Printer;
+use crate::formats::{Format, Role};
+use crate::printer::{Printer, counted};
+use crate::terms;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     refuse_swapped(&args.db)?;
@@ -27,16 +31,24 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     let load = load::Load {
         format: format(args)?,
         table: args.table.clone(),
+        name_from: args.name_from.into(),
         schema: args.schema.as_deref().map(Schema::read).transpose()?,
         types: args.types.clone(),
+        convert: args.convert(),
         strict: args.strict,
         columns: args.columns.clone(),
         add_columns: args.add_columns,
         limit: args.limit,
-        arrow: ArrowOptions { decimal: args.decimal.into(), timestamp: args.timestamp.into() },
+        arrow: ArrowOptions {
+            decimal: args.decimal.into(),
+            timestamp: args.timestamp.into(),
+            ..ArrowOptions::default()
+        },
         lossy: args.lossy,
         reject: args.reject.clone(),
+        overwrite_reject: args.overwrite_reject,
         rejects_max: args.max_rejects.unwrap_or(u64::MAX),
+        skip_bad_files: args.skip_bad_files,
         primary_key: args.primary_key.clone(),
         indexes: args.index.clone(),
         uniques: args.unique.clone(),
@@ -48,16 +60,47 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         },
         ..load::Load::new(&args.db, &args.files)
     };
-    let mut prepared = load.prepare(cancel)?;
+    let mut prepared = load.prepare_watched(cancel, &*printer.progress())?;
     if args.write.dry_run {
         prepared.settle_types(&*printer.progress())?;
-        return print_plan(prepared.plan(), printer);
+        let plan = prepared.plan();
+        if !printer.is_json() {
+            let remarks =
+                plan.tables.iter().flat_map(|table| columns::remarks(&table.name, &table.all_columns));
+            columns::say(remarks, printer);
+        }
+        return print_plan(plan, printer);
     }
     for note in &prepared.plan().notes {
-        printer.note(&format!("note: {note}"));
+        printer.note(&format!("note: {}", terms::rendered(note)));
     }
+    let inputs = prepared.inputs();
+    for input in inputs.iter().filter(|_| inputs.len() > 1) {
+        printer.detail(&format!("  {}: {}", input.name, input.recognised.words()));
+        input.notes.iter().for_each(|note| printer.detail(&format!("    {}", terms::rendered(note))));
+    }
+    let files = args.files.iter().map(PathBuf::as_path);
+    replaced::confirm(prepared.plan(), &args.write, files, printer, cancel)?;
     let report = prepared.run(&*printer.progress())?;
-    print_report(&report, args.reject.as_deref(), printer)
+    if !printer.is_json() {
+        let recognised = recognised_in_words(&report.inputs, |files| counted(files, "file"));
+        printer.note(&format!("read {recognised}"));
+    }
+    let exit = print_report(&report, args.reject.as_deref(), printer)?;
+    if !printer.is_json() {
+        if let Some(padded) = padded_in_words(&report.inputs, |rows| counted(rows, "row")) {
+            printer.note(&padded);
+        }
+        columns::tell(&report.tables, printer);
+    }
+    if report.skipped.is_empty() {
+        return Ok(exit);
+    }
+    for SkippedFile { name, why } in &report.skipped {
+        printer.warn(&format!("skipped {name}: {}", terms::rendered(why)));
+    }
+    printer.warn(&format!("{} skipped", counted(report.skipped.len() as u64, "file")));
+    Ok(Exit::FAILURE)
 }
 
 /// What becomes of a table that is there.
@@ -80,7 +123,7 @@ fn refuse_swapped(db: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(format!("{} is named as the database, and looks like a file to load", db.display()))
-        .hint("the database comes first: sqluice load DB FILE"))
+        .hint("name the database first: sqluice load DB FILE"))
 }
 
 fn begins_as_database(file: &Path) -> bool {
@@ -90,7 +133,7 @@ fn begins_as_database(file: &Path) -> bool {
 }
 
 fn format(args: &Load) -> Result<load::Format, Error> {
-    let tab = (args.format == Some(Format::Tsv)).then_some(b'\t');
+    let tab = (args.format == Some(Format::Tsv)).then_some(Delimiter::TAB);
     if tab.is_some() && args.delimiter.is_some_and(|delimiter| Some(delimiter) != tab) {
         return Err(Error::usage("--format tsv means tabs, and --delimiter says otherwise")
             .hint("leave one of the two out"));
@@ -98,16 +141,16 @@ fn format(args: &Load) -> Result<load::Format, Error> {
     Ok(load::Format {
         kind: args.format.map(Into::into),
         delimiter: args.delimiter.or(tab),
-        quote: args.quote.map(|quote| match quote {
-            Quote::None => None,
-            Quote::Character(character) => Some(character),
-        }),
-        escape: args.escape,
-        comment: args.comment,
+        quote: args.quote.map(Role::character),
+        escape: args.escape.map(Role::character),
+        comment: args.comment.map(Role::character),
         header: if args.header { Some(true) } else { args.no_header.then_some(false) },
         skip_lines: args.skip_lines,
         null: args.null.clone(),
         empty_as_text: args.empty_as_text,
+        pad: args.pad,
+        strict_quotes: args.strict_quotes,
         encoding: args.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
+        records: args.records.as_deref().map(RecordsPath::parse).transpose()?,
     })
 }

@@ -2,6 +2,7 @@
 
 mod advise;
 mod check;
+mod columns;
 mod completions;
 mod generate;
 mod index;
@@ -9,11 +10,13 @@ mod info;
 mod lab;
 mod load;
 mod pack;
+mod replaced;
 mod unpack;
 
 use std::path::Path;
 
-use sqluice::error::Error;
+use serde::Serialize;
+use sqluice::error::{Error, Setting, message};
 use sqluice::plan::{Action, Plan, Road};
 use sqluice::progress::Cancel;
 use sqluice::report::{ExistingReport, Report, TableReport};
@@ -22,6 +25,7 @@ use sqluice::size::Bytes;
 use crate::Exit;
 use crate::args::{Args, Command, Write};
 use crate::printer::{Printer, counted, grouped, rate};
+use crate::terms;
 
 /// Does what the arguments say.
 pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -43,10 +47,8 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
     let has_pages = |target: &&Path| target.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
     match target.filter(has_pages).filter(|_| write.page_size.is_some() && !write.overwrite) {
-        Some(target) => {
-            Err(Error::usage(format!("{} is there, and has its own page size", target.display()))
-                .hint("leave --page-size out, or replace the whole database: --overwrite"))
-        }
+        Some(target) => Err(Error::usage(format!("{} exists, and has its own page size", target.display()))
+            .hint(message!["leave ", Setting::PageSize, " out: an existing database keeps its own"])),
         None => Ok(()),
     }
 }
@@ -54,18 +56,29 @@ fn refuse_page_size(write: &Write, target: Option<&Path>) -> Result<(), Error> {
 /// Prints a plan that is not carried out.
 fn print_plan(plan: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     plan.refuse()?;
+    let mut plan = plan.in_terms(terms::flag);
+    plan.look_at_replaced()?;
     if printer.is_json() {
-        printer.json(plan)?;
+        printer.json(&plan)?;
     } else {
         printer.data(&plan.to_string())?;
     }
     Ok(Exit::SUCCESS)
 }
 
+/// A report, and what its reader might expect otherwise.
+#[derive(Serialize)]
+struct Noted<'r> {
+    #[serde(flatten)]
+    report: &'r Report,
+    notes: Vec<String>,
+}
+
 /// Prints what was written; `rejects` is where bad rows went.
 fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> anyhow::Result<Exit> {
     if printer.is_json() {
-        printer.json(report)?;
+        let notes = report.notes.iter().map(terms::rendered).collect();
+        printer.json(&Noted { report: &report.clone().in_terms(terms::flag), notes })?;
         return Ok(Exit::SUCCESS);
     }
     tell(report, rejects, printer);
@@ -84,6 +97,8 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         }
         Some(_) => format!("{rows} into {target} in {seconds:.2} s ({rate})"),
     });
+    replaced::tell(report, printer);
+    tell_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {
             printer.note(&format!("{} rejected, see {}", counted(report.rejected, "row"), file.display()));
@@ -144,14 +159,33 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     }
 }
 
+/// What became of rows whose keys other rows have.
+fn tell_conflicts(report: &Report, printer: &Printer) {
+    let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
+    for (number, what) in [
+        (report.ignored, "ignored"),
+        (sum(|table| table.updated), "changed an existing one"),
+        (sum(|table| table.replaced), "replaced by a later one with the same key"),
+    ] {
+        if number > 0 {
+            printer.note(&format!("{} {what}", counted(number, "row")));
+        }
+    }
+}
+
 /// What SQLite did with the rows of a table.
 fn changes(table: &TableReport) -> String {
-    let rows = counted(table.rows, "row");
-    let rows = match table.action {
-        Action::Upsert => format!("{rows} added or changed"),
-        _ => format!("{rows} added"),
-    };
-    if table.ignored > 0 { format!("{rows}, {} left out,", grouped(table.ignored)) } else { rows }
+    match (table.action, table.updated) {
+        (Action::Upsert, None) => format!("{} added or changed", counted(table.rows, "row")),
+        (Action::Upsert, Some(updated)) => {
+            format!(
+                "{} added, {} changed",
+                counted(table.rows - updated.min(table.rows), "row"),
+                grouped(updated)
+            )
+        }
+        _ => format!("{} added", counted(table.rows, "row")),
+    }
 }
 
 fn entries(number: u64) -> String {

@@ -5,7 +5,7 @@ use sqluice::plan::{IfThere, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
-use super::{print_plan, refuse_page_size, tell};
+use super::{print_plan, refuse_page_size, replaced, tell};
 use crate::Exit;
 use crate::args::{Compress, Pack};
 use crate::printer::{Printer, counted};
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
+    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
         printer.json(&report)?;

@@ -1,11 +1,13 @@
 //! `sqluice unpack`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use serde::Serialize;
 use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
-use sqluice::error::Error;
+use sqluice::error::{Error, Setting, message};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
@@ -40,7 +42,16 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
         return Ok(Exit::SUCCESS);
     }
     let message = format!("{} of the archive could not be restored", counted(report.refused, "row"));
-    Err(Error::input(message).hint("the rest was; see above").into())
+    let error = Error::input(message);
+    Err(match report.existing {
+        0 => error.hint("the rest was; see above"),
+        _ => error.hint(message![
+            "the rest was; see above; ",
+            Setting::Overwrite,
+            " replaces existing files and links"
+        ]),
+    }
+    .into())
 }
 
 fn layout(args: &Unpack) -> Option<Layout> {
@@ -66,6 +77,9 @@ fn tell(report: &UnpackReport, printer: &Printer) {
 
 /// Prints the names, and what is known of the files.
 fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
+    if printer.is_json() {
+        return list_json(args, selection, cancel);
+    }
     let mut out = Out::new();
     let terminal = io::stdout().is_terminal();
     let mut refused = 0;
@@ -89,6 +103,57 @@ fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel
         Ok(())
     })?;
     out.flush().map_err(cannot_write)?;
+    Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
+}
+
+/// A row as `--json` lists it.
+#[derive(Serialize)]
+struct Entry<'l> {
+    /// What is no UTF-8 in it is replaced; `name_bytes` has it then.
+    name: &'l str,
+    /// In hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_bytes: Option<String>,
+    kind: Kind,
+    /// As `st_mode`.
+    mode: Option<u32>,
+    /// Seconds since 1970.
+    mtime: Option<i64>,
+    bytes: u64,
+}
+
+/// Prints the rows as one JSON object. It is written as they are read: an archive may have millions.
+fn list_json(args: &Unpack, selection: &Selection, cancel: &Cancel) -> anyhow::Result<Exit> {
+    let mut out = Out::new();
+    let mut refusals = Vec::new();
+    let mut first = true;
+    out.write_all(b"{\"entries\":[").map_err(cannot_write)?;
+    archive::list(&args.db, layout(args), selection, cancel, |row| {
+        let listed = match row {
+            Ok(listed) => listed,
+            Err(refusal) => {
+                refusals.push(refusal);
+                return Ok(());
+            }
+        };
+        let name = String::from_utf8_lossy(&listed.name);
+        let is_text = matches!(name, Cow::Borrowed(_));
+        let entry = Entry {
+            name: &name,
+            name_bytes: (!is_text).then(|| listed.name.iter().map(|byte| format!("{byte:02x}")).collect()),
+            kind: listed.kind,
+            mode: listed.mode,
+            mtime: listed.mtime,
+            bytes: listed.bytes,
+        };
+        let separator: &[u8] = if std::mem::take(&mut first) { b"\n" } else { b",\n" };
+        let written = out.write_all(separator).and_then(|()| Ok(serde_json::to_writer(&mut out, &entry)?));
+        written.map_err(cannot_write)
+    })?;
+    let refused = refusals.len();
+    let refusals = serde_json::to_string(&refusals)?;
+    let end = format!("\n],\"refused\":{refused},\"refusals\":{refusals}}}\n");
+    out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(cannot_write)?;
     Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 

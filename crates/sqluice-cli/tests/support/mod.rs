@@ -18,6 +18,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sqluice::error::Setting;
 use tempfile::TempDir;
 
 /// The command under test.
@@ -74,12 +75,32 @@ pub(crate) struct Ran {
 
 impl From<Output> for Ran {
     fn from(output: Output) -> Ran {
-        Ran {
+        let ran = Ran {
             status: output.status,
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        };
+        let foreign = foreign_terms(&ran.stderr);
+        assert!(foreign.is_empty(), "words of another front end: {foreign:?} in {ran:?}");
+        ran
     }
+}
+
+/// What a message says in the words of Python or of the engine: parameters, and settings by their names there. The command's are flags.
+fn foreign_terms(said: &str) -> Vec<String> {
+    let of_python = ["=True", "=False", "if_exists"].map(str::to_owned).into_iter();
+    let of_engine = Setting::ALL.iter().flat_map(|setting| {
+        let name = setting.name();
+        [format!("`{name}`"), format!("`{name} = ")]
+    });
+    of_python.chain(of_engine).filter(|term| said.contains(term.as_str())).collect()
+}
+
+#[test]
+fn words_of_other_front_ends_are_seen() {
+    assert_eq!(foreign_terms("error: x\n\nhint: --overwrite, --temp-dir DIR"), Vec::<String>::new());
+    assert_eq!(foreign_terms("hint: overwrite=True"), ["=True"]);
+    assert_eq!(foreign_terms("hint: `temp_dir = DIR`, `append`"), ["`append`", "`temp_dir = "]);
 }
 
 impl Ran {

@@ -54,6 +54,88 @@ fn check_compares_indexes_with_their_table() {
 }
 
 #[test]
+fn check_says_what_it_did_not_verify() {
+    let folder = folder();
+    let folder = folder.path();
+    let path = folder.join("x.db");
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TABLE t (a CHECK (a > 0), b TEXT REFERENCES u); CREATE TABLE u (id TEXT PRIMARY KEY);
+         CREATE INDEX some ON t (b) WHERE a > 5; CREATE INDEX sums ON t (a + 1);
+         CREATE VIRTUAL TABLE words USING fts5 (word); CREATE VIRTUAL TABLE boxes USING rtree (id, x0, x1);
+         INSERT INTO t VALUES (7, NULL); INSERT INTO words VALUES ('x'); INSERT INTO boxes VALUES (1, 2, 3)",
+    )
+    .unwrap();
+    drop(db);
+    let ran = run(folder, ["check", "x.db"]).ok();
+    let last = "not verified: partial index some; index on expressions sums; CHECK of t; foreign keys of t; full-text table words; R*Tree boxes";
+    assert_eq!(ran.stdout.lines().last(), Some(last));
+    let json = run(folder, ["check", "x.db", "--json"]).ok().json();
+    assert_eq!(json["unverified"].as_array().unwrap().len(), 6);
+    assert_eq!(json["unverified"][0], serde_json::json!({"what": "partial_index", "name": "some"}));
+    // SQLite looks at all but foreign keys.
+    let ran = run(folder, ["check", "x.db", "--full"]).ok();
+    assert_eq!(ran.stdout.lines().last(), Some("not verified: foreign keys of t"));
+    // A collation that only an application has.
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TABLE v (c COLLATE nocase); CREATE INDEX by_c ON v (c); PRAGMA writable_schema = on;
+         UPDATE sqlite_schema SET sql = replace(sql, 'nocase', 'folded')",
+    )
+    .unwrap();
+    drop(db);
+    let json = run(folder, ["check", "x.db", "--json"]).ok().json();
+    let kind = |what: &str| serde_json::json!({"what": what, "name": "by_c"});
+    assert!(json["unverified"].as_array().unwrap().contains(&kind("collation")));
+    let ran = run(folder, ["check", "x.db", "--full"]).ok();
+    assert!(
+        ran.stdout.contains("what SQLite's integrity_check finds: no such collation sequence: folded"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn what_sqlite_accepts_is_a_remark() {
+    let folder = folder();
+    let folder = folder.path();
+    run(folder, generate("x.db", "100")).ok();
+    let mut content = fs::read(folder.join("x.db")).unwrap();
+    content[80] = 1;
+    fs::write(folder.join("x.db"), content).unwrap();
+    let ran = run(folder, ["check", "x.db"]).ok();
+    let remark = "remark: page 1: bytes 72 to 91 of the header, which are reserved, are not all zero\n";
+    assert!(ran.stdout.starts_with(remark) && ran.stdout.contains("\nsound: 100 rows"), "{ran:?}");
+    let json = run(folder, ["check", "x.db", "--json"]).ok().json();
+    assert_eq!((&json["sound"], json["remarks"].as_array().unwrap().len()), (&true.into(), 1));
+}
+
+#[test]
+fn a_database_is_checked_with_what_is_in_its_log() {
+    let folder = folder();
+    let folder = folder.path();
+    let db = Connection::open(folder.join("x.db")).unwrap();
+    let insert = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) INSERT INTO t SELECT NULL, 'row ' || i FROM n";
+    db.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+        .unwrap();
+    db.execute_batch("CREATE INDEX i ON t (a)").unwrap();
+    db.execute_batch(insert).unwrap();
+    for args in [&["check", "x.db"][..], &["check", "x.db", "--full"], &["check", "x.db", "-j", "3"]] {
+        let ran = run(folder, args).ok();
+        assert!(ran.stdout.starts_with("sound: 5,000 rows, "), "{ran:?}");
+    }
+    let ran = run(folder, ["info", "x.db", "--json"]).ok().json();
+    assert_eq!((&ran["sound"], &ran["trees"][1]["rows"]), (&true.into(), &5000.into()));
+    let with_log = run(folder, ["check", "x.db", "--json"]).ok().json();
+    // While somebody writes, one state is read.
+    db.execute_batch(&format!("BEGIN; {insert}")).unwrap();
+    assert!(run(folder, ["check", "x.db"]).ok().stdout.starts_with("sound: 5,000 rows, "));
+    db.execute_batch("ROLLBACK; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let without = run(folder, ["check", "x.db", "--json"]).ok().json();
+    assert_eq!(with_log["checksum"], without["checksum"]);
+    assert_eq!(with_log["bytes"], without["bytes"]);
+}
+
+#[test]
 fn check_says_what_is_wrong_with_a_database_that_is_not_sound() {
     let folder = folder();
     let folder = folder.path();
@@ -119,5 +201,5 @@ user           table                  10,000          [..]         0     2  [..]
 
     fs::write(folder.path().join("y.db"), &fs::read(folder.path().join("x.db")).unwrap()[..8192]).unwrap();
     let ran = run(folder.path(), ["info", "y.db"]).ok();
-    assert!(ran.stdout.contains("NOT sound: sqluice check tells more"), "{ran:?}");
+    assert!(ran.stdout.contains("NOT sound: sqluice check reports the details"), "{ran:?}");
 }

@@ -23,7 +23,7 @@ const ONE: &str = "CREATE TABLE one (a INTEGER, b TEXT DEFAULT 'none'); INSERT I
 fn a_table_is_added_to_a_database_without_a_flag() {
     with("CREATE TABLE old (a); INSERT INTO old VALUES (1)", "load x.db one.csv more.csv --primary-key a")
         .succeeds()
-        .says("2 rows into x.db in [..] s ([..] rows/s)")
+        .says("2 rows into x.db in [..] s ([..] rows/s)\n[..]\n[..]")
         .holds("SELECT * FROM one", "1|2")
         .holds("SELECT * FROM more", "8|7")
         .holds("SELECT * FROM old", "1")
@@ -52,7 +52,7 @@ fn a_table_that_is_there_is_an_error_that_names_the_flags() {
     let error = "\
 error: x.db already has a table one
 
-hint: --append adds to its rows, --replace-table puts the new ones in their place, --upsert KEYS changes those whose keys come again";
+hint: --append adds to its rows, --replace-table replaces them, --upsert KEYS changes those whose keys are repeated";
     for args in ["load x.db one.csv", "load x.db more.csv --table ONE", "load x.db one.csv --dry-run"] {
         let error = error.replace("table one", if args.contains("ONE") { "table ONE" } else { "table one" });
         with(ONE, args).fails(1, &error);
@@ -64,7 +64,7 @@ hint: --append adds to its rows, --replace-table puts the new ones in their plac
 fn rows_are_added_to_a_table() {
     with(ONE, "load x.db one.csv --append")
         .succeeds()
-        .says("1 row into x.db in [..] s ([..] rows/s)")
+        .says("1 row into x.db in [..] s ([..] rows/s)\none: a INTEGER, b TEXT")
         .holds("SELECT rowid, * FROM one", "1|0|'old'\n2|1|'2'")
         .then("load x.db more.csv -t ONE --append -q")
         .succeeds()
@@ -142,14 +142,14 @@ fn rows_with_the_same_key_are_changed_in_the_columns_that_the_file_has() {
     let no_key = "\
 error: no PRIMARY KEY or UNIQUE constraint of table one is on b
 
-hint: --upsert a";
+hint: --upsert can name a";
     with(sql, "load x.db one.csv --upsert b").fails(2, no_key);
     with(ONE, "load x.db one.csv --upsert b").fails(
         2,
         "\
 error: no PRIMARY KEY or UNIQUE constraint of table one is on b
 
-hint: make one: CREATE UNIQUE INDEX ... ON one (b)",
+hint: create one: CREATE UNIQUE INDEX ... ON one (b)",
     );
     with(sql, "load x.db one.csv --upsert d").fails(
         2,
@@ -170,7 +170,7 @@ hint: rows are found by the values of these columns",
         "\
 error: x.db has no table more whose rows could be changed
 
-hint: make it first: load without --upsert, and with --primary-key a",
+hint: create it first: load without --upsert, and with --primary-key a",
     );
 }
 
@@ -186,8 +186,56 @@ hint: [..]",
     );
     let count =
         |what: &str| with(sql, &format!("load x.db one.csv --append --on-conflict {what}")).succeeds();
-    count("ignore").holds("SELECT * FROM one", "1|'old'");
-    count("replace").holds("SELECT * FROM one", "1|2");
+    count("ignore")
+        .says("0 rows into x.db in [..]\n1 row ignored\n[..]")
+        .holds("SELECT * FROM one", "1|'old'");
+    count("replace")
+        .says("1 row into x.db in [..]\n1 row replaced by a later one with the same key\n[..]")
+        .holds("SELECT * FROM one", "1|2");
+}
+
+#[test]
+fn rows_are_counted_in_every_mode_of_conflicts() {
+    let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)";
+    let file = "a,b\n2,9\n4,9\n3,9\n4,10\n";
+    for (flags, rows, ignored, updated, replaced, left) in [
+        ("--append --on-conflict ignore", 1, 3, 0, 0, 4),
+        ("--append --on-conflict replace", 4, 0, 0, 3, 4),
+        ("--upsert a", 4, 0, 3, 0, 4),
+        ("--overwrite --primary-key a --on-conflict ignore", 3, 1, 0, 0, 3),
+        ("--overwrite --primary-key a --on-conflict replace", 3, 0, 0, 1, 3),
+    ] {
+        let done = with(sql, &format!("load x.db t.csv {flags} --json")).file("t.csv", file).succeeds();
+        let report = done.ran.json();
+        let table = &report["tables"][0];
+        let counted = [&table["rows"], &table["ignored"], &table["updated"], &table["replaced"]];
+        assert_eq!(
+            counted.map(|count| count.as_u64().unwrap()),
+            [rows, ignored, updated, replaced],
+            "{flags}"
+        );
+        assert_eq!(report["ignored"], ignored, "{flags}");
+        done.holds("SELECT count(*) FROM t", &left.to_string());
+    }
+    // With triggers the rows of the table say nothing.
+    let trigger = format!("{sql}; CREATE TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t WHERE a = 1; END");
+    let done = with(&trigger, "load x.db t.csv --upsert a --json").file("t.csv", file).succeeds();
+    assert!(done.ran.json()["tables"][0]["updated"].is_null());
+}
+
+#[test]
+fn a_new_table_with_nearly_the_name_of_an_existing_one_is_noted() {
+    let sql = "CREATE TABLE people (a, b); CREATE TABLE log_1 (a, b)";
+    let note = "note: table peeple is new: x.db has a table people, which gets no rows";
+    let done = with(sql, "load x.db one.csv --append --table peeple").succeeds();
+    let done = done.says(&format!("{note}\n[..]\n[..]")).holds("SELECT count(*) FROM peeple", "1");
+    let again = done.then("load x.db one.csv --append --table peopel --json").succeeds();
+    assert_eq!(again.ran.json()["notes"][0], note.replace("note: ", "").replace("peeple", "peopel"));
+    // Nothing to note: numbered tables, other names, and where no existing table is asked for.
+    for args in ["--append --table log_2", "--append --table orders", "--table peeple"] {
+        let done = with(sql, &format!("load x.db one.csv {args}")).succeeds();
+        assert!(!done.ran.stderr.contains("note:"), "{args}: {:?}", done.ran);
+    }
 }
 
 #[test]
@@ -261,8 +309,8 @@ fn flags_that_say_what_a_new_table_is_like_are_refused_for_one_that_is_there() {
         ("--pk a --without-rowid", "--primary-key is for new tables, and x.db has table one"),
         ("--index a", "--index is for new tables, and x.db has table one"),
         ("--unique a", "--unique is for new tables, and x.db has table one"),
-        ("--type a=TEXT", "--type gives column a a type, and the table that is there has one for it"),
-        ("--page-size 8KiB", "x.db is there, and has its own page size"),
+        ("--type a=TEXT", "--type gives column a a type, and the existing table has one for it"),
+        ("--page-size 8KiB", "x.db exists, and has its own page size"),
     ] {
         with(ONE, &format!("load x.db one.csv --append {flags}"))
             .fails(2, &format!("error: {error}\n\nhint: [..]"));
@@ -335,20 +383,20 @@ fn a_plan_tells_what_becomes_of_a_database_that_is_there() {
                INSERT INTO one VALUES (1, 1)";
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
         "\
--- target   x.db (there already)
+-- target   x.db (existing)
 -- holds    12.3 kB; its journal mode, wal, stays
 -- growth   about [..] kB
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, [..] bytes of buffers
 -- table    one: rows from one.csv ([..])
 --   there  rows are added to those that it has
---   road   insert: too few rows for pages of their own: about 1
+--   path   insert: too few rows for pages of their own: about 1
 CREATE TABLE one (a INTEGER, b);
 -- index    i
---   road   insert: entries come with the rows
+--   path   insert: entries are written with the rows
 CREATE INDEX i ON one (b);
 -- table    more: rows from more.csv ([..])
---   road   pages: a new rowid table without indexes
+--   path   pages: a new rowid table without indexes
 CREATE TABLE \"more\" (
   \"B\" INTEGER,
   \"a\" INTEGER
@@ -383,7 +431,7 @@ fn bad_rows_go_to_their_file_and_the_others_into_the_table() {
     with(&sql, "load x.db in.csv -t one --append --reject bad.csv")
         .file("in.csv", csv)
         .succeeds()
-        .says("2 rows into x.db in [..]\n1 row rejected, see bad.csv")
+        .says("2 rows into x.db in [..]\n1 row rejected, see bad.csv\none: a INTEGER, b TEXT")
         .holds("SELECT * FROM one", "1|'x'\n3|'z'");
     with(&sql, "load x.db in.csv -t one --append").file("in.csv", csv).fails(1, "error: in.csv:3:1: [..]");
 }
@@ -403,7 +451,7 @@ fn a_database_that_somebody_else_writes_to_is_waited_for() {
         let ran =
             run(transcript.folder(), ["load", "x.db", "one.csv", "--append", "--busy-timeout", "100ms"]);
         assert!(started.elapsed() > Duration::from_millis(100), "{ran:?}");
-        ran.failed(1, "error: x.db is in use: it was locked for 0.1 seconds");
+        ran.failed(1, "error: x.db is in use: it was locked for 0.");
         assert_eq!(names(transcript.folder()), before, "{mode}");
         writer.execute_batch("COMMIT").unwrap();
         drop(writer);
@@ -412,7 +460,7 @@ fn a_database_that_somebody_else_writes_to_is_waited_for() {
     with(ONE, "load x.db one.csv --append --busy-timeout soon").fails(
         2,
         "\
-error: invalid value 'soon' for '--busy-timeout <DURATION>': \"soon\" is no time such as 5, 0.5, 500ms or 2min
+error: invalid value 'soon' for '--busy-timeout <DURATION>': \"soon\" is not a duration such as 5, 0.5, 500ms or 2min
 
 For more information, try '--help'.",
     );

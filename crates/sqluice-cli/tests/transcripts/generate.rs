@@ -201,13 +201,13 @@ fn rows_of_a_table_follow_from_those_of_its_parent() {
         &files,
         "generate x.db s.sql -n orders=5",
         2,
-        "error: how many rows shall customer have?\n\nhint: --rows customer=1M, or --rows 1M for every table",
+        "error: the row count of customer is missing\n\nhint: --rows customer=1M, or --rows 1M for every table",
     );
     fails(
         &files,
         "generate x.db s.sql -n customer=3x",
         2,
-        "error: how many rows shall customer have?\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M",
+        "error: the row count of customer is missing\n\nhint: no FOREIGN KEY of customer names a table whose rows are known: --rows customer=1M",
     );
 }
 
@@ -289,7 +289,7 @@ fn mistakes_in_a_comment_say_where_what_was_expected_and_the_nearest_name() {
         (
             "distinct(real(0, 1))",
             20,
-            "distinct: argument 1 is something of which there are so many [..], not real(0, 1)\n\nhint: [..]",
+            "distinct: argument 1 is something with a known number of values [..], not real(0, 1)\n\nhint: [..]",
         ),
         (
             "sql('upper(frist)')",

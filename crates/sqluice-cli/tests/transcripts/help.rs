@@ -54,7 +54,7 @@ fn every_flag_of_load_says_what_holds_without_it() {
     let flags: Vec<&String> = described.iter().filter(|line| line.starts_with('-')).collect();
     assert!(flags.len() >= 25, "{flags:#?}");
     // Flags that ask for something that otherwise plainly is not done.
-    let plain = ["--empty-as-text", "--dry-run", "--overwrite"];
+    let plain = ["--empty-as-text", "--dry-run", "--overwrite", "-y, --yes"];
     for flag in flags.iter().filter(|flag| !plain.iter().any(|plain| flag.starts_with(plain))) {
         assert!(flag.contains("[default: "), "{flag}");
     }

@@ -35,7 +35,7 @@ lock [..] s, read user [..] s, sort user [..] s, merge user [..] s, sync [..] s,
 
     let again = "CREATE INDEX IF NOT EXISTS by_area ON user (age)";
     let ran = run(folder, ["index", "x.db", again]).ok();
-    assert_eq!(ran.stderr, "note: index by_area is there already, and was left as it is\n");
+    assert_eq!(ran.stderr, "note: index by_area exists already, and was left as it is\n");
     let ran = run(folder, ["index", "x.db", sql[0]]).failed(1, "there is an index named by_area already");
     assert!(ran.stderr.contains("hint: "), "{ran:?}");
 }
@@ -74,7 +74,7 @@ fn what_makes_no_sense_is_wrong_usage() {
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();
     run(folder, ["index", "x.db", "DROP TABLE user"])
-        .failed(2, "this is no CREATE INDEX: \"DROP TABLE user\"");
+        .failed(2, "this is not a CREATE INDEX statement: \"DROP TABLE user\"");
     run(folder, ["index", "x.db", "CREATE INDEX a ON user (nowhere)"])
         .failed(2, "index a: no such column: nowhere");
     run(folder, ["index", "x.db"]).failed(2, "required arguments were not provided");

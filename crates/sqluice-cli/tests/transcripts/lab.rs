@@ -19,7 +19,7 @@ fn an_experiment_is_a_table_with_the_published_figure_beside_the_measured_one() 
     let folder = folder();
     let ran = run(folder.path(), ["lab", "transaction", "--scale", "tiny"]).ok();
     assert!(
-        ran.stdout.contains("transaction: what a transaction and a reused statement are worth"),
+        ran.stdout.starts_with("Transactions and reused statements (transaction)\n  what a transaction and a reused statement are worth\n"),
         "{}",
         ran.stdout
     );
@@ -62,7 +62,7 @@ fn wrong_usage_is_told_before_anything_is_measured() {
     failed(&["--runs", "0"], 2, "0 is not in 1..=1000");
     failed(&["booleans", "--compare", "none.json"], 1, "none.json");
     fs::write(folder.path().join("no.json"), "{}").unwrap();
-    failed(&["booleans", "--compare", "no.json"], 1, "no.json is no record of the lab");
+    failed(&["booleans", "--compare", "no.json"], 1, "no.json is not a record of the lab");
     failed(&["booleans", "--export-json", "none/x.json"], 1, "cannot write none/x.json");
 }
 

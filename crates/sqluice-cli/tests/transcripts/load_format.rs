@@ -40,12 +40,11 @@ fn delimiters_are_recognised_or_named() {
     }
     holds("-f csv", "a;b\n1;2\n", "1|2");
     holds("-d ^", "a^b\n1^2\n", "1|2");
-    refused(
-        "-d ||",
-        "a||b\n",
-        "error: invalid value '||' for '--delimiter <CHAR>': \"||\" is not one character of ASCII, such as ; or \\t\n\n\
-         For more information, try '--help'.",
-    );
+    for (given, between) in [("||", "||"), ("¦", "¦"), ("whitespace", "  ")] {
+        holds(&format!("-d {given}"), format!("a{between}b\n1{between}x\n"), "1|'x'");
+        holds("", format!("a{between}b\n1{between}x\n"), "1|'x'");
+    }
+    holds("-d none", "a,b\n1,x\n", "'1,x'");
     refused(
         "-f xlsx",
         "",
@@ -79,11 +78,11 @@ fn the_first_record_is_a_header_or_a_row() {
     holds("--no-header", "a,b\n1,2\n", "'a'|'b'\n'1'|'2'");
     load("--no-header", "1,2\n")
         .succeeds()
-        .says("1 row to [..]")
+        .says("1 row to [..]\nt: column1 INTEGER, column2 INTEGER")
         .holds("SELECT column1, column2 FROM t", "1|2");
     load("", "1,2\n3,4\n")
         .succeeds()
-        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]")
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]\nt: column1 INTEGER, column2 INTEGER")
         .holds("SELECT * FROM t", "1|2\n3|4");
     refused(
         "--header --no-header",
@@ -112,6 +111,60 @@ fn null_is_the_empty_field_and_what_is_said_to_be() {
     holds("--null NA --null \\N", content, "1|NULL|NULL\n2|''|NULL\n3|'NA'|'x'");
     holds("--empty-as-text", content, "1|''|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
     holds("--empty-as-text --null ''", content, "1|NULL|'NA'\n2|''|'\\N'\n3|'NA'|'x'");
+}
+
+#[test]
+fn missing_fields_are_null_on_request() {
+    let content = "a,b,c\n1\n2,3\n4,5,6\n";
+    load("", content).fails(
+        1,
+        "error: t.csv:2:2: the record ends after field 1: the header has 3\n\n\
+         hint: --pad fills missing fields with NULL; --reject FILE writes such rows to a file and goes on",
+    );
+    load("--pad", content)
+        .succeeds()
+        .says("3 rows to [..]\n2 rows filled with NULL where fields are missing\nt: a INTEGER, b INTEGER, c INTEGER")
+        .holds("SELECT * FROM t", "1|NULL|NULL\n2|3|NULL\n4|5|6");
+    load("--pad", "a,b\n1,2\n").succeeds().says("1 row to [..]\nt: a INTEGER, b INTEGER");
+    let report = load("--pad --json", content).succeeds().ran.stdout;
+    assert_eq!(report.matches("\"padded\": 2").count(), 2, "{report}");
+    load("--pad", "a,b\n1\n2,3\n4,5\n6,7,8\n").fails(
+        1,
+        "error: t.csv:5:5: field 3 of this record: the header has only 2\n\n\
+         hint: --reject FILE writes such rows to a file and goes on",
+    );
+    sqluice("load x.db t.csv u.csv --pad")
+        .file("t.csv", content)
+        .file("u.csv", "a,b\n1\n2,3\n")
+        .succeeds()
+        .says("5 rows to [..]\n3 rows filled with NULL where fields are missing: t.csv 2, u.csv 1\nt: [..]\nu: [..]");
+    fails(
+        &[("t.json", "{}")],
+        "load x.db t.json --pad",
+        2,
+        "error: --pad is about CSV, and t.json is NDJSON\n\nhint: leave it out, or say what the file is: --format",
+    );
+}
+
+#[test]
+fn a_quote_inside_an_unquoted_field_is_a_fault_on_request() {
+    let content = "a,b\n1,x\"y\n2,\"x\"\"y\"\n";
+    holds("", content, "1|'x\"y'\n2|'x\"y'");
+    load("--strict-quotes", content).fails(
+        1,
+        "error: t.csv:2:4: a quote inside a field that is not quoted\n\n\
+         hint: a field with quotes is written \"...\"\"...\"; without --strict-quotes such a quote is a character of the field",
+    );
+    load("--strict-quotes --reject bad.csv", content)
+        .succeeds()
+        .says("1 row to [..]\n1 row rejected, see bad.csv\nt: a INTEGER, b TEXT")
+        .holds("SELECT * FROM t", "2|'x\"y'");
+    refused(
+        "--strict-quotes --quote none",
+        content,
+        "error: --strict-quotes is about quotes, and the files have none\n\n\
+         hint: leave one of the two out: --strict-quotes or --quote none",
+    );
 }
 
 #[test]
@@ -222,16 +275,16 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_none() {
 
 #[test]
 fn what_is_compressed_in_another_way_is_told_how_to_be_read() {
-    for (head, format, command) in [
-        (&b"\xfd7zXZ\0........"[..], "xz", "xz -dc"),
-        (b"BZh91AY&SY.....", "bzip2", "bzip2 -dc"),
-        (b"PK\x03\x04........", "zip", "unzip -p"),
+    for (head, format, remedy) in [
+        (&b"\xfd7zXZ\0........"[..], "xz data", "decompress it first, for example with xz -dk"),
+        (b"BZh91AY&SY.....", "bzip2 data", "decompress it first, for example with bzip2 -dk"),
+        (b"PK\x03\x04........", "a ZIP archive", "extract it, and load the files in it"),
     ] {
         load("", head).fails(
             1,
             &format!(
-                "error: t.csv: this is {format} data, which is not read here\n\n\
-                 hint: decompress it on the way: {command} t.csv | sqluice load DB - --table NAME"
+                "error: t.csv: this is {format}, which is not read here\n\n\
+                 hint: {remedy}"
             ),
         );
     }
@@ -241,7 +294,7 @@ fn what_is_compressed_in_another_way_is_told_how_to_be_read() {
 fn a_file_without_rows_is_a_table_and_one_without_a_header_is_none() {
     load("", "a,b\n")
         .succeeds()
-        .says("0 rows to x.db: 8.192 kB in [..] s (0 rows/s), checksum [..]")
+        .says("0 rows to x.db: 8.192 kB in [..] s (0 rows/s), checksum [..]\nt: a TEXT, b TEXT")
         .holds("SELECT sql FROM sqlite_schema", "'CREATE TABLE \"t\" (\n  \"a\" TEXT,\n  \"b\" TEXT\n)'");
     let hint = "hint: its first line should name the columns";
     for content in ["", "\n\n", "\u{feff}"] {
@@ -288,6 +341,6 @@ fn json_is_recognised_by_its_name_or_its_first_bytes_or_is_said() {
     );
     sqluice("load x.db t.json").file("t.json", "{\"a\":1}\n{\"a\":}\n").fails(
         1,
-        "error: t.json:2:6: expected a value, found '}'\n\nhint: --reject FILE puts such rows aside and goes on",
+        "error: t.json:2:6: expected a value, found '}'\n\nhint: --reject FILE writes such rows to a file and goes on",
     );
 }

@@ -13,7 +13,7 @@ fn a_primary_key_orders_the_rows_whatever_order_they_come_in() {
     for flag in ["--primary-key id", "--pk ID", "--primary-key=id"] {
         load(flag)
             .succeeds()
-            .says("3 rows to x.db: [..]")
+            .says("3 rows to x.db: [..]\nuser: id INTEGER, area TEXT, mail TEXT")
             .holds("SELECT id, rowid, area FROM user", "1|1|'south'\n2|2|'north'\n3|3|'north'")
             .holds("SELECT name FROM sqlite_schema", "'user'");
     }
@@ -53,25 +53,26 @@ fn a_verbose_load_tells_the_phases_and_the_indexes() {
     load("--index area -v -j 1").succeeds().prints("").says(
         "3 rows to x.db: 12.288 kB in [..] s ([..] rows/s), checksum [..]\n\
          1 thread, [..] writes, 3 pages of 4096 bytes\n\
-         load [..] s[..], sync [..] s\n  \
+         sample [..] s, plan [..] s, load [..] s[..], sync [..] s\n  \
          user: 3 rows; 1 leaf, 0 interior, 0 overflow pages, root 2\n  \
-         idx_user_area: 3 entries; 1 leaf, 0 interior, 0 overflow pages, root 3",
+         idx_user_area: 3 entries; 1 leaf, 0 interior, 0 overflow pages, root 3\n\
+         user:\n  id INTEGER\n  area TEXT\n  mail TEXT",
     );
     let report = load("--index area --json").succeeds().ran.json();
     let index = &report["tables"][0]["indexes"][0];
     assert_eq!((&index["name"], &index["road"]), (&"idx_user_area".into(), &"sorted".into()));
     assert_eq!((&index["entries"], &index["leaf_pages"]), (&3.into(), &1.into()));
-    assert_eq!(report["phases"][0]["name"], "load");
+    assert_eq!(report["phases"][0]["name"], "sample");
 }
 
 #[test]
 fn a_printed_plan_has_the_keys_and_indexes_and_is_a_schema() {
     let printed = load("--pk id --index 'area desc' --unique mail --dry-run").succeeds().ran.stdout;
     for line in [
-        "--   road   sorted: rows may come in any order of id",
+        "--   path   sorted: rows may be in any order of id",
         "  \"id\" INTEGER PRIMARY KEY,",
         "-- index    idx_user_area",
-        "--   road   sorted: a new index",
+        "--   path   sorted: a new index",
         "CREATE INDEX \"idx_user_area\" ON \"user\" (\"area\" DESC);",
         "CREATE UNIQUE INDEX \"idx_user_mail\" ON \"user\" (\"mail\");",
     ] {

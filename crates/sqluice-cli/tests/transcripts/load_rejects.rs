@@ -1,6 +1,6 @@
 //! `load`: bad rows, each kind of them: as the error that ends a load, and as a row of the reject file.
 
-use crate::transcript::{Transcript, sqluice};
+use crate::transcript::{ONE_ROW, Transcript, fails, sqluice};
 
 const HEADER: &str = "file,line,column,reason,record\n";
 
@@ -38,13 +38,15 @@ impl Bad {
         let rejected =
             [format!("{HEADER}t.csv,{line},{column},{reason},").as_bytes(), self.record, b"\n"].concat();
         let done = load(&format!("{} --reject bad.csv", self.flags), self.schema, self.content).succeeds();
-        done.says("[..] to x.db: [..]\n1 row rejected, see bad.csv")
+        done.says("[..] to x.db: [..]\n1 row rejected, see bad.csv\n[..]")
             .file_is("bad.csv", rejected)
             .holds("SELECT * FROM t", self.rest);
     }
 }
 
-const RAGGED: &str = "--reject FILE puts such rows aside and goes on";
+const SHORT: &str =
+    "--pad fills missing fields with NULL; --reject FILE writes such rows to a file and goes on";
+const LONG: &str = "--reject FILE writes such rows to a file and goes on";
 const LOSSY: &str = "declare the column TEXT, or let SQLite's conversion stand: --lossy";
 
 #[test]
@@ -56,7 +58,7 @@ fn a_malformed_record_is_at_its_fault() {
         b"a,b\n1,2\n3\n4,5\n",
         (3, 2),
         "the record ends after field 1: the header has 2",
-        RAGGED,
+        SHORT,
         b"3",
         "1|2\n4|5",
     );
@@ -64,7 +66,7 @@ fn a_malformed_record_is_at_its_fault() {
         b"a,b\n1,2\n3,4,\"5,\"\n",
         (3, 5),
         "field 3 of this record: the header has only 2",
-        RAGGED,
+        LONG,
         b"\"3,4,\"\"5,\"\"\"",
         "1|2",
     );
@@ -222,11 +224,11 @@ fn all_bad_rows_are_kept_in_the_order_of_the_files() {
 #[test]
 fn the_report_counts_what_was_rejected() {
     let with = |flags: &str| load(&format!("--reject bad.csv {flags}"), "", b"a,b\n1\n2\n3\n4,5\n");
-    with("").succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv");
+    with("").succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     with("-q").succeeds().says("");
     load("--reject bad.csv", "", b"a\n1\n")
         .succeeds()
-        .says("1 row to x.db: [..]\nno row rejected")
+        .says("1 row to x.db: [..]\nno row rejected\n[..]")
         .file_is("bad.csv", HEADER);
 }
 
@@ -242,7 +244,7 @@ fn the_reject_file_is_itself_a_file_to_load() {
 fn more_bad_rows_than_allowed_end_the_load_and_are_all_kept() {
     let with =
         |most: u64| load(&format!("--reject bad.csv --max-rejects {most}"), "", b"a,b\n1\n2\n3,4\n5\n");
-    with(3).succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv");
+    with(3).succeeds().says("1 row to x.db: [..]\n3 rows rejected, see bad.csv\n[..]");
     let row = |line: u64, record: u64| {
         format!("t.csv,{line},2,the record ends after field 1: the header has 2,{record}\n")
     };
@@ -291,7 +293,7 @@ fn a_reject_file_must_be_new_and_none_of_the_others() {
     ] {
         with(reject).fails(2, &format!("error: {reject} {is}, and can't have the rejected rows\n\n{hint}"));
     }
-    with("/dev/null").succeeds().says("1 row to x.db: [..]\nno row rejected");
+    with("/dev/null").succeeds().says("1 row to x.db: [..]\nno row rejected\n[..]");
 }
 
 #[test]
@@ -314,12 +316,38 @@ fn a_failed_load_leaves_the_reject_file_of_another_as_it_is() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY)";
     let twice =
         "error: t.csv:3:1: UNIQUE constraint failed: t.a = 1 (rows 1 and 2: lines 2 and 3)\n\nhint: [..]";
-    load("--reject bad.csv --overwrite", sql, b"a\n1\n1\n").file(old.0, old.1).fails(1, twice);
+    load("--reject bad.csv --overwrite-reject", sql, b"a\n1\n1\n").file(old.0, old.1).fails(1, twice);
     // Unless it has rows of its own.
     let row = "t.csv,2,1,\"'x' in column a, which is INTEGER PRIMARY KEY\",x\n";
-    load("--reject bad.csv --overwrite", sql, b"a\nx\n1\n1\n").file(old.0, old.1).fails_leaving(
+    load("--reject bad.csv --overwrite-reject", sql, b"a\nx\n1\n1\n").file(old.0, old.1).fails_leaving(
         &[("bad.csv", &format!("file,line,column,reason,record\n{row}"))],
         1,
         "error: t.csv:4:1: UNIQUE constraint failed: t.a = 1 (rows 2 and 3: lines 3 and 4)\n\nhint: [..]",
+    );
+}
+
+#[test]
+fn only_a_flag_of_its_own_replaces_a_reject_file_and_that_flag_keeps_the_database() {
+    let refused = "error: cannot write the rejected rows to bad.csv\n  caused by: [..]\n\n\
+                   hint: name another file, or replace this one: --overwrite-reject";
+    for more in ["", "--overwrite"] {
+        sqluice(&format!("load x.db t.csv --table t --reject bad.csv {more}"))
+            .file("t.csv", "a,b\n1,2\n3\n")
+            .file("bad.csv", "old")
+            .fails(1, refused);
+    }
+    sqluice("load x.db one.csv --table kept")
+        .file(ONE_ROW.0, ONE_ROW.1)
+        .file("t.csv", "a,b\n1,2\n3\n4,5\n6,7\n")
+        .file("bad.csv", "old")
+        .succeeds()
+        .then("load x.db t.csv --table t --reject bad.csv --overwrite-reject")
+        .succeeds()
+        .holds("SELECT (SELECT count(*) FROM kept), count(*) FROM t", "1|3");
+    fails(
+        &[ONE_ROW],
+        "load x.db one.csv --overwrite-reject",
+        2,
+        "error: the following required arguments [..]\n  --reject <FILE>\n\nUsage: [..]\n\nFor more information, try '--help'.",
     );
 }

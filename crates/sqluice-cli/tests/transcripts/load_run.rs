@@ -29,8 +29,10 @@ fn threads_and_memory_change_no_byte() {
     for flags in ["-j 1", "--threads 4 --memory 96MiB", "--memory 24MiB", "-j 1 --memory 1GB"] {
         assert_eq!(checksum(flags), expected, "{flags}");
     }
-    load("one.csv --memory 1MiB")
-        .fails(2, "error: 1048576 bytes of memory are too few\n\nhint: --memory 24MiB or more");
+    load("one.csv --memory 1MiB").fails(
+        2,
+        "error: 1 MiB of memory are too little: 24 MiB are enough\n\nhint: give at least --memory 24MiB",
+    );
     load("one.csv -j 0").fails(
         2,
         "error: invalid value '0' for '--threads <N>': 0 is not in 1..=1024\n\nFor more information, try '--help'.",
@@ -70,7 +72,7 @@ fn types_that_do_not_hold_for_all_rows_are_found_before_anything_is_lost() {
     sqluice("load x.db t.csv --type n=INTEGER --reject bad.csv")
         .file("t.csv", late_text())
         .succeeds()
-        .says("400,001 rows to [..]\nno row rejected");
+        .says("400,001 rows to [..]\nno row rejected\nt: n INTEGER");
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn a_dry_run_makes_nothing_not_even_a_reject_file() {
     assert_eq!(plan["tables"][0]["sql"], "CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)");
     load("one.csv --dry-run")
         .file("x.db", "precious")
-        .fails(1, "error: x.db is no SQLite database\n  caused by: [..]\n\nhint: [..]");
+        .fails(1, "error: x.db is not a SQLite database\n  caused by: [..]\n\nhint: [..]");
 }
 
 #[test]
@@ -100,8 +102,9 @@ fn json_quiet_and_verbose_say_what_they_should() {
     load("one.csv -v -j 1").succeeds().prints("").says(
         "1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\n\
          1 thread, [..] writes, 2 pages of 4096 bytes\n\
-         load [..] s, sync [..] s\n  \
-         one: 1 row; 1 leaf, 0 interior, 0 overflow pages, root 2",
+         sample [..] s, plan [..] s, load [..] s, sync [..] s\n  \
+         one: 1 row; 1 leaf, 0 interior, 0 overflow pages, root 2\n\
+         one:\n  a INTEGER\n  b INTEGER",
     );
     load("no.csv -q")
         .fails(1, "error: cannot read no.csv\n  caused by: No such file or directory (os error 2)");
@@ -192,7 +195,7 @@ fn paths_may_have_spaces_and_lie_elsewhere() {
         .file("my folder/", "")
         .file("my folder/in put.csv", "a,b\n1\n2,3\n")
         .succeeds()
-        .says("1 row to my folder/x y.db: [..]\n1 row rejected, see my folder/bad rows.csv");
+        .says("1 row to my folder/x y.db: [..]\n1 row rejected, see my folder/bad rows.csv\nin put: a INTEGER, b INTEGER");
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn a_database_that_looks_like_a_file_to_load_is_one() {
             &format!("load one.csv {files}"),
             2,
             "error: one.csv is named as the database, and looks like a file to load\n\n\
-             hint: the database comes first: sqluice load DB FILE",
+             hint: name the database first: sqluice load DB FILE",
         );
     }
     let done = sqluice("load new.csv one.csv").file(ONE_ROW.0, ONE_ROW.1).succeeds();
@@ -212,7 +215,7 @@ fn a_database_that_looks_like_a_file_to_load_is_one() {
 
 #[test]
 fn a_file_cannot_be_loaded_into_itself() {
-    let hint = "hint: the database comes first: sqluice load DB FILE";
+    let hint = "hint: name the database first, then the files";
     let is_read =
         |name: &str| format!("error: {name} is read by this load, and can't be its database\n\n{hint}");
     fails(&[("one", "a\n1\n")], "load one one", 2, &is_read("one"));
@@ -295,4 +298,54 @@ fn a_load_that_has_failed_does_not_wait_for_its_pipe() {
         ran.failed(1, "standard input:2:5: field 3 of this record");
     }
     assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_recognised_is_told_in_one_line_however_many_files_there_are() {
+    sqluice("load x.db a.csv b.tsv c.csv d.csv")
+        .file("a.csv", "a,b\n1,x\n")
+        .file("b.tsv", "a\tb\n1\tx\n")
+        .file("c.csv", "a,b\n2,y\n")
+        .file("d.csv", "a,b\n3,z\n")
+        .succeeds()
+        .says("read 3 files: comma, header; b.tsv: tab, header\n4 rows to x.db: [..]\na: [..]\nb: [..]\nc: [..]\nd: a INTEGER, b TEXT");
+    sqluice("load x.db a.csv --no-header --quote none")
+        .file("a.csv", b"\xff\xfe1\0,\0x\0\n\0")
+        .succeeds()
+        .says("read a.csv: comma, no header, no quote, UTF-16LE\n1 row to x.db: [..]\na: column1 INTEGER, column2 TEXT");
+}
+
+#[test]
+fn files_that_cannot_be_loaded_are_left_out_and_the_exit_code_says_so() {
+    let load = |flags: &str| {
+        sqluice(&format!("load x.db a.csv b.csv c.csv {flags}"))
+            .file("a.csv", "a,b\n1,2\n")
+            .file("b.csv", "")
+            .file("c.csv", "a,b\n1,2\n3\n")
+    };
+    load("").fails(
+        1,
+        "error: 2 of 3 files can't be loaded:\n  b.csv: the file is empty\n  c.csv:3:2: the record ends after field 1: \
+         the header has 2\n\nhint: --skip-bad-files loads the others",
+    );
+    load("--skip-bad-files").exits(1).says(
+        "1 row to x.db: [..]\na: a INTEGER, b INTEGER\nskipped b.csv: the file is empty\nskipped c.csv: line 3: the record ends after field 1: the header \
+         has 2\n2 files skipped",
+    );
+}
+
+#[test]
+fn notes_that_are_alike_are_told_once_for_many_files() {
+    let files = (0..5).fold(sqluice("load x.db *.csv"), |load, file| {
+        load.file(&format!("{file}.csv"), format!("Sales of {file}\nid;n\n{file};2\n4;5\n"))
+    });
+    files.succeeds().says(
+        "note: 0.csv and 4 files like it (1.csv, 2.csv, 3.csv, ...): the first line is skipped, as \"Sales of 0\" is no part of the table; \
+         --skip-lines 0 keeps all lines\nread 5 files: semicolon, header, 1 line skipped\n10 rows to x.db: [..]\n0: [..]\n1: [..]\n2: [..]\n3: [..]\n4: [..]",
+    );
+    let files = (0..5).fold(sqluice("load x.db *.csv --table t --no-header -v"), |load, file| {
+        load.file(&format!("{file}.csv"), "1,2\n")
+    });
+    let said = files.succeeds().ran.stderr;
+    assert!(said.contains("\n  3.csv: comma, no header\n"), "{said}");
 }

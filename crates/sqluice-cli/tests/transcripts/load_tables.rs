@@ -14,7 +14,7 @@ fn a_file_makes_a_table_of_its_name_with_the_types_of_its_values() {
         .file(ONE_ROW.0, ONE_ROW.1)
         .succeeds()
         .prints("")
-        .says("1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]")
+        .says("1 row to x.db: 8.192 kB in [..] s ([..] rows/s), checksum [..]\none: a INTEGER, b INTEGER")
         .holds(
             "SELECT sql FROM sqlite_schema",
             "'CREATE TABLE \"one\" (\n  \"a\" INTEGER,\n  \"b\" INTEGER\n)'",
@@ -33,7 +33,7 @@ fn several_files_make_several_tables() {
         .file("b.tsv", "x\ty\n2\t3\n")
         .file("c d.csv", "x\n4\n")
         .succeeds()
-        .says("3 rows to x.db: [..]")
+        .says("3 rows to x.db: [..]\na: x INTEGER\nb: x INTEGER, y INTEGER\nc d: x INTEGER")
         .holds(TABLES, "'a'\n'b'\n'c d'")
         .holds(
             "SELECT x, NULL FROM a UNION ALL SELECT x, y FROM b UNION ALL SELECT x, NULL FROM \"c d\"",
@@ -77,7 +77,8 @@ fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
 fn two_files_for_one_table_need_to_be_told_so() {
     load("a.csv d/A.csv").file("a.csv", "x\n1\n").file("d/", "").file("d/A.csv", "x\n2\n").fails(
         2,
-        "error: a.csv and d/A.csv would both make table A\n\nhint: --table NAME loads all files into one table",
+        "error: a.csv and d/A.csv would both make table A\n\nhint: --name-from path names tables after their folders, too; --table NAME loads \
+         all files into one table",
     );
 }
 
@@ -100,7 +101,7 @@ fn standard_input_is_a_file_that_needs_a_table() {
     load("- -t t").stdin("a,b\n1\n").fails(
         1,
         "error: standard input:2:2: the record ends after field 1: the header has 2\n\n\
-         hint: --reject FILE puts such rows aside and goes on",
+         hint: --pad fills missing fields with NULL; --reject FILE writes such rows to a file and goes on",
     );
     // A file of that name has a longer one.
     load("./-").file("-", "a\n1\n").succeeds().holds(TABLES, "'-'");
@@ -121,7 +122,7 @@ fn a_schema_declares_the_tables() {
         .file("t.csv", "7,x\n9,y\n")
         .file("s.sql", "CREATE TABLE t (id INTEGER PRIMARY KEY, b)")
         .succeeds()
-        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]")
+        .says("note: t.csv: the first record is taken for a row; if it names the columns: --header\n2 rows to [..]\nt: id INTEGER, b")
         .holds("SELECT * FROM t", "7|'x'\n9|'y'");
 }
 
@@ -137,7 +138,7 @@ fn what_a_schema_does_not_declare_is_refused_at_its_place() {
     );
     with("t.csv --schema s.sql", "a\n1\n", "CREATE TABLE t (a, b DEFAULT CURRENT_TIME)").fails(
         1,
-        "error: the file has no column b, and its DEFAULT CURRENT_TIME is no constant\n\n\
+        "error: the file has no column b, and its DEFAULT CURRENT_TIME is not a constant\n\n\
          hint: add the column to the file, or declare another DEFAULT",
     );
     with("t.csv --schema s.sql --no-header", "1,2\n", "CREATE TABLE t (a)").fails(
@@ -171,7 +172,9 @@ fn a_type_is_what_the_user_says() {
 
 #[test]
 fn a_type_that_is_none_is_refused() {
-    let hint = "hint: INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes";
+    let types = "INTEGER, REAL, NUMERIC, TEXT, BLOB, ANY, or what other systems call them, such as VARCHAR(20), STRING, DATE, \
+                 TIMESTAMP, BOOLEAN, BIGINT, INT64, DOUBLE, FLOAT64, DECIMAL(10,2), UUID, JSON, BYTES";
+    let hint = format!("hint: types are {types}");
     let refused = |flags: &str, stderr: &str| {
         load(&format!("one.csv {flags}")).file(ONE_ROW.0, ONE_ROW.1).fails(2, &format!("error: {stderr}"));
     };
@@ -185,15 +188,23 @@ fn a_type_that_is_none_is_refused() {
     ] {
         refused(&format!("--type 'a={given}'"), &format!("--type a={given}: {why}\n\n{hint}"));
     }
+    for strict in ["", "--strict "] {
+        refused(
+            &format!("{strict}--type a=VARCHR"),
+            &format!(
+                "--type a=VARCHR: no type that is known is called VARCHR\n\nhint: did you mean VARCHAR? Types are {types}"
+            ),
+        );
+    }
     refused(
-        "--strict --type a=DATE",
-        &format!("--type a=DATE: unknown datatype for t.a: \"DATE\"\n\n{hint}"),
+        "--type a=geometry",
+        &format!("--type a=geometry: no type that is known is called geometry\n\n{hint}"),
     );
     refused("--type c=TEXT", "--type names the column \"c\", which no file has\n\nhint: there are: a, b");
     refused(
         "--type 'a=INTEGER PRIMARY KEY' --type 'b=INTEGER PRIMARY KEY'",
         "table \"one\" has more than one primary key\n\n\
-         hint: --type declares a column, --table names the table, --schema declares it all",
+         hint: --type declares a column, --table names the table, --schema declares everything",
     );
     for text in ["a", "=TEXT", "a="] {
         refused(
@@ -204,6 +215,58 @@ fn a_type_that_is_none_is_refused() {
             ),
         );
     }
+}
+
+#[test]
+fn a_type_of_another_system_is_what_it_means_there() {
+    for (given, expected) in [
+        ("STRING", "'TEXT'|'01234'"),
+        ("str", "'TEXT'|'01234'"),
+        ("DATE", "'TEXT'|'01234'"),
+        ("VARCHAR(5)", "'VARCHAR(5)'|'01234'"),
+        ("any", "'BLOB'|'01234'"),
+        ("bytes", "'BLOB'|'01234'"),
+        ("int64", "'int64'|1234"),
+        ("bool", "'INTEGER'|1234"),
+        ("f64", "'REAL'|1234.0"),
+    ] {
+        load(&format!("t.csv --type zip={given}")).file("t.csv", "zip,n\n01234,1\n").succeeds().holds(
+            "SELECT type, zip FROM pragma_table_info('t') AS info, t WHERE info.name = 'zip'",
+            expected,
+        );
+    }
+    load("t.csv --type zip=STRING")
+        .file("t.csv", "zip,n\n01234,1\n")
+        .succeeds()
+        .says("note: column zip: STRING is TEXT in SQLite\n1 row to x.db: [..]\nt: zip TEXT, n INTEGER");
+}
+
+#[test]
+fn a_column_that_just_missed_to_be_of_numbers_is_told_with_the_value_that_decided() {
+    let told = "1 row[..]\nt: price TEXT, v TEXT, zip TEXT\n\
+                note: t.price is TEXT, not REAL: \"n/a\" (t.csv:4) is no number, the only one of 5 values; --type price=REAL takes it for REAL\n\
+                note: t.v is TEXT, not REAL: no printer of numbers prints \"1.10\" (t.csv:3) beside the other values; --type v=REAL takes it for REAL";
+    let csv = "price,v,zip\n1.5,1.9,01234\n2,1.10,12345\nn/a,1.2,23456\n3.25,1.3,34567\n4,1.4,45678\n";
+    let told = told.replace("1 row[..]", "5 rows[..]");
+    load("t.csv").file("t.csv", csv).succeeds().says(&told);
+    let report = load("t.csv --json").file("t.csv", csv).succeeds().ran.json();
+    let columns = &report["tables"][0]["columns"];
+    assert_eq!((&columns[0]["type"], &columns[0]["missed"]["type"]), (&"TEXT".into(), &"REAL".into()));
+    assert_eq!((&columns[0]["missed"]["value"], &columns[0]["missed"]["line"]), (&"n/a".into(), &4.into()));
+    assert!(columns[2]["missed"].is_null(), "postcodes are no numbers that were missed");
+}
+
+#[test]
+fn a_schema_whose_types_change_text_that_looks_numeric_is_warned_of() {
+    load("t.csv --schema s.sql")
+        .file("s.sql", "CREATE TABLE t (zip STRING, day DATE, code TEXT, n INTEGER);")
+        .file("t.csv", "zip,day,code,n\n123,x,01,1\n01234,y,02,2\n")
+        .succeeds()
+        .says(
+            "2 rows[..]\nt: zip STRING, day DATE, code TEXT, n INTEGER\n\
+             warning: t.zip is declared \"STRING\", so that \"01234\" (t.csv:3) becomes 1234; TEXT keeps it",
+        )
+        .holds("SELECT zip FROM t", "123\n1234");
 }
 
 #[test]
@@ -315,7 +378,7 @@ fn limit_ends_each_table_and_nothing_after_it_is_looked_at() {
     load("a.csv --limit 0").file("a.csv", "n\n1\n").succeeds().holds("SELECT * FROM a", "");
     load("a.csv --limit x").file("a.csv", "n\n1\n").fails(
         2,
-        "error: invalid value 'x' for '--limit <N>': \"x\" is no count such as 1000, 1_000, 1e6, 10M or 1B\n\n\
+        "error: invalid value 'x' for '--limit <N>': \"x\" is not a count such as 1000, 1_000, 1e6, 10M or 1B\n\n\
          For more information, try '--help'.",
     );
 }
@@ -377,7 +440,7 @@ fn names_that_no_column_can_have_are_made_up_and_told() {
         .says(
             "note: t.csv: column 2 has no name, and is called \"column2\"\n\
              note: t.csv: column 3 is another \"a\", and is called \"a_2\"\n\
-             1 row to [..]",
+             1 row to [..]\nt: a INTEGER, column2 INTEGER, a_2 INTEGER",
         )
         .holds("SELECT a, column2, a_2 FROM t", "1|2|3");
 }
@@ -392,7 +455,7 @@ fn a_table_can_be_called_anything_but_what_sqlite_keeps_for_itself() {
     load("one.csv -t sqlite_x").file(ONE_ROW.0, ONE_ROW.1).fails(
         2,
         "error: object name reserved for internal use: sqlite_x\n\n\
-             hint: --type declares a column, --table names the table, --schema declares it all",
+             hint: --type declares a column, --table names the table, --schema declares everything",
     );
     load("one.csv -t ''").file(ONE_ROW.0, ONE_ROW.1).fails(
         2,

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::support::{folder, generate, names, run};
 use crate::transcript::{ONE_ROW, matches, sqluice};
 
@@ -34,6 +36,46 @@ generate [..] s, sync [..] s
 }
 
 #[test]
+fn an_error_is_json_where_the_report_would_be() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::write(folder.join("t.csv"), "a,b\n1,2\n3\n").unwrap();
+    fs::write(folder.join("u.csv"), "c,d\n1,2\n3\n").unwrap();
+    let failed = |args: &[&str], code: i32| {
+        let ran = run(folder, args);
+        assert_eq!((ran.code(), &*ran.stderr), (Some(code), ""), "{args:?}: {ran:?}");
+        let error = ran.json()["error"].clone();
+        assert!(!error["message"].as_str().unwrap().starts_with("error"), "{error}");
+        error
+    };
+    let of_row = failed(&["load", "x.db", "t.csv", "--json"], 1);
+    assert_eq!(of_row["message"], "the record ends after field 1: the header has 2");
+    let place = ["kind", "file", "line", "column", "byte", "path"].map(|key| of_row[key].clone());
+    assert_eq!(json!(place), json!(["input", "t.csv", 3, 2, 9, "t.csv"]));
+
+    let several = failed(&["load", "x.db", "t.csv", "u.csv", "--json"], 1);
+    let files: Vec<_> =
+        several["parts"].as_array().unwrap().iter().map(|part| part["file"].clone()).collect();
+    assert_eq!(files, ["t.csv", "u.csv"]);
+
+    let missing = failed(&["--json", "check", "missing.db"], 1);
+    let cause = "No such file or directory (os error 2)";
+    assert_eq!(json!([missing["path"], missing["causes"][0]]), json!(["missing.db", cause]));
+    let usage = failed(&["load", "x.db", "t.csv", "--json", "--format", "tsv", "--delimiter", ","], 2);
+    assert_eq!(json!([usage["kind"], usage["line"]]), json!(["usage", null]));
+    assert_eq!(usage["hint"], "leave one of the two out");
+
+    // Also for arguments that cannot be parsed. As the value of another flag, `--json` asks for nothing.
+    let unknown = failed(&["load", "x.db", "t.csv", "--json", "--overwrit"], 2);
+    let message = "unexpected argument '--overwrit' found";
+    assert_eq!(json!([unknown["kind"], unknown["message"]]), json!(["usage", message]));
+    assert!(unknown["hint"].as_str().unwrap().contains("'--overwrite'"), "{unknown}");
+    let plain = run(folder, ["load", "x.db", "--no-such", "--", "--json"]).failed(2, "unexpected argument");
+    assert_eq!(plain.stdout, "");
+    assert!(run(folder, ["load", "--json", "--help"]).ok().stdout.starts_with("Load CSV"));
+}
+
+#[test]
 fn json_is_all_that_standard_output_gets() {
     let folder = folder();
     let folder = folder.path();
@@ -60,7 +102,8 @@ fn json_is_all_that_standard_output_gets() {
     assert_eq!(names(folder), ["x.db"], "a dry run makes nothing");
 
     let ran = run(folder, [&["--json"], &generate("x.db", "3")[..]].concat());
-    ran.failed(1, "x.db already has a table user");
+    assert_eq!((ran.code(), &*ran.stderr), (Some(1), ""));
+    assert_eq!(ran.json()["error"]["message"], "x.db already has a table user");
 }
 
 #[test]
@@ -72,7 +115,7 @@ fn a_dry_run_prints_the_plan_and_does_nothing() {
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, 50331648 bytes of buffers
 -- table    one: rows from one.csv (comma, quote \", header)
---   road   pages: a new rowid table without indexes
+--   path   pages: a new rowid table without indexes
 CREATE TABLE \"one\" (
   \"a\" INTEGER,
   \"b\" INTEGER
@@ -89,7 +132,7 @@ CREATE TABLE \"one\" (
 -- pages    of 8192 bytes, 1024 at a time
 -- threads  2 and a writer, 50331648 bytes of buffers
 -- table    t: 1000 rows from the generator, seed 1
---   road   pages: a new rowid table without indexes
+--   path   pages: a new rowid table without indexes
 CREATE TABLE t (a INTEGER);",
         );
 }

@@ -9,7 +9,7 @@ use crate::transcript::{ONE_ROW, fails, matches};
 #[test]
 fn a_target_that_is_in_the_way_is_refused() {
     let no_database = "\
-error: x.db is no SQLite database
+error: x.db is not a SQLite database
   caused by: file is not a database
 
 hint: name another file";
@@ -82,7 +82,8 @@ fn a_leftover_journal_that_sqlite_would_roll_in_is_refused() {
         "error: ./x.db-journal is left from another database",
         "error: ./x.db-wal is left from another database",
     ];
-    let hint = "hint: SQLite would roll it into the new file: if nobody needs it any more, remove it, or move it away";
+    let hint =
+        "hint: SQLite would roll it into the new file: if it is no longer needed, remove it or move it away";
     for (files, stderr) in files.into_iter().zip(stderr) {
         for args in ["generate x.db --preset user --rows 3", "generate x.db --preset user --rows 3 --dry-run"]
         {
@@ -116,7 +117,7 @@ fn targets_may_have_any_name() {
         "Ünïcödé 数据.db",
         "file:x",
         "file:y?mode=memory",
-        ":memory:",
+        "./:memory:",
         "-",
         "*",
     ] {
@@ -136,6 +137,16 @@ fn targets_may_have_any_name() {
     let long = "x".repeat(247);
     run(folder, generate(&long, "3")).ok();
     run(folder, generate(&"x".repeat(256), "3")).failed(1, "File name too long");
+}
+
+#[test]
+fn the_name_that_sqlite_has_for_memory_is_refused() {
+    let folder = folder();
+    for more in [&[][..], &["--overwrite"]] {
+        let args = [&generate(":memory:", "3")[..], more].concat();
+        run(folder.path(), args).failed(2, "only files can be written");
+    }
+    assert!(names(folder.path()).is_empty());
 }
 
 #[test]
@@ -176,9 +187,9 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
 #[test]
 fn what_is_no_database_is_not_overwritten() {
     let no_database = "\
-error: x.db is no SQLite database, and is not replaced
+error: x.db is not a SQLite database, and is not replaced
 
-hint: name another file, or remove this one yourself if nobody needs it any more";
+hint: name another file, or remove this one yourself if it is no longer needed";
     let generate = "generate x.db --preset user --rows 3 --overwrite";
     for content in ["a,b\n1,2\n", "a", "SQLite format 3", "SQLite format 3\0, and more"] {
         fails(&[("x.db", content)], generate, 1, no_database);
@@ -192,7 +203,7 @@ hint: name another file, or remove this one yourself if nobody needs it any more
         "\
 error: one.csv is named as the database, and looks like a file to load
 
-hint: the database comes first: sqluice load DB FILE",
+hint: name the database first: sqluice load DB FILE",
     );
     fails(
         &[("x.db/", "")],
@@ -208,7 +219,7 @@ hint: name a file in it",
         "generate /dev/null --preset user --rows 3 --overwrite",
         1,
         "\
-error: /dev/null is no file, and is not replaced
+error: /dev/null is not a file, and is not replaced
 
 hint: name another file",
     );

@@ -9,7 +9,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         "generate x.db --preset user",
         2,
         "\
-error: how many rows shall user have?
+error: the row count of user is missing
 
 hint: --rows user=1M, or --rows 1M for every table",
     );
@@ -27,7 +27,7 @@ hint: there are: user, integers, kv, shop, events, and tpch with a --scale",
         "generate x.db --preset tpch",
         2,
         "\
-error: how large shall TPC-H be?
+error: the scale of TPC-H is missing
 
 hint: --scale 1 is 8.7 million rows and 1.3 GB, --scale 0.01 a hundredth of that",
     );
@@ -85,7 +85,7 @@ hint: name a file with CREATE TABLE statements, or a built-in schema: --preset u
         "\
 error: no database is named
 
-hint: name one, or make pages for nobody: --discard",
+hint: name one, or write nothing: --discard",
     );
     fails(
         &[],
@@ -137,7 +137,7 @@ hint: --rows TABLE=N names a table of the schema; --rows N means every table",
         "generate x.db s.sql --rows a=1",
         2,
         "\
-error: how many rows shall c have?
+error: the row count of c is missing
 
 hint: --rows c=1M, or --rows 1M for every table",
     );
@@ -155,7 +155,7 @@ hint: SQLite numbers rows up to 9223372036854775807",
         "generate x.db --preset user --rows many",
         2,
         "\
-error: invalid value 'many' for '--rows <[TABLE=]N>': \"many\" is no count such as 1000, 1_000, 1e6, 10M or 1B
+error: invalid value 'many' for '--rows <[TABLE=]N>': \"many\" is not a count such as 1000, 1_000, 1e6, 10M or 1B
 
 For more information, try '--help'.",
     );
@@ -164,16 +164,16 @@ For more information, try '--help'.",
         "generate x.db --preset user --rows 3 --memory 1MiB",
         2,
         "\
-error: 1048576 bytes of memory are too few
+error: 1 MiB of memory are too little: 24 MiB are enough
 
-hint: --memory 24MiB or more",
+hint: give at least --memory 24MiB",
     );
     fails(
         &[],
         "generate x.db --preset user --rows 3 --memory lots",
         2,
         "\
-error: invalid value 'lots' for '--memory <SIZE>': \"lots\" is no size such as 65536, 512MiB or 2GB
+error: invalid value 'lots' for '--memory <SIZE>': \"lots\" is not a size such as 65536, 512MiB or 2GB
 
 For more information, try '--help'.",
     );
@@ -253,14 +253,21 @@ fn files_that_cannot_be_read_are_named() {
     let is_folder = "error: cannot read d\n  caused by: Is a directory (os error 21)";
     fails(folder, "generate x.db d --rows 3", 1, is_folder);
     fails(folder, "load x.db d", 1, "error: d is a folder\n\nhint: name the files in it: d/*.csv");
-    fails(folder, "check d", 1, "error: d is no file\n\nhint: name a database file");
-    fails(folder, "info d", 1, "error: d is no file\n\nhint: name a database file");
-    fails(&[("e.db", "")], "info e.db", 1, "error: e.db is no SQLite database: it is empty");
+    fails(folder, "check d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
+    fails(folder, "info d", 1, "error: d is a folder, and no database file\n\nhint: name a database file");
+    fails(
+        &[("e.db", "")],
+        "info e.db",
+        1,
+        "error: e.db is not a SQLite database: it is empty\n\nhint: name a database file",
+    );
     fails(
         &[("t.db", "text")],
         "info t.db",
         1,
         "\
-error: t.db is no SQLite database: page 1: the file is shorter than the 100 bytes of a database header",
+error: t.db is not a SQLite database: page 1: the file is shorter than the 100 bytes of a database header
+
+hint: name a database file",
     );
 }

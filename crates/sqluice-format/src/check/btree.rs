@@ -80,8 +80,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let mut depths = Depths::default();
         let below =
             |page: u32, upper: Option<i64>| Place { page, parent: number, level: place.level + 1, upper };
-        for cell in &layout.cells {
-            if !leaf {
+        for (i, cell) in layout.cells.iter().enumerate() {
+            if !leaf && (i == 0 || !walk.edges) {
                 let upper = if walk.table { Some(cell.rowid) } else { None };
                 depths.add(self.child(walk, below(cell.child, upper))?);
             }

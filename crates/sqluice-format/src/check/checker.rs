@@ -98,6 +98,11 @@ impl<'c, 'o, P: ReadPage> Checker<'c, 'o, P> {
         self.problem_of(Problem { page, tree, what });
     }
 
+    /// Notes something in the header that SQLite accepts.
+    pub(super) fn remark(&mut self, what: String) {
+        self.report.remarks.push(Problem { page: Some(1), tree: None, what });
+    }
+
     /// Notes a problem of whatever it names.
     pub(super) fn problem_of(&mut self, problem: Problem) {
         self.report.problem_count += 1;

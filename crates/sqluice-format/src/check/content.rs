@@ -25,6 +25,8 @@ pub(super) struct Walk<'w> {
     pub(super) sums: Vec<Sum>,
     /// Parts of the tree that have been read already, by their first pages.
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
+    /// Of each interior page just the first and the last child are read, and no overflow pages.
+    pub(super) edges: bool,
     /// Is told of each entry.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
@@ -116,6 +118,7 @@ impl<'w> Walk<'w> {
             keys: Keys::default(),
             sums: vec![Sum::default(); sums],
             parts: None,
+            edges: false,
             listener: None,
             fields: Fields::default(),
             values: vec![0; values],
@@ -167,7 +170,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         for (i, field) in table.fields.iter().enumerate() {
             let class = walk.fields.class(i).unwrap_or_else(|| field.default.class());
             let numeric = || match walk.fields.value(i, start) {
-                Some(Value::Text(text)) => is_number(text, self.common.header.text_encoding),
+                Some(Value::Text(text)) => is_number(text, self.common.header.used_text_encoding()),
                 _ => false,
             };
             let what = match class {

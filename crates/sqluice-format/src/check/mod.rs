@@ -43,6 +43,7 @@ mod payload;
 mod schema;
 mod sequence;
 pub mod spec;
+mod utf16;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -91,14 +92,26 @@ pub struct Options<'o> {
     pub problems_max: usize,
     /// Read the header, the freelist and the schema table only. The other B-trees are listed without figures.
     pub schema_only: bool,
+    /// Read no other trees than these, and don't look for pages that nothing uses.
+    pub only: Option<Only<'o>>,
     /// Where the lock byte is: see [`Geometry::with_pending_byte`].
     pub pending_byte: u32,
 }
 
 impl Default for Options<'_> {
     fn default() -> Options<'static> {
-        Options { tables: &[], problems_max: 100, schema_only: false, pending_byte: PENDING_BYTE }
+        Options { tables: &[], problems_max: 100, schema_only: false, only: None, pending_byte: PENDING_BYTE }
     }
+}
+
+/// Trees to read, besides the schema table.
+#[derive(Clone, Copy, Debug)]
+pub struct Only<'o> {
+    /// Those of these tables, and of their indexes.
+    pub tables: &'o [&'o str],
+    /// Of each interior page just the first and the last child, and no overflow pages: how long that takes does not depend on
+    /// how many rows there are.
+    pub edges: bool,
 }
 
 /// What a check found.
@@ -122,6 +135,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How many problems there are.
     pub problem_count: u64,
+    /// What the format does not allow and SQLite accepts: no harm comes of it.
+    pub remarks: Vec<Problem>,
 }
 
 impl Report {
@@ -303,27 +318,34 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     /// The fields of the header that do not depend on what follows.
     fn header(&mut self, bytes: &[u8; DATABASE_HEADER_BYTES]) {
         let header = self.common.header;
-        let faults = [
-            (
-                !matches!(header.write_version, 1 | 2),
-                format!("the write version is {}", header.write_version),
-            ),
-            (!matches!(header.read_version, 1 | 2), format!("the read version is {}", header.read_version)),
-            (header.schema_format > 4, format!("the schema format is {}, not 1 to 4", header.schema_format)),
-            (header.text_encoding > 3, format!("the text encoding is {}, not 1 to 3", header.text_encoding)),
-            (
-                header.incremental_vacuum != 0 && header.largest_root == 0,
-                "incremental vacuum is on without auto_vacuum".to_owned(),
-            ),
-            (
-                bytes[72..92].iter().any(|&b| b != 0),
-                "bytes 72 to 91 of the header are not all zero".to_owned(),
-            ),
-        ];
-        for (wrong, what) in faults {
-            if wrong {
-                self.problem(Some(1), what);
-            }
+        match header.write_version {
+            1 | 2 => {}
+            0 => self.remark("the write version is 0, which SQLite takes as 1".to_owned()),
+            other => self
+                .remark(format!("the write version is {other}: SQLite reads it, and does not write to it")),
+        }
+        match header.read_version {
+            1 | 2 => {}
+            0 => self.remark("the read version is 0, which SQLite takes as 1".to_owned()),
+            other => self.problem(Some(1), format!("the read version is {other}")),
+        }
+        if header.schema_format > 4 {
+            self.problem(Some(1), format!("the schema format is {}, not 1 to 4", header.schema_format));
+        }
+        if header.text_encoding > 3 {
+            let taken = match header.used_text_encoding() {
+                2 => "UTF-16le",
+                3 => "UTF-16be",
+                _ => "UTF-8",
+            };
+            let encoding = header.text_encoding;
+            self.remark(format!("the text encoding is {encoding}, not 1 to 3: SQLite takes it as {taken}"));
+        }
+        if header.incremental_vacuum != 0 && header.largest_root == 0 {
+            self.problem(Some(1), "incremental vacuum is on without auto_vacuum".to_owned());
+        }
+        if bytes[72..92].iter().any(|&byte| byte != 0) {
+            self.remark("bytes 72 to 91 of the header, which are reserved, are not all zero".to_owned());
         }
     }
 
@@ -332,6 +354,11 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let schema_only = self.common.options.schema_only;
         for row in rows {
             let Some(tree) = self.tree_of(row) else { continue };
+            let is_named =
+                |only: Only<'_>| only.tables.iter().any(|name| name.eq_ignore_ascii_case(&tree.table));
+            if !self.common.options.only.is_none_or(is_named) {
+                continue;
+            }
             let root = tree.root_page;
             self.begin_tree(tree);
             if schema_only {
@@ -344,7 +371,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             }
         }
         self.current = None;
-        if !schema_only {
+        if !schema_only && self.common.options.only.is_none() {
             self.compare_counts(rows);
             self.compare_indexes()?;
             self.unused_pages();
@@ -357,10 +384,10 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let header = self.common.header;
         // SQLite writes these two with the first table.
         if !rows.is_empty() && header.schema_format == 0 {
-            self.problem(Some(1), "the schema format is 0, not 1 to 4".to_owned());
+            self.remark("the schema format is 0, not 1 to 4: SQLite takes it as 1".to_owned());
         }
         if !rows.is_empty() && header.text_encoding == 0 {
-            self.problem(Some(1), "the text encoding is 0, not 1 to 3".to_owned());
+            self.remark("the text encoding is 0, not 1 to 3: SQLite takes it as UTF-8".to_owned());
         }
         let largest = rows.iter().map(|row| row.root_page).max().unwrap_or(1).max(1);
         if header.largest_root != 0 && i64::from(header.largest_root) != largest {

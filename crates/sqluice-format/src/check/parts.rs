@@ -72,7 +72,9 @@ impl<'o> Parts<'o> {
     ) -> Result<Parts<'o>, P::Error> {
         let begun = begin(pages, file_bytes, options)?;
         let mut parts = Vec::new();
-        if let (Some(common), false) = (&begun.common, options.schema_only) {
+        // A few trees are not worth it.
+        let whole = !options.schema_only && options.only.is_none();
+        if let (Some(common), true) = (&begun.common, whole) {
             let mut checker = Checker::new(pages, common, Report::default());
             for (row, entry) in begun.rows.iter().enumerate() {
                 if let Some(tree) = checker.tree_of(entry) {

@@ -37,6 +37,9 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             self.record(walk, number, cell, local);
             return Ok(());
         }
+        if walk.edges {
+            return Ok(());
+        }
         let mut kept = std::mem::take(&mut self.kept);
         kept.clear();
         kept.extend_from_slice(local);

@@ -67,7 +67,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
     pub(super) fn schema_table(&mut self) -> Result<Vec<Row>, P::Error> {
         let name = || "sqlite_schema".to_owned();
         self.begin_tree(Tree::new(TreeKind::Table, name(), name(), 1));
-        let encoding = self.common.header.text_encoding;
+        let encoding = self.common.header.used_text_encoding();
         let mut rows = Vec::new();
         let mut wrong = 0;
         let mut take = |bytes: &[u8], payload: u64| match decode(bytes, payload, encoding) {
@@ -118,6 +118,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         }
         let mut walk = Walk::new(table, Content::of(self.tree(), common));
         walk.parts = done;
+        walk.edges = common.options.only.is_some_and(|only| only.edges);
         self.tree().depth = self.subtree(&mut walk, Place::root(root))?.unwrap_or(0);
         if let Some(current) = self.current {
             self.details[current].sums = walk.sums;

@@ -55,6 +55,18 @@ impl Keys {
     /// Adds a record that has the fields of the key, among them no NaN.
     #[inline]
     pub(super) fn add(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
+        match key.converted {
+            None => self.add_comparable(key, record),
+            Some(encoding) => {
+                let comparable = encoding.comparable(key.order.as_ref()?, record)?;
+                self.add_comparable(key, &comparable)
+            }
+        }
+    }
+
+    /// Adds a record, or what it is converted to.
+    #[inline]
+    fn add_comparable(&mut self, key: &Key, record: &[u8]) -> Option<Misplaced> {
         let order = key.order.as_ref()?;
         let prefix = order.prefix(record);
         let mut fault = None;
@@ -83,7 +95,7 @@ impl Keys {
     /// Adds those of the next part; false when the first is misplaced.
     pub(super) fn join(&mut self, key: &Key, next: &Keys) -> bool {
         let Some(first) = &next.first else { return true };
-        let fits = self.add(key, first).is_none();
+        let fits = self.add_comparable(key, first).is_none();
         self.last.clone_from(&next.last);
         self.last_prefix = next.last_prefix;
         fits

@@ -7,6 +7,7 @@
 //!  index on (a)                                               record     | a | k |                Field(1), Field(0)
 //! ```
 
+pub use super::utf16::Utf16;
 use crate::key::KeyOrder;
 use crate::value::{Class, Value};
 
@@ -100,6 +101,8 @@ pub struct Key {
     pub order: Option<KeyOrder>,
     /// No two records are equal in their first so many fields, unless one of these is NULL.
     pub unique_fields: Option<usize>,
+    /// The encoding of text that must be converted to be compared: in UTF-16, where a collation is not BINARY.
+    pub converted: Option<Utf16>,
 }
 
 impl Takes {

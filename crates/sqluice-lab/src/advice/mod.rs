@@ -14,7 +14,7 @@ mod writing;
 
 use serde::Serialize;
 
-use crate::record::{Experiment, Road, Run, Variant};
+use crate::record::{Experiment, Outcome, Road, Run, Variant};
 use crate::report::{self, Spread};
 use durability::Risk;
 
@@ -49,7 +49,32 @@ pub fn of(run: &Run) -> Vec<Advice> {
         tables::table_type,
         tables::blobs,
     ];
-    each.into_iter().filter_map(|advice| advice(run)).collect()
+    let advice = each.into_iter().filter_map(|advice| advice(run));
+    advice.map(|advice| if is_too_short(run, &advice) { advice.without_verdict() } else { advice }).collect()
+}
+
+/// What takes less time than this says more of the machine's other work than of what is measured.
+const SECONDS_MIN: f64 = 0.01;
+
+/// Whether all that advice is drawn from was over before a difference could show.
+fn is_too_short(run: &Run, advice: &Advice) -> bool {
+    let drawn_from = run.experiments.iter().filter(|experiment| advice.experiments.contains(&experiment.id));
+    let runs =
+        drawn_from.flat_map(|experiment| &experiment.variants).filter_map(|variant| match &variant.outcome {
+            Outcome::Measured { seconds, .. } => Some(seconds),
+            _ => None,
+        });
+    let mut longest = runs.flatten().copied().reduce(f64::max).into_iter();
+    longest.any(|longest| longest < SECONDS_MIN)
+}
+
+impl Advice {
+    /// The figures alone: they are too few to say what to do.
+    fn without_verdict(self) -> Advice {
+        let say =
+            "Too few rows to tell: each run took less than 10 ms. Measure at a larger scale.".to_owned();
+        Advice { say, gives_up: Vec::new(), ..self }
+    }
 }
 
 /// A variant that has a figure.
@@ -125,15 +150,16 @@ impl<'a> Ways<'a> {
         if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
             return format!("{name}: {figure}, no clear difference from {other} ({other_figure})");
         }
-        format!("{name}: {figure}, {} as fast as {other} ({other_figure})", report::ratio(self.times(a, b)))
+        format!("{name}: {figure}, {} {other} ({other_figure})", report::compared(self.times(a, b)))
     }
 
-    /// `2.93× as fast`, or that it is no difference.
+    /// `2.93× as fast`, `3.40× slower`, or that it is no difference.
     pub(crate) fn how_much(&self, a: &Way<'_>, b: &Way<'_>) -> String {
         if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
             "no clear difference".to_owned()
         } else {
-            format!("{} as fast", report::ratio(self.times(a, b)))
+            let compared = report::compared(self.times(a, b));
+            compared.trim_end_matches(" as").trim_end_matches(" than").to_owned()
         }
     }
 

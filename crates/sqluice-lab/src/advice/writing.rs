@@ -135,7 +135,7 @@ pub(super) fn wal(run: &Run) -> Option<Advice> {
             ),
             Some(normal),
         ),
-        (None, None) => ("WAL makes small transactions no faster than the defaults here: choose it for readers that shall not wait.".to_owned(), None),
+        (None, None) => ("WAL makes small transactions no faster than the defaults here: choose it so that readers do not wait.".to_owned(), None),
     };
     let named = [
         wal,

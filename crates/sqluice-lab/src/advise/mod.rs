@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use sqluice::error::{Error, Result};
+use sqluice::error::{Error, Result, Setting, message};
 use sqluice::progress::{Amount, Cancel, Progress};
 use sqluice::schema::Schema;
 use sqluice::size::Bytes;
@@ -95,9 +95,10 @@ impl Advise {
         let folder =
             tempfile::Builder::new().prefix(".sqluice-advise-").tempdir_in(&self.dir).map_err(|error| {
                 let message = format!("cannot make a folder in {}", self.dir.display());
-                Error::target(message)
-                    .because(error)
-                    .hint("--dir names a folder that can be written to, on the disk to measure")
+                Error::target(message).about(&self.dir).because(error).hint(message![
+                    Setting::Dir,
+                    " names a folder that can be written to, on the disk to measure"
+                ])
             })?;
         progress.phase("prepare", None);
         let rows = match self.rows {
@@ -109,7 +110,9 @@ impl Advise {
             }
         };
         if rows.tables.is_empty() || rows.per_table == 0 {
-            return Err(Error::usage("without rows there is nothing to measure").hint("--rows 10k"));
+            return Err(
+                Error::usage("without rows there is nothing to measure").hint(Setting::Rows.to("10k"))
+            );
         }
         let ways = ways::all(&self.schema);
         let mut tried = vec![Vec::new(); ways.len()];

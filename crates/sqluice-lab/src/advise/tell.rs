@@ -74,7 +74,7 @@ fn new_database(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
     ];
     let gives_up = if faster {
         vec![
-            "a database that is filled this way appears when it is whole: nobody reads it meanwhile"
+            "a database that is filled this way appears when it is complete: it can't be read meanwhile"
                 .to_owned(),
         ]
     } else {
@@ -183,14 +183,14 @@ fn indexes(ways: &Ways<'_>) -> Option<Recommendation> {
         format!("Make the indexes after the rows: {} as fast.", report::ratio(ways.times(&after, &before)))
     } else if ways.is_clearly_better(&before, &after) {
         format!(
-            "Keep the indexes while rows come: {} as fast as to make them afterwards.",
+            "Keep the indexes while rows are inserted: {} as fast as to make them afterwards.",
             report::ratio(ways.times(&before, &after))
         )
     } else {
         "Whether indexes are made before or after the rows makes no difference at this size.".to_owned()
     };
     let gives_up = if is_after {
-        vec!["queries have no index meanwhile, and keys that come twice are found at the end".to_owned()]
+        vec!["queries have no index meanwhile, and repeated keys are found at the end".to_owned()]
     } else {
         Vec::new()
     };

@@ -157,7 +157,7 @@ fn generate(rows: u64) -> Case {
     let make = move |file: &Path| -> Result {
         let generate = Generate {
             target: Some(file.to_owned()),
-            schema: Preset::find("user")?.schema(&[])?,
+            schema: Preset::find("user")?.schema()?,
             rows: vec![(None, rows)],
             seed: SEED,
             write: WriteOptions::default(),
@@ -166,7 +166,7 @@ fn generate(rows: u64) -> Case {
         Ok(())
     };
     let expected = move || {
-        let spec = Spec::new(&Preset::find("user")?.schema(&[])?)?;
+        let spec = Spec::new(&Preset::find("user")?.schema()?)?;
         let table = spec.table("user").ok_or("the preset has the table")?;
         let mut source = table.source(SEED, rows)?;
         let mut digest = Digest::default();

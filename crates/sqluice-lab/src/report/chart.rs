@@ -147,7 +147,7 @@ pub(super) fn published_in_words(experiment: &Experiment, variant: &Variant) -> 
 pub(super) fn changed(change: &Change) -> Markup {
     let (class, mark, word) =
         if change.times > 1.0 { ("better", "▲", "better") } else { ("worse", "▼", "worse") };
-    html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::ratio(change.times)) } }
+    html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::either_way(change.times)) } }
 }
 
 /// The same for who does not see it.

@@ -16,6 +16,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::advice::{self, Advice};
 use crate::published::published;
 use crate::record::{Experiment, Machine, Outcome, Run, Variant};
+use crate::titles::title;
 
 use super::chart::{changed, chart, chip, published_in_words, road};
 use super::{
@@ -100,7 +101,7 @@ fn state(run: &Run, old: Option<&Run>) -> Markup {
             section.alarm role="alert" {
                 h2 { "Wrong results: " (failed().count()) }
                 p { "What these ways wrote was not what they had to write, so they have no figures." }
-                ul { @for (experiment, variant) in failed() { li { (experiment.id) ": " (variant.name) } } }
+                ul { @for (experiment, variant) in failed() { li { (title(&experiment.id)) ": " (variant.name) } } }
             }
         }
         @if run.interrupted {
@@ -169,7 +170,7 @@ fn advices(advice: &[Advice]) -> Markup {
                     }
                     p.see { "From " @for (at, id) in one.experiments.iter().enumerate() {
                         @if at > 0 { ", " }
-                        a href={ "#x-" (anchor(id)) } { (id) }
+                        a href={ "#x-" (anchor(id)) } { (title(id)) }
                     } }
                 }
             }
@@ -190,7 +191,7 @@ fn contents(run: &Run) -> Markup {
                 li { a href="#advice" { "What to do here" } }
                 @for experiment in &run.experiments {
                     li {
-                        a href={ "#x-" (anchor(&experiment.id)) } { (experiment.id) }
+                        a href={ "#x-" (anchor(&experiment.id)) } { (title(&experiment.id)) }
                         @if failed_of(experiment).next().is_some() { " " span.chip.bad { "failed" } }
                     }
                 }
@@ -225,7 +226,7 @@ fn section(experiment: &Experiment, at: usize, old: Option<&Run>) -> Markup {
     let about = published().sources.get(&experiment.source);
     html! {
         section.experiment id={ "x-" (anchor(&experiment.id)) } aria-labelledby={ "h-" (at) } {
-            h2 id={ "h-" (at) } { (experiment.id) }
+            h2 id={ "h-" (at) } { (title(&experiment.id)) " " small { code { (experiment.id) } } }
             p.what { (sentence(&experiment.what)) " " (measured(experiment)) }
             @if let Some(about) = about {
                 p.source { "Published in " cite { (about.title) } ", measured on: " (about.machine) "." }
@@ -282,7 +283,7 @@ fn table(experiment: &Experiment, old: Option<&Run>) -> Markup {
     html! {
         div.scroll {
             table {
-                caption { "The figures of " (experiment.id) "; a name opens its settings and its command" }
+                caption { "The figures of “" (title(&experiment.id)) "”; a name opens its settings and its command" }
                 thead {
                     tr {
                         th scope="col" { "Variant" }

@@ -10,6 +10,7 @@
 use std::fmt::Write as _;
 
 use crate::record::{Experiment, Outcome, Road, Run, Variant};
+use crate::titles::title;
 
 use super::chart::published_in_words;
 use super::{Spread, is_shown, quantity, skipped};
@@ -21,8 +22,9 @@ pub(super) fn tables(run: &Run) -> String {
 fn table(experiment: &Experiment) -> String {
     let unit = quantity::unit_in_words(&experiment.unit);
     let mut text = format!(
-        "| {}: {} | median (smallest..largest) | published |\n|---|---|---|\n",
-        cell(&experiment.id),
+        "### {} (`{}`)\n\n| {} | median (smallest..largest) | published |\n|---|---|---|\n",
+        cell(&title(&experiment.id)),
+        experiment.id.replace('`', " "),
         cell(unit)
     );
     for variant in &experiment.variants {
@@ -112,7 +114,7 @@ mod tests {
         };
         assert_eq!(
             tables(&run),
-            "| growth: rows/s | median (smallest..largest) | published |\n|---|---|---|\n\
+            "### Time as the table grows (`growth`)\n\n| rows/s | median (smallest..largest) | published |\n|---|---|---|\n\
              | a\\|b \\*c\\* | 2.00 M (1.00 M..3.00 M) | 4.00 M |\n| **pages** | 50.0 M |  |\n"
         );
     }

@@ -21,7 +21,7 @@ use crate::record::{Experiment, Run, Skip};
 
 pub use compare::{Change, Contradiction, change, contradictions, times_published};
 pub use quantity::figure;
-pub(crate) use quantity::{grouped, ratio};
+pub(crate) use quantity::{compared, grouped, ratio};
 pub use spread::Spread;
 
 /// Pairs of variants that contradict the publication which are told in full.

@@ -64,6 +64,20 @@ pub(crate) fn ratio(times: f64) -> String {
     without_unit(times, "times")
 }
 
+/// The same as a comparison that a name follows: `2.93× as fast as`, `3.40× slower than`.
+pub(crate) fn compared(times: f64) -> String {
+    if times < 1.0 {
+        format!("{} slower than", ratio(1.0 / times))
+    } else {
+        format!("{} as fast as", ratio(times))
+    }
+}
+
+/// How many times better or worse: never below 1, for a word says which.
+pub(crate) fn either_way(times: f64) -> String {
+    ratio(if times < 1.0 { 1.0 / times } else { times })
+}
+
 /// A whole number with thousands set apart.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -115,6 +129,13 @@ mod tests {
 
     fn plain(value: f64, unit: &str) -> String {
         figure(value, unit).replace(SPACE, " ")
+    }
+
+    #[test]
+    fn what_is_slower_is_said_to_be() {
+        assert_eq!(compared(2.93), "2.93× as fast as");
+        assert_eq!(compared(0.29), "3.45× slower than");
+        assert_eq!(either_way(0.5), "2.00×");
     }
 
     #[test]

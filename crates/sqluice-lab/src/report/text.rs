@@ -1,7 +1,8 @@
 //! The same for a terminal: a table for each experiment.
 //!
 //! ```text
-//!  insert-method: 32-bit integers into ...
+//!  Ways to insert integers (insert-method)
+//!    32-bit integers into ...
 //!    rows/s, more is better; 1,000,000 here
 //!                                                        median     smallest to largest   published
 //!    carray                                              8.05 M      7.90 M to 8.21 M      7.97 M
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use crate::advice;
 use crate::published::published;
 use crate::record::{Experiment, Outcome, Road, Run, Variant};
+use crate::titles::title;
 
 use super::chart::published_in_words;
 use super::{CONTRADICTIONS_MAX, Spread, change, contradictions, is_shown, measured, quantity, skipped};
@@ -45,9 +47,10 @@ pub(super) fn tables(run: &Run, old: Option<&Run>) -> String {
 
 fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
     let Experiment { id, what, .. } = experiment;
-    let title =
+    let source =
         published().sources.get(&experiment.source).map_or(experiment.source.as_str(), |one| &one.title);
-    let _ = writeln!(text, "{}: {}\n  {}\n  {}", plain(id), plain(what), plain(title), measured(experiment));
+    let (title, id, what) = (plain(&title(id)), plain(id), plain(what));
+    let _ = writeln!(text, "{title} ({id})\n  {what}\n  {}\n  {}", plain(source), measured(experiment));
     let before = if old.is_some() { "  change" } else { "" };
     let _ = writeln!(
         text,
@@ -104,7 +107,7 @@ fn line(text: &mut String, experiment: &Experiment, variant: &Variant, old: Opti
     let changed = match old.and_then(|old| change(experiment, variant, old)) {
         Some(change) if change.is_beyond_spreads => {
             let word = if change.times > 1.0 { "better" } else { "worse" };
-            format!("  {word}, {}", quantity::ratio(change.times))
+            format!("  {word}, {}", quantity::either_way(change.times))
         }
         _ => String::new(),
     };

@@ -44,6 +44,11 @@ pub enum Affinity {
 }
 
 impl Affinity {
+    /// Whether it makes numbers of text that looks like one.
+    pub const fn is_numeric(self) -> bool {
+        matches!(self, Affinity::Numeric | Affinity::Integer | Affinity::Real)
+    }
+
     /// The affinity of a declared type, by the five rules of
     /// [§3.1](https://www.sqlite.org/datatype3.html#determination_of_column_affinity).
     pub fn of_declared_type(declared: &str) -> Affinity {

@@ -182,7 +182,7 @@ fn named(list: &List, entries: &[Entry], refused: Refused) -> Error {
     match refused.first() {
         (Some((row, _)), error) => {
             let path = list.path_of(list.name(&entries[row]));
-            Error::input(format!("cannot store {}", path.display())).because(error)
+            Error::input(format!("cannot store {}", path.display())).about(path).because(error)
         }
         (None, error) => error,
     }

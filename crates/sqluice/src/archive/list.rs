@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use super::name::shown;
-use super::restore::Failed;
+use super::restore::{EXISTS, Failed};
 use super::rows::{Archive, BadItem};
 use super::unpack::write_content;
 use super::{Kind, Layout, Refusal, Selection};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::progress::Cancel;
 
 /// A row of an archive.
@@ -72,7 +72,8 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         }
         bytes = item.bytes;
         write_content(&item, &mut None, to).map_err(|failed| match failed {
-            Failed::Refused(why) => refused(&why),
+            Failed::Refused(why) | Failed::InTheWay(why) => refused(&why),
+            Failed::Exists => refused(EXISTS),
             Failed::Ends(error) => Error::target("cannot write").because(error),
         })
     })?;
@@ -80,7 +81,7 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         return Ok(bytes);
     }
     Err(Error::input(format!("{} has no row of the name {}", database.display(), shown(name)))
-        .hint("unpack --list tells the names"))
+        .hint(message![Setting::List, " prints the names"]))
 }
 
 /// A time in seconds since 1970 as SQLite's `datetime()` tells it, in UTC: `2026-11-21 23:36:36`; a number that is no such time as it is.

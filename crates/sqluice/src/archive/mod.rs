@@ -22,6 +22,7 @@
 //! * [`Unpack`] reads ranges of rowids, a connection each (`rows`), and makes the files (`restore`): names are checked first (`name`), and
 //!   no step of a path is ever taken through a symbolic link.
 
+mod contradiction;
 mod files;
 mod list;
 mod name;

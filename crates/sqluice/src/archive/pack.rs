@@ -11,7 +11,7 @@ use super::name::shown;
 use super::walk::{List, Skipped};
 use super::{Compression, Layout, PAGE_SIZE, Selection};
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::existing_database;
 use crate::new_database;
 use crate::pipeline::Job;
@@ -85,12 +85,20 @@ impl Pack {
     /// When something in the folder can't be read or is too large for a row, or what is at the target is in the way.
     pub fn prepare(&self, cancel: &Cancel) -> Result<PreparedPack> {
         if (self.layout, self.compression) == (Layout::Kv, Compression::Deflate) {
-            return Err(Error::usage("a kv table says of no value whether it is deflated")
-                .hint("leave --kv or --compress out"));
+            return Err(Error::usage("a kv table says of no value whether it is deflated").hint(message![
+                "leave ",
+                Setting::Kv,
+                " or ",
+                Setting::Compress,
+                " out"
+            ]));
         }
         if let IfThere::Upsert(_) = self.write.if_there {
-            return Err(Error::usage("files are added to others, or replace them")
-                .hint("IfThere::Append or IfThere::Replace"));
+            return Err(Error::usage("files are added to others, or replace them").hint(message![
+                Setting::Append,
+                " or ",
+                Setting::ReplaceTable
+            ]));
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = self.write.threads.unwrap_or_else(cores);
@@ -124,8 +132,12 @@ impl Pack {
         there.refuse_name(
             table,
             &self.write.if_there,
-            "--append adds to it, and replaces what has the same name; --replace-table empties it first; --overwrite replaces \
-             the whole database",
+            message![
+                Setting::Append,
+                " adds to it, and replaces what has the same name; ",
+                Setting::ReplaceTable,
+                " empties it first"
+            ],
         )?;
         if let (Some(name), false) = (list.odd_name(), there.utf8) {
             let message = format!(

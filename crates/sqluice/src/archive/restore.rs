@@ -24,6 +24,10 @@ use crate::error::Error;
 pub(crate) enum Failed {
     /// The row is at fault, or what is there in its place. Others may go.
     Refused(String),
+    /// Something of its name exists, which may be replaced.
+    Exists,
+    /// Something else has its name, or that of a folder on its way: perhaps another row.
+    InTheWay(String),
     /// The disk is full, or breaks: nothing else will go, either.
     Ends(io::Error),
 }
@@ -55,7 +59,8 @@ const TO_MAKE: OFlags =
 /// Names of temporary files that are tried.
 const TEMPORARIES_MAX: u32 = 1000;
 
-const IS_THERE: &str = "it is there already; --overwrite replaces files and links";
+/// Why something is refused whose name is taken.
+pub(crate) const EXISTS: &str = "a file or link of its name exists";
 
 impl<'r> Below<'r> {
     pub(crate) fn new(root: BorrowedFd<'r>, overwrite: bool) -> Below<'r> {
@@ -186,7 +191,7 @@ fn step(folder: BorrowedFd<'_>, component: &[u8]) -> Result<OwnedFd, Failed> {
             let is_link =
                 about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Symlink);
             let what = if is_link { "a symbolic link" } else { "no folder" };
-            Failed::Refused(format!("{} on its way is {what}", super::name::shown(component)))
+            Failed::InTheWay(format!("{} on its way is {what}", super::name::shown(component)))
         }
         error => of_errno(error),
     })
@@ -259,11 +264,12 @@ pub(crate) fn of_io(error: io::Error) -> Failed {
 }
 
 fn of_errno(error: Errno) -> Failed {
+    let in_the_way = |why: &str| Failed::InTheWay(why.to_owned());
     let why = match error {
-        Errno::EXIST => IS_THERE,
-        Errno::ISDIR | Errno::NOTEMPTY => "a folder of its name is there",
+        Errno::EXIST => return Failed::Exists,
+        Errno::ISDIR | Errno::NOTEMPTY => return in_the_way("a folder of its name exists"),
+        Errno::NOTDIR | Errno::LOOP => return in_the_way("its way leads through what is no folder"),
         Errno::NAMETOOLONG => "a component of its name is longer than the file system takes",
-        Errno::NOTDIR | Errno::LOOP => "its way leads through what is no folder",
         Errno::ACCESS | Errno::PERM => "permission denied",
         Errno::INVAL | Errno::ILSEQ | Errno::NOENT => {
             "the file system does not take its name, or what it names"
@@ -283,7 +289,7 @@ impl Failed {
             io::ErrorKind::ReadOnlyFilesystem => "choose a folder that you may write to",
             _ => "what was restored so far stays",
         };
-        Error::target(format!("cannot write {name}")).because(error).hint(hint)
+        Error::target(format!("cannot write {name}")).about(name).because(error).hint(hint)
     }
 }
 

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
 use serde::Serialize;
 
 use super::Layout;
 use super::name::shown;
 use crate::error::{Error, Result};
+use crate::existing;
 use crate::schema::{Schema, Table, quoted};
 use crate::sqlite::said;
 
@@ -76,7 +77,10 @@ impl Archive {
         layout: Option<Layout>,
         connections: usize,
     ) -> Result<(Archive, Vec<Connection>)> {
-        std::fs::metadata(path).map_err(|error| Error::read(path, error))?;
+        let metadata = std::fs::metadata(path).map_err(|error| Error::read(path, error))?;
+        if let Some(why) = existing::no_file(path, &metadata) {
+            return Err(Error::input(why).hint("name a database file"));
+        }
         let failed = |error| unreadable(path, error);
         let watch = connect(path).map_err(failed)?;
         let version = || watch.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
@@ -191,6 +195,44 @@ impl Archive {
             None => Ok(false),
             Some(row) => take(self.item(row, true)).map(|()| true),
         }
+    }
+
+    /// The name of a row in the folder `folder`, or in one below it.
+    pub(crate) fn name_below(&self, connection: &Connection, folder: &[u8]) -> Result<Option<Vec<u8>>> {
+        let (table, column) = (quoted(self.layout.table()), columns(self.layout)[0]);
+        let sql = format!("SELECT {column} FROM main.{table} WHERE {column} > ?1 AND {column} < ?2 LIMIT 1");
+        // `0` is the character after `/`.
+        let text = |start: &[u8], end: &[u8]| [start, folder, end].concat();
+        for start in [&b""[..], b"./"] {
+            let (from, to) = (text(start, b"/"), text(start, b"0"));
+            let text = |bytes| rusqlite::types::ToSqlOutput::Borrowed(ValueRef::Text(bytes));
+            let found = connection
+                .prepare_cached(&sql)
+                .and_then(|mut statement| {
+                    let name = |row: &Row<'_>| Ok(row.get_ref(0)?.as_bytes()?.to_vec());
+                    statement.query_row([text(&from), text(&to)], name).optional()
+                })
+                .map_err(|error| unreadable(&self.path, error))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the row of that name stands for, if there is one, and it is understood.
+    pub(crate) fn kind_of(&self, connection: &Connection, name: &[u8]) -> Result<Option<Kind>> {
+        for name in [name.to_vec(), [b"./", name].concat()] {
+            let mut kind = None;
+            self.find_name(connection, &name, |item| {
+                kind = item.ok().map(|item| item.kind);
+                Ok(())
+            })?;
+            if kind.is_some() {
+                return Ok(kind);
+            }
+        }
+        Ok(None)
     }
 
     fn select(&self, data: bool, filter: &str) -> String {
@@ -357,14 +399,23 @@ fn begin(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
-    Error::input(format!("cannot read {}", path.display())).because(said(error))
+    let name = path.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => Error::input(format!("{name} is not a SQLite database"))
+            .because(said(error))
+            .hint("name an archive that sqluice pack or sqlite3 -Ac has made"),
+        Some(ErrorCode::DatabaseBusy) => Error::input(format!("{name} is in use"))
+            .because(said(error))
+            .hint("another program writes to it: run again when that is done"),
+        _ => Error::input(format!("cannot read {name}")).about(path).because(said(error)),
+    }
 }
 
 fn no_archive(path: &Path, layout: Option<Layout>) -> Error {
     let message = match layout {
         Some(layout) => format!("{} has no table {}", path.display(), layout.table()),
-        None => format!("{} is no archive: it has neither a table sqlar nor a table kv", path.display()),
+        None => format!("{} is not an archive: it has neither a table sqlar nor a table kv", path.display()),
     };
     Error::input(message)
-        .hint("sqluice pack and sqlite3 -Ac make archives; sqluice info tells what is in a database")
+        .hint("sqluice pack and sqlite3 -Ac make archives; sqluice info shows what is in a database")
 }

@@ -6,7 +6,7 @@
 
 use glob::{MatchOptions, Pattern};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 
 /// What is taken of all names; by default all.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +34,13 @@ impl Selection {
     /// # Errors
     /// When one is no pattern.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Selection> {
-        let globs = |flag: &str, patterns: &[String]| {
+        let globs = |flag: Setting, patterns: &[String]| {
             patterns.iter().map(|pattern| Glob::new(flag, pattern)).collect::<Result<Vec<_>>>()
         };
-        Ok(Selection { include: globs("--include", include)?, exclude: globs("--exclude", exclude)? })
+        Ok(Selection {
+            include: globs(Setting::Include, include)?,
+            exclude: globs(Setting::Exclude, exclude)?,
+        })
     }
 
     /// Whether a name, or a folder that it is in, is left out.
@@ -67,18 +70,17 @@ fn any(globs: &[Glob], name: &[u8]) -> bool {
 }
 
 impl Glob {
-    fn new(flag: &str, text: &str) -> Result<Glob> {
+    fn new(flag: Setting, text: &str) -> Result<Glob> {
         let trimmed = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
         if trimmed.is_empty() || trimmed.starts_with('/') {
-            let message = format!("{flag} {text:?} can't match: names are relative to the folder");
+            let message = message![flag, format!(" {text:?} can't match: names are relative to the folder")];
             return Err(Error::usage(message).hint("such as 'build', '*.o' or 'docs/**/*.html'"));
         }
         let pattern = Pattern::new(trimmed).map_err(|error| {
-            Error::usage(format!(
-                "{flag} {text:?} is no pattern: {} at character {}",
-                error.msg,
-                error.pos + 1
-            ))
+            Error::usage(message![
+                flag,
+                format!(" {text:?} is not a pattern: {} at character {}", error.msg, error.pos + 1)
+            ])
             .hint("[ and * and ? stand for themselves between brackets: [[]")
         })?;
         Ok(Glob { pattern, whole: trimmed.contains('/') })

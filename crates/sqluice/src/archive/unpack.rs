@@ -20,8 +20,9 @@ use std::time::Instant;
 use rusqlite::Connection;
 use serde::Serialize;
 
+use super::contradiction;
 use super::name::{SafeName, shown};
-use super::restore::{About, Below, Failed, of_io};
+use super::restore::{About, Below, EXISTS, Failed, of_io};
 use super::rows::{Archive, BadItem, Item};
 use super::{Kind, Layout, Selection};
 use crate::deflate::{InflateError, Inflater};
@@ -67,6 +68,8 @@ pub struct UnpackReport {
     pub file_bytes: u64,
     /// Rows that were refused.
     pub refused: u64,
+    /// Of these, how many were refused because a file or link of their name exists, which `overwrite` replaces.
+    pub existing: u64,
     /// What was wrong with the first thousand of these, in the order of their rowids.
     pub refusals: Vec<Refusal>,
     /// Threads.
@@ -128,8 +131,9 @@ impl Unpack {
             progress,
             cancel: &cancel.child(),
         };
-        let mut restored = run.all(connections)?;
-        run.links(&mut restored)?;
+        let mut connections = connections;
+        let mut restored = run.all(&mut connections)?;
+        run.links(&connections[0], &mut restored)?;
         run.folders(&mut restored)?;
         let refusals = restored.refusals.into_values().flatten();
         Ok(UnpackReport {
@@ -140,6 +144,7 @@ impl Unpack {
             links: restored.made_links,
             file_bytes: restored.file_bytes,
             refused: restored.refused,
+            existing: restored.existing,
             refusals: refusals.take(REFUSALS_MAX).collect(),
             threads,
             seconds: started.elapsed().as_secs_f64(),
@@ -150,7 +155,7 @@ impl Unpack {
         let made = fs::create_dir_all(&self.folder).and_then(|()| File::open(&self.folder));
         made.map_err(|error| {
             let message = format!("cannot make the folder {}", self.folder.display());
-            crate::output::explained(Error::target(message), error)
+            crate::output::explained(Error::target(message).about(&self.folder), error)
         })
     }
 }
@@ -198,6 +203,7 @@ struct Restored {
     made_folders: u64,
     made_links: u64,
     refused: u64,
+    existing: u64,
     /// By rowid, the first of them.
     refusals: BTreeMap<i64, Vec<Refusal>>,
     links: Vec<(i64, SafeName, Vec<u8>, Option<i64>)>,
@@ -217,6 +223,7 @@ impl Restored {
         self.files += other.files;
         self.file_bytes += other.file_bytes;
         self.refused += other.refused;
+        self.existing += other.existing;
         for (rowid, refusals) in other.refusals {
             self.refusals.entry(rowid).or_default().extend(refusals);
         }
@@ -228,8 +235,13 @@ impl Restored {
     fn note(&mut self, rowid: i64, name: &[u8], done: Result<(), Failed>) -> Result<bool> {
         match done {
             Ok(()) => Ok(true),
-            Err(Failed::Refused(why)) => {
+            Err(Failed::Refused(why) | Failed::InTheWay(why)) => {
                 self.refuse(rowid, shown(name), why);
+                Ok(false)
+            }
+            Err(Failed::Exists) => {
+                self.existing += 1;
+                self.refuse(rowid, shown(name), EXISTS.to_owned());
                 Ok(false)
             }
             Err(Failed::Ends(error)) => Err(Failed::ends(error, &shown(name))),
@@ -239,12 +251,10 @@ impl Restored {
 
 impl Run<'_> {
     /// Restores all files, and folders on their way.
-    fn all(&self, connections: Vec<Connection>) -> Result<Restored> {
+    fn all(&self, connections: &mut [Connection]) -> Result<Restored> {
         std::thread::scope(|scope| {
-            let threads: Vec<_> = connections
-                .into_iter()
-                .map(|connection| scope.spawn(move || self.one(&connection)))
-                .collect();
+            let threads: Vec<_> =
+                connections.iter_mut().map(|connection| scope.spawn(move || self.one(connection))).collect();
             let mut restored = Restored::default();
             let mut failed = None;
             for thread in threads {
@@ -280,7 +290,7 @@ impl Run<'_> {
             let read = self.archive.read(connection, range, |rowid, item| {
                 self.cancel.check()?;
                 rows += 1;
-                thread.take(rowid, item)
+                thread.take(connection, rowid, item)
             });
             if let Err(error) = read {
                 self.cancel.cancel();
@@ -292,16 +302,34 @@ impl Run<'_> {
     }
 
     /// Makes the links, now that no file is made any more.
-    fn links(&self, restored: &mut Restored) -> Result<()> {
+    fn links(&self, connection: &Connection, restored: &mut Restored) -> Result<()> {
         let mut below = Below::new(self.root, self.unpack.overwrite);
         let mut links = std::mem::take(&mut restored.links);
         links.sort_unstable_by_key(|(rowid, ..)| *rowid);
         for (rowid, name, target, mtime) in links {
             self.cancel.check()?;
             let made = below.link(&name, &target, mtime);
+            let made = self.explained(connection, &name, Kind::Link, made)?;
             restored.made_links += u64::from(restored.note(rowid, name.bytes(), made)?);
         }
         Ok(())
+    }
+
+    /// Names the row that is in the way of another, if it is one.
+    fn explained(
+        &self,
+        connection: &Connection,
+        name: &SafeName,
+        kind: Kind,
+        done: Result<(), Failed>,
+    ) -> Result<Result<(), Failed>> {
+        // The names of a tree are not those of the rows.
+        if self.unpack.tree || !matches!(done, Err(Failed::InTheWay(_) | Failed::Exists)) {
+            return Ok(done);
+        }
+        let selection = &self.unpack.selection;
+        let other = contradiction::with_another_row((self.archive, connection), selection, name, kind)?;
+        Ok(other.map_or(done, |why| Err(Failed::Refused(why))))
     }
 
     /// Gives folders their modes and times, from those that are in others on.
@@ -324,7 +352,7 @@ impl Run<'_> {
         }
         let by_key = name == rowid.to_string().as_bytes();
         let Ok(mut number) = u64::try_from(rowid) else {
-            return Err("--tree has no place for numbers below 0".to_owned());
+            return Err("folders by rowid have no place for numbers below 0".to_owned());
         };
         let mut steps: Vec<String> = Vec::new();
         for _ in 0..self.tree_steps {
@@ -335,7 +363,7 @@ impl Run<'_> {
         let mut path = steps.join("/").into_bytes();
         if !by_key {
             if name.contains(&b'/') {
-                return Err("--tree is for names without /".to_owned());
+                return Err("folders by rowid are for names without /".to_owned());
             }
             path.truncate(path.len() - 2);
             path.extend_from_slice(name);
@@ -354,7 +382,7 @@ struct Thread<'r> {
 
 impl Thread<'_> {
     /// Restores a row, or notes it for later.
-    fn take(&mut self, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
+    fn take(&mut self, connection: &Connection, rowid: i64, item: Result<Item<'_>, BadItem>) -> Result<()> {
         let Thread { run, below, inflater, restored } = self;
         let item = match item {
             Ok(item) => item,
@@ -377,7 +405,7 @@ impl Thread<'_> {
         match item.kind {
             Kind::Link => restored.links.push((rowid, name, item.data.to_vec(), item.mtime)),
             Kind::Folder => {
-                let made = below.folder(&name);
+                let made = run.explained(connection, &name, Kind::Folder, below.folder(&name))?;
                 if restored.note(rowid, &item.name, made)? {
                     restored.folders.push((rowid, name, about));
                 }
@@ -385,6 +413,7 @@ impl Thread<'_> {
             Kind::File => {
                 let write = |file: &mut File| write_content(&item, inflater, file);
                 let made = below.file(&name, about, write);
+                let made = run.explained(connection, &name, Kind::File, made)?;
                 if restored.note(rowid, &item.name, made)? {
                     restored.files += 1;
                     restored.file_bytes += item.bytes;

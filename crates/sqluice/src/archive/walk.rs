@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::name::{shown, split};
 use super::select::Selection;
 use super::{FILE_BYTES_MAX, Layout, NAME_BYTES_MAX};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::output;
 use crate::progress::Cancel;
 
@@ -169,9 +169,8 @@ impl List {
                     shown(&name),
                     self.path.display()
                 );
-                return Err(
-                    Error::input(message).hint("pack a folder further down, or leave it out: --exclude")
-                );
+                return Err(Error::input(message)
+                    .hint(message!["pack a folder further down, or leave it out: ", Setting::Exclude]));
             }
             let file_type = match found.file_type() {
                 FileType::Unknown => {
@@ -269,7 +268,7 @@ impl List {
 pub(crate) fn too_large(path: &Path, bytes: u64) -> Error {
     let message =
         format!("{} has {bytes} bytes, and SQLite holds at most 1,000,000,000 in a row", path.display());
-    Error::input(message).hint("leave it out: --exclude")
+    Error::input(message).hint(message!["leave it out: ", Setting::Exclude])
 }
 
 impl Entry {
@@ -332,7 +331,7 @@ impl Entry {
 /// The error for what is something else than it was when its name was read.
 pub(crate) fn changed(path: &Path) -> Error {
     Error::input(format!("{} has changed while the folder was read", path.display()))
-        .hint("run again when nobody writes to it")
+        .hint("run again when no program writes to it")
 }
 
 /// The folder that was used last: files of one folder come one after another.

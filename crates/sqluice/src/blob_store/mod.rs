@@ -58,8 +58,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::ErrorCode;
 
-use crate::error::{Error, Result};
-use crate::sqlite::said;
+use crate::error::{Error, Result, Setting, message};
+use crate::output::refuse_memory;
+use crate::sqlite::{full_disk, said};
 
 pub use iter::Iter;
 pub use options::{Durability, Journal, Options, PAGE_SIZE};
@@ -94,6 +95,7 @@ impl BlobStore {
     }
 
     fn open_with(path: &Path, mut options: Options) -> Result<BlobStore> {
+        refuse_memory(path)?;
         // A name that begins with `file:` would be a URI to SQLite.
         let absolute = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
         let read_only = options.read_only;
@@ -240,25 +242,29 @@ impl fmt::Debug for BlobStore {
 
 /// The error for what SQLite could not do to a store.
 fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
-    let path = path.display();
+    let name = path.display();
+    if full_disk::is_it(&error, path) {
+        return full_disk::error(error, what, path).about(path);
+    }
     let failed = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::target(format!("{path} is in use"))
-            .hint("another program writes to it, or reads it, which a commit has to wait for: wait longer (busy_timeout)"),
-        Some(ErrorCode::ReadOnly) => {
-            Error::target(format!("{path} is read-only")).hint("permit writing to it, or open it with read_only")
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::target(format!("{name} is in use")).hint(message![
+                "another program writes to it, or reads it, which a commit has to wait for: wait longer (",
+                Setting::BusyTimeout,
+                ")"
+            ])
         }
-        Some(ErrorCode::CannotOpen) => {
-            Error::target(format!("cannot open {path}")).hint("see that its folder is there, and what it permits")
-        }
+        Some(ErrorCode::ReadOnly) => Error::target(format!("{name} is read-only"))
+            .hint("permit writing to it, or open it for reading only"),
+        Some(ErrorCode::CannotOpen) => Error::target(format!("cannot open {name}"))
+            .hint("check that its folder exists, and its permissions"),
         Some(ErrorCode::NotADatabase) => {
-            Error::target(format!("{path} is no SQLite database")).hint("name another file")
+            Error::target(format!("{name} is not a SQLite database")).hint("name another file")
         }
-        Some(ErrorCode::DiskFull) => Error::target(format!("cannot {what} {path}"))
-            .hint("free some space; the database is as it was"),
         Some(ErrorCode::TooBig) => {
-            Error::input(format!("cannot {what} {path}")).hint("SQLite stores 1,000,000,000 bytes at most")
+            Error::input(format!("cannot {what} {name}")).hint("SQLite stores 1,000,000,000 bytes at most")
         }
-        _ => Error::target(format!("cannot {what} {path}")),
+        _ => Error::target(format!("cannot {what} {name}")),
     };
-    failed.because(said(error))
+    failed.about(path).because(said(error))
 }

@@ -382,5 +382,5 @@ fn inflate(inflater: &mut Option<Inflater>, data: &[u8], size: u64, out: &mut Ve
 
 /// Says which key an error is about.
 fn of_key(error: Error, key: &[u8], path: &Path) -> Error {
-    error.with_words(&format!(", key {:?} of {}", String::from_utf8_lossy(key), path.display()))
+    error.with_words(format!(", key {:?} of {}", String::from_utf8_lossy(key), path.display()))
 }

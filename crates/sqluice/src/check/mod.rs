@@ -2,7 +2,7 @@
 //!
 //! Our reader ([`sqluice_format::check`]) reads the file's bytes, on all cores; what the schema means it is told by SQLite.
 //! SQLite's own `integrity_check`, which shares no code with it, can run beside it. A SQLite read transaction is held
-//! meanwhile, so the file does not change.
+//! meanwhile, so the file does not change. Where the newest pages are in the write-ahead log, SQLite reads them for us.
 //!
 //! ```text
 //!  SQLite: read transaction, schema ──> parts of trees ──> workers (one a core) ──> joined in order ──> report
@@ -13,12 +13,14 @@
 //! drops the locks that the process has on it, SQLite's among them.
 
 mod pages;
+mod snapshot;
 mod spec;
 mod sqlite;
+mod unverified;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -30,8 +32,11 @@ use sqluice_format::page::DATABASE_HEADER_BYTES;
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Result};
+use crate::existing;
 use crate::progress::{Amount, Cancel, Progress};
-use pages::Shared;
+use pages::{Bytes, Shared};
+use sqlite::{Held, Said};
+pub use unverified::{Unverified, UnverifiedKind};
 
 /// A database to look at.
 #[derive(Clone, Debug)]
@@ -51,6 +56,8 @@ pub struct Check {
 pub struct Checked {
     /// What our reader found.
     pub report: check::Report,
+    /// What was not verified, in the order of its kinds and names.
+    pub unverified: Vec<Unverified>,
     /// What SQLite said against the file.
     pub sqlite_problems: Vec<String>,
     /// The checksum of all pages, in hexadecimal.
@@ -99,48 +106,58 @@ impl Check {
         }
         // Looked at before it is opened, since opening a named pipe waits for somebody to write to it.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
-        if !metadata.is_file() {
-            return Err(Error::input(format!("{} is no file", target.display())).hint("name a database file"));
+        if let Some(why) = existing::no_file(target, &metadata) {
+            return Err(Error::input(why).hint("name a database file"));
         }
         let file = File::open(target).map_err(|e| Error::read(target, e))?;
-        let (connection, mut sqlite_problems) = match sqlite::hold(target, cancel)? {
-            Ok(connection) => (Some(connection), Vec::new()),
-            Err(problem) => (None, vec![problem]),
+        let (connection, log, mut sqlite_problems) = match sqlite::hold(target, cancel)? {
+            Ok(Held { connection, log }) => (Some(connection), log, Vec::new()),
+            Err(problem) => (None, None, vec![problem]),
         };
-        // The size may have changed until the lock was there.
-        let bytes = file.metadata().map_err(|e| Error::read(target, e))?.len();
-        let header = header(&file).map_err(|e| Error::read(target, e))?;
-        let mut tables = Vec::new();
+        let (from, bytes) = match &log {
+            Some(log) => (Bytes::Log(log), log.bytes()),
+            // The size may have changed until the lock was there.
+            None => (Bytes::File(&file), file.metadata().map_err(|e| Error::read(target, e))?.len()),
+        };
+        let header = header(from, bytes, target)?;
+        let (mut tables, mut unverified) = (Vec::new(), Vec::new());
         if let Some(connection) = &connection {
-            let encoding = header.map_or(1, |header| header.text_encoding);
+            let encoding = header.map_or(1, |header| header.used_text_encoding());
             match sqlite::tables(connection, target, encoding)? {
-                Ok(found) => tables = found,
+                Ok(found) => (tables, unverified) = found,
                 Err(problem) => sqlite_problems.push(problem),
             }
         }
         let page_size = header.filter(|_| self.checksum).map(|header| header.geometry.page_size());
-        let shared = Shared::new((&file, target), bytes, page_size, (progress, cancel));
+        let shared = Shared::new((from, target), bytes, page_size, (progress, cancel));
         let options = Options { tables: &tables, problems_max: PROBLEMS_MAX, ..Options::default() };
-        let (report, checksum) = self.beside(connection, &mut sqlite_problems, || {
+        let ((report, checksum), said) = self.beside(connection, || {
             progress.phase(Phase::Check.name(), Some(Amount { rows: 0, bytes }));
             self.read(&shared, &options)
         })?;
+        match said {
+            Some(Said::Problems(problems)) => {
+                sqlite_problems.extend(problems);
+                unverified = unverified::after_sqlite(unverified, None);
+            }
+            Some(Said::Unanswered(why)) => unverified = unverified::after_sqlite(unverified, Some(why)),
+            None => {}
+        }
         let seconds = started.elapsed().as_secs_f64();
-        Ok(Checked { report, sqlite_problems, checksum, bytes, seconds })
+        Ok(Checked { report, unverified, sqlite_problems, checksum, bytes, seconds })
     }
 
     /// Runs SQLite's check, if it is asked for, while `ours` runs. SQLite's read transaction ends after both.
     fn beside<T>(
         &self,
         connection: Option<Connection>,
-        problems: &mut Vec<String>,
         ours: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let Some(connection) = connection else { return ours() };
+    ) -> Result<(T, Option<Said>)> {
+        let Some(connection) = connection else { return Ok((ours()?, None)) };
         if !self.full {
             let ours = ours();
             drop(connection);
-            return ours;
+            return Ok((ours?, None));
         }
         std::thread::scope(|scope| {
             let interrupt = connection.get_interrupt_handle();
@@ -152,8 +169,8 @@ impl Check {
             let (theirs, connection) = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             drop(connection);
             let ours = ours?;
-            problems.extend(theirs.map_err(|error| sqlite::unreadable(&self.target, error))?);
-            Ok(ours)
+            let theirs = theirs.map_err(|error| sqlite::unreadable(&self.target, error))?;
+            Ok((ours, Some(theirs)))
         })
     }
 
@@ -168,13 +185,16 @@ impl Check {
         };
         // Nobody reads the free pages.
         let unread = shared.unread(header.geometry, report.page_count);
+        shared.stop_counting();
+        let page_bytes = header.geometry.page_bytes() as u64;
         if !unread.is_empty() {
-            let bytes = unread.len() as u64 * header.geometry.page_bytes() as u64;
+            let bytes = unread.len() as u64 * page_bytes;
             shared.progress.phase(Phase::Read.name(), Some(Amount { rows: 0, bytes }));
         }
         let mut page = vec![0; header.geometry.page_bytes()];
         for number in unread {
             pages.read_page(number, &mut page)?;
+            shared.progress.advance(Amount { rows: 0, bytes: page_bytes });
         }
         checksum.add_all(pages.checksum);
         Ok((report, Some(checksum.to_hex())))
@@ -224,12 +244,15 @@ impl Phase {
     }
 }
 
-/// The header, if the file has one.
-fn header(file: &File) -> std::io::Result<Option<Header>> {
-    let mut bytes = [0; DATABASE_HEADER_BYTES];
-    match file.read_exact_at(&mut bytes, 0) {
-        Ok(()) => Ok(Header::from_bytes(&bytes).ok()),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
+/// The header, if there is one.
+fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> {
+    let mut start = [0; DATABASE_HEADER_BYTES];
+    if bytes < start.len() as u64 {
+        return Ok(None);
     }
+    match from {
+        Bytes::File(file) => file.read_exact_at(&mut start, 0).map_err(|e| Error::read(target, e))?,
+        Bytes::Log(log) => log.read_at(&mut start, 0).map_err(|e| sqlite::unreadable(target, e))?,
+    }
+    Ok(Header::from_bytes(&start).ok())
 }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
 
+use super::snapshot::Snapshot;
+use super::sqlite::unreadable;
 use crate::checksum::{Checksum, PageHash};
 use crate::error::{Error, Result};
 use crate::progress::{Amount, Cancel, Progress};
@@ -18,15 +20,37 @@ const WINDOW_BYTES: u64 = 256 << 10;
 /// Windows that are kept: one for each level of a deep tree.
 const WINDOWS: usize = 8;
 
+/// Where the bytes of pages come from.
+#[derive(Clone, Copy)]
+pub(super) enum Bytes<'a> {
+    /// The file, which nobody changes.
+    File(&'a File),
+    /// SQLite, where the newest pages are in the log.
+    Log(&'a Snapshot),
+}
+
 /// The file, as all threads see it.
 pub(super) struct Shared<'a> {
-    pub(super) file: &'a File,
+    from: Bytes<'a>,
     pub(super) path: &'a Path,
     pub(super) file_bytes: u64,
     pub(super) progress: &'a dyn Progress,
     pub(super) cancel: &'a Cancel,
     /// A bit for each page that a checksum has; none when there is to be no checksum.
     summed: Vec<AtomicU64>,
+    /// A bit for each window whose bytes progress has counted: some windows are read again, and by several threads.
+    counted: Vec<AtomicU64>,
+}
+
+fn bits(number: u64) -> Vec<AtomicU64> {
+    (0..number.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// Sets a bit; whether it was not set before, and exists.
+fn set_bit(bits: &[AtomicU64], number: u64) -> bool {
+    let bit = 1 << (number % 64);
+    let word = bits.get((number / 64) as usize);
+    word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
 }
 
 /// Reads pages through a few windows: a tree that was written in order is read in order, level by level.
@@ -48,14 +72,14 @@ struct Window {
 impl<'a> Shared<'a> {
     /// With a checksum if the page size is given.
     pub(super) fn new(
-        (file, path): (&'a File, &'a Path),
+        (from, path): (Bytes<'a>, &'a Path),
         file_bytes: u64,
         checksum: Option<PageSize>,
         (progress, cancel): (&'a dyn Progress, &'a Cancel),
     ) -> Shared<'a> {
         let pages = checksum.map_or(0, |size| file_bytes / size.bytes() as u64 + 1);
-        let summed = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Shared { file, path, file_bytes, progress, cancel, summed }
+        let counted = bits(file_bytes.div_ceil(WINDOW_BYTES));
+        Shared { from, path, file_bytes, progress, cancel, summed: bits(pages), counted }
     }
 
     /// A reader for one thread.
@@ -65,9 +89,12 @@ impl<'a> Shared<'a> {
 
     /// Whether this is the first to come to a page of which there is to be a checksum.
     fn is_first(&self, number: u32) -> bool {
-        let bit = 1 << (number % 64);
-        let word = self.summed.get(number as usize / 64);
-        word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+        set_bit(&self.summed, u64::from(number))
+    }
+
+    /// From now on progress counts no windows.
+    pub(super) fn stop_counting(&self) {
+        self.counted.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     }
 
     /// Pages of the database that have no checksum yet: nobody reads what is on the freelist.
@@ -88,7 +115,7 @@ impl FilePages<'_> {
         let index = match found {
             Some(index) => index,
             None => {
-                let Shared { file, path, file_bytes, progress, cancel, .. } = self.shared;
+                let Shared { from, path, file_bytes, progress, cancel, counted, .. } = self.shared;
                 cancel.check()?;
                 if self.windows.len() < WINDOWS {
                     self.windows.push(Window::default());
@@ -97,8 +124,15 @@ impl FilePages<'_> {
                 let Window { at, bytes } = &mut self.windows[index];
                 *at = start;
                 bytes.resize((file_bytes - start).min(WINDOW_BYTES) as usize, 0);
-                file.read_exact_at(bytes, start).map_err(|e| Error::read(path, e))?;
-                progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+                match from {
+                    Bytes::File(file) => {
+                        file.read_exact_at(bytes, start).map_err(|e| Error::read(path, e))?
+                    }
+                    Bytes::Log(log) => log.read_at(bytes, start).map_err(|e| unreadable(path, e))?,
+                }
+                if set_bit(counted, start / WINDOW_BYTES) {
+                    progress.advance(Amount { rows: 0, bytes: bytes.len() as u64 });
+                }
                 index
             }
         };

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use sqluice_format::check::spec::{Constant, Field, Index, Key, Source, Table, Takes};
+use sqluice_format::check::spec::{Constant, Field, Index, Key, Source, Table, Takes, Utf16};
 use sqluice_format::key::{Collation, KeyOrder};
 
 use crate::affinity::Affinity;
@@ -43,8 +43,8 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
         name: index.name.clone(),
         fields: index.columns.iter().map(|column| source(column.value)).collect(),
         key: Key {
-            order: order(index, index.columns.len(), defaults.encoding),
             unique_fields: index.unique.then_some(index.key_columns),
+            ..key(index, index.columns.len(), defaults.encoding)
         },
         partial: index.partial,
     });
@@ -52,10 +52,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
         name: table.name.clone(),
         fields: fields.collect::<rusqlite::Result<_>>()?,
         rowid_field: table.rowid_alias.and_then(field_of),
-        key: table.clustered.as_ref().map(|index| Key {
-            order: order(index, index.key_columns, defaults.encoding),
-            unique_fields: None,
-        }),
+        key: table.clustered.as_ref().map(|index| key(index, index.key_columns, defaults.encoding)),
         indexes: indexes.collect(),
     })
 }
@@ -67,11 +64,13 @@ fn as_column(value: Indexed) -> Option<usize> {
     }
 }
 
-/// The order by the first `fields` columns, if it is known. SQLite compares all but BINARY in UTF-8.
-fn order(index: &index::Index, fields: usize, encoding: u32) -> Option<KeyOrder> {
-    let columns = index.order()?.columns()[..fields].to_vec();
-    let known = encoding <= 1 || columns.iter().all(|column| column.collation == Collation::Binary);
-    known.then(|| KeyOrder::new(columns))
+/// The order by the first `fields` columns, if it is known.
+fn key(index: &index::Index, fields: usize, encoding: u32) -> Key {
+    let order = index.order().map(|order| KeyOrder::new(&order.columns()[..fields]));
+    let by_bytes =
+        |order: &KeyOrder| order.columns().iter().all(|column| column.collation == Collation::Binary);
+    let converted = Utf16::of_header(encoding).filter(|_| !order.as_ref().is_none_or(by_bytes));
+    Key { order, unique_fields: None, converted }
 }
 
 /// What a column may hold: the types of STRICT tables are exact, and affinity has converted what it can.

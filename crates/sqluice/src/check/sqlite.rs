@@ -5,60 +5,91 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 use sqluice_format::check::spec::Table;
 
+use super::snapshot::Snapshot;
+use super::unverified::{self, Unverified};
 use super::{PROBLEMS_MAX, spec};
 use crate::error::{Error, Result};
 use crate::progress::Cancel;
 use crate::schema::Schema;
 
-/// A connection in a read transaction, so that nobody changes the file; or what SQLite says when it takes it for no
-/// database, which our reader will explain.
-pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result<Connection, String>> {
-    // An absolute path is never taken for a URI.
-    let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
+/// A database that is read.
+pub(super) struct Held {
+    /// In a read transaction, so that nobody changes the file.
+    pub(super) connection: Connection,
+    /// Its pages, where the newest are in the log.
+    pub(super) log: Option<Snapshot>,
+}
+
+/// A connection that reads. `path` is absolute: such a one is never taken for a URI.
+pub(super) fn open(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let begun = Connection::open_with_flags(&path, flags).and_then(|mut connection| {
-        connection.busy_timeout(std::time::Duration::from_secs(5))?;
-        // SQLite's check may go on when ours has long been done.
-        let cancel = cancel.clone();
-        connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
-        connection.execute_batch("BEGIN")?;
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(connection)
-    });
-    let connection = match begun {
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    // SQLite's check may go on when ours has long been done.
+    let cancel = cancel.clone();
+    connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
+    Ok(connection)
+}
+
+/// The same in a read transaction.
+pub(super) fn begin(path: &Path, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    let connection = open(path, cancel)?;
+    connection.execute_batch("BEGIN")?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Begins to read the database; or what SQLite says when it takes it for none, which our reader will explain.
+pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result<Held, String>> {
+    let path = std::path::absolute(target).map_err(|e| Error::read(target, e))?;
+    let connection = match begin(&path, cancel) {
         Ok(connection) => connection,
         Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
     };
-    let mut wal = path.into_os_string();
-    wal.push("-wal");
-    if std::fs::metadata(&wal).is_ok_and(|metadata| metadata.len() > 0) {
-        let message = format!("the newest pages of {} are in its write-ahead log", target.display());
-        return Err(Error::target(message).hint(format!(
-            "let SQLite put them where they belong: sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'",
-            target.display()
-        )));
+    // An empty log stays so as far as this transaction is concerned: what comes into it now is not copied to the file.
+    if beside(&path, "-wal").is_none_or(|bytes| bytes == 0) {
+        return Ok(Ok(Held { connection, log: None }));
     }
-    Ok(Ok(connection))
+    drop(connection);
+    let (connection, log) = Snapshot::begin(&path, target, cancel)?;
+    Ok(Ok(Held { connection, log: Some(log) }))
 }
 
-/// What the schema says of the tables, or why SQLite can't tell.
-pub(super) fn tables(
-    connection: &Connection,
-    target: &Path,
-    encoding: u32,
-) -> Result<std::result::Result<Vec<Table>, String>> {
-    let read = Schema::from_catalogue(connection, String::new(), target)
-        .and_then(|schema| spec::tables(&schema, encoding));
+/// Bytes of a file beside the database, if it exists.
+fn beside(path: &Path, suffix: &str) -> Option<u64> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    std::fs::metadata(name).ok().map(|metadata| metadata.len())
+}
+
+/// What the schema says of the tables, and what of them can't be verified; or why SQLite can't tell.
+type Known = std::result::Result<(Vec<Table>, Vec<Unverified>), String>;
+
+/// What is known of the tables of a database.
+pub(super) fn tables(connection: &Connection, target: &Path, encoding: u32) -> Result<Known> {
+    let read = Schema::from_catalogue(connection, String::new(), target).and_then(|schema| {
+        let tables = spec::tables(&schema, encoding)?;
+        let unverified = unverified::of_schema(&schema, &tables);
+        Ok((tables, unverified))
+    });
     match read {
-        Ok(tables) => Ok(Ok(tables)),
+        Ok(read) => Ok(Ok(read)),
         Err(error) if is_temporary(&error) => Err(unreadable(target, error)),
         Err(error) => Ok(Err(format!("the schema cannot be read: {}", message(error)))),
     }
 }
 
+/// What `PRAGMA integrity_check` says.
+pub(super) enum Said {
+    /// What is wrong; nothing, if all is well.
+    Problems(Vec<String>),
+    /// It does not run: the database needs what an application brings to SQLite.
+    Unanswered(String),
+}
+
 /// What `PRAGMA integrity_check` has to say against the database.
-pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Said> {
     let read = || {
         let mut statement = connection.prepare(&format!("PRAGMA integrity_check({PROBLEMS_MAX})"))?;
         let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
@@ -66,10 +97,17 @@ pub(super) fn integrity_check(connection: &Connection) -> rusqlite::Result<Vec<S
     };
     let lines = match read() {
         Ok(lines) => lines,
-        Err(error) if is_unsound(&error) => vec![message(error)],
+        Err(error) if is_unsound(&error) => {
+            let message = message(error);
+            let brought = ["no such collation sequence", "no such function", "unknown function"];
+            if brought.iter().any(|what| message.contains(what)) {
+                return Ok(Said::Unanswered(message));
+            }
+            vec![message]
+        }
         Err(error) => return Err(error),
     };
-    Ok(if lines == ["ok"] { Vec::new() } else { lines })
+    Ok(Said::Problems(if lines == ["ok"] { Vec::new() } else { lines }))
 }
 
 /// Whether it is the database that SQLite does not like: also one of a newer format, or one that needs what only some
@@ -94,8 +132,16 @@ fn is_temporary(error: &rusqlite::Error) -> bool {
 }
 
 pub(super) fn unreadable(target: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{DatabaseBusy, OperationInterrupted};
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, OperationInterrupted, ReadOnly};
     match error.sqlite_error_code() {
+        Some(ReadOnly | CannotOpen) if beside(target, "-journal").is_some_and(|bytes| bytes > 0) => {
+            Error::input(format!("{} has a journal of a transaction that was not finished", target.display()))
+                .because(error)
+                .hint("open it once with a program that may write to it: SQLite then undoes that transaction")
+        }
+        Some(ReadOnly | CannotOpen) => Error::input(format!("SQLite cannot read {}", target.display()))
+            .because(error)
+            .hint("see whether you may read it, and, where it has a -wal beside it, write to its folder"),
         Some(DatabaseBusy) => Error::target(format!("{} is being written", target.display()))
             .hint("wait until that is done")
             .because(error),

@@ -28,7 +28,7 @@ use sqluice_format::varint;
 
 use crate::affinity::{self, Affinity, Loss, StrictType};
 use crate::batch::{Batch, ROWS_MAX, Value};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::schema::Table;
 use crate::source::{Refused, RefusedRow};
 pub(crate) use convert::Converter;
@@ -512,7 +512,8 @@ fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) ->
             Loss::Rounded => format!("would be rounded to {}", describe(&becomes)),
         };
         let message = format!("{} in column {column} {what}", describe(&Value::Text(text)));
-        Error::input(message).hint("declare the column TEXT, or let SQLite's conversion stand: --lossy")
+        Error::input(message)
+            .hint(message!["declare the column TEXT, or let SQLite's conversion stand: ", Setting::Lossy])
     })
 }
 

@@ -209,7 +209,7 @@ pub(crate) fn no_rowids_left(table: &str) -> Error {
 
 /// The error for rows that do not come after those that are there.
 pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
-    Error::input(format!("{name} = {rowid} does not come after {last}, the last in the table")).out_of_order()
+    Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table")).out_of_order()
 }
 
 /// The error for rows that do not come in the order of their rowids.
@@ -219,7 +219,7 @@ pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
             .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
             .out_of_order();
     }
-    Error::input(format!("{name} = {rowid} comes after {last}"))
-        .hint("rows must come in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
+    Error::input(format!("{name} = {rowid} follows {last}"))
+        .hint("rows must be in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
         .out_of_order()
 }

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OpenFlags};
 use super::Options;
 use super::layout;
 use crate::error::{Error, Result};
+use crate::output::refuse_memory;
 use crate::rows;
-use crate::sqlite::failed;
+use crate::sqlite::{self, full_disk};
 
 /// Statements that a connection keeps.
 const STATEMENTS: usize = 64;
@@ -31,6 +32,11 @@ pub(super) struct Reader<'r> {
 }
 
 impl Readers {
+    /// The file of the store.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// One that nobody uses.
     ///
     /// # Errors
@@ -43,7 +49,7 @@ impl Readers {
                 let connection = open(&self.path, &self.options, OpenFlags::empty())?;
                 connection
                     .execute_batch("PRAGMA query_only = 1")
-                    .map_err(|error| failed(error, &format!("open {}", self.path.display())))?;
+                    .map_err(|error| cannot_open(error, &self.path))?;
                 connection
             }
         };
@@ -75,10 +81,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Errors
 /// When it can't be opened, or is no store.
 pub(super) fn open_store(path: &Path, options: &Options) -> Result<(Connection, Readers)> {
+    refuse_memory(path)?;
     // An absolute path is never taken for a URI.
     let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
     let writer = open(&path, options, OpenFlags::SQLITE_OPEN_CREATE)?;
-    let cannot = |error| failed(error, &format!("open {}", path.display()));
+    let cannot = |error| cannot_open(error, &path);
     let is = |sql: &str| writer.query_row(sql, [], |row| row.get::<_, bool>(0)).map_err(cannot);
     if is(layout::HAS_ANYTHING)? && !is(layout::HAS_TYPES)? {
         let message = format!("{} is a database of another program: it holds no entities", path.display());
@@ -112,7 +119,14 @@ fn open(path: &Path, options: &Options, flags: OpenFlags) -> Result<Connection> 
         rows::register(&connection)?;
         Ok(connection)
     };
-    open().map_err(|error| failed(error, &format!("open {}", path.display())))
+    open().map_err(|error| cannot_open(error, path))
+}
+
+fn cannot_open(error: rusqlite::Error, path: &Path) -> Error {
+    match full_disk::is_it(&error, path) {
+        true => full_disk::error(error, "open", path).about(path),
+        false => sqlite::failed(error, &format!("open {}", path.display())),
+    }
 }
 
 /// How long others are waited for by default.

@@ -155,7 +155,7 @@ impl<T> EntityType<T> {
             }
             if let Source::Path(path) = &field.source {
                 let steps = path::parse(path)
-                    .map_err(|error| self.of_type(error.with_words(&format!(" (field {:?})", field.name))))?;
+                    .map_err(|error| self.of_type(error.with_words(format!(" (field {:?})", field.name))))?;
                 node.add(&steps, number);
             }
         }
@@ -163,7 +163,7 @@ impl<T> EntityType<T> {
     }
 
     fn of_type(&self, error: Error) -> Error {
-        error.with_words(&format!(" (type {:?})", self.name))
+        error.with_words(format!(" (type {:?})", self.name))
     }
 
     /// Sets the fields that functions make.

@@ -75,7 +75,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -85,7 +85,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-use crate::sqlite::failed;
+use crate::sqlite::{self, full_disk};
 use connection::{Readers, lock};
 use path::Node;
 use rebuild::Known;
@@ -137,6 +137,16 @@ struct Kind<T> {
     definition: String,
     paths: Node,
     sql: layout::Sql,
+    /// The file of the store.
+    path: PathBuf,
+}
+
+/// The error for what SQLite could not do to the store at `path`.
+fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
+    match full_disk::is_it(&error, path) {
+        true => full_disk::error(error, &format!("{what} in"), path).about(path),
+        false => sqlite::failed(error, what),
+    }
 }
 
 impl EntityStore {
@@ -171,7 +181,7 @@ impl EntityStore {
         let sql = layout::Sql::new(&ty.name, &definition);
         let definition = serde_json::to_string(&definition)
             .map_err(|error| Error::usage(format!("type {} can't be defined", ty.name)).because(error))?;
-        let kind = Kind { ty, definition, paths, sql };
+        let kind = Kind { ty, definition, paths, sql, path: self.shared.readers.path().to_owned() };
         let mut defined = lock(&self.shared.defined);
         // SQLite does not tell such names apart.
         let name = kind.ty.name.to_ascii_lowercase();
@@ -223,7 +233,9 @@ impl Shared {
         self.refuse_in_transaction("in a transaction, write by the transaction")?;
         let writer = lock(&self.writer);
         let _writing = Writing::new(&self.writing);
-        let run_sql = |sql: &str, what: &str| writer.execute_batch(sql).map_err(|error| failed(error, what));
+        let run_sql = |sql: &str, what: &str| {
+            writer.execute_batch(sql).map_err(|error| failed(error, what, self.readers.path()))
+        };
         run_sql("BEGIN IMMEDIATE", "begin a transaction")?;
         let rollback = Rollback(&writer);
         let done = run(&writer)?;

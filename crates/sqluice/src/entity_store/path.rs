@@ -29,7 +29,7 @@ pub(super) enum Step {
 /// When it is no path, or one that asks for more than members and elements.
 pub(super) fn parse(path: &str) -> Result<Vec<Step>> {
     let wrong = |at: usize| {
-        Error::usage(format!("{path:?} is no JSON path: what is at byte {at} can't be read"))
+        Error::usage(format!("{path:?} is not a JSON path: what is at byte {at} can't be read"))
             .hint("such as $.address.city, $.tags[0] or $.\"odd name\"")
     };
     let mut rest = path.strip_prefix('$').ok_or_else(|| wrong(0))?;

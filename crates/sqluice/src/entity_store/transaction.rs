@@ -258,6 +258,6 @@ impl<T> On<'_, T> {
                 Key::Text(_) => "integers",
             },
         );
-        Err(Error::usage(format!("{name} has keys of {wanted}, and {key} is none")))
+        Err(Error::usage(format!("{name} has keys of {wanted}, and {key} is not one")))
     }
 }

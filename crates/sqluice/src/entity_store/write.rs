@@ -20,14 +20,14 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
-use super::Kind;
 use super::encode::{self, Chunk};
 use super::layout::Sql;
+use super::{Kind, failed};
 use crate::batch::Value;
 use crate::encode::describe;
 use crate::error::{Error, Result};
 use crate::rows::{Column, Rows};
-use crate::sqlite::{failed, is_of_values};
+use crate::sqlite::is_of_values;
 
 /// Entities below which no index is made anew: a change of the schema costs every reader a look at it.
 const REMAKE_ENTITIES: usize = 1000;
@@ -408,10 +408,10 @@ impl<T> Kind<T> {
     }
 
     pub(super) fn cannot_write(&self, error: rusqlite::Error) -> Error {
-        failed(error, &format!("write entities of type {}", self.ty.name))
+        failed(error, &format!("write entities of type {}", self.ty.name), &self.path)
     }
 
     pub(super) fn cannot_read(&self, error: rusqlite::Error) -> Error {
-        failed(error, &format!("read entities of type {}", self.ty.name))
+        failed(error, &format!("read entities of type {}", self.ty.name), &self.path)
     }
 }

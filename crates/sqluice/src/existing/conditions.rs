@@ -47,7 +47,7 @@ pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result
     };
     let header = match Header::from_bytes(&page_1) {
         Ok(header) => header,
-        Err(error) => return Ok(Some(format!("its header is none ({error:?})"))),
+        Err(error) => return Ok(Some(format!("invalid database header ({error:?})"))),
     };
     let pages: u32 = connection.query_row("PRAGMA main.page_count", [], |row| row.get(0))?;
     let bytes = u64::from(pages) * existing.geometry.page_bytes() as u64;

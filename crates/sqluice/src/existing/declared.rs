@@ -123,7 +123,7 @@ impl<'s> Declared<'s> {
 impl Ours {
     /// Reads back what a statement has declared; `Err` says why SQLite must make it.
     fn of(twin: &Twin, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
-        let unread = || "SQLite does not tell what it declares".to_owned();
+        let unread = || "SQLite does not report what it declares".to_owned();
         let read = Schema::from_catalogue(twin.connection(), String::new(), "".as_ref());
         let schema = read.map_err(|_| unread())?;
         let indexes = schema.table(&table.name).map(|table| &table.indexes[..]).unwrap_or_default();

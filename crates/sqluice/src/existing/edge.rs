@@ -131,7 +131,7 @@ impl Page<'_> {
 fn damaged(page: u32, what: String) -> Error {
     Error::target(format!("the database is damaged near page {page}"))
         .because(what)
-        .hint("PRAGMA integrity_check tells more; a copy that .recover makes may be whole")
+        .hint("PRAGMA integrity_check reports the details; a copy that .recover makes may be whole")
 }
 
 #[cfg(test)]

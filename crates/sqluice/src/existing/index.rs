@@ -47,7 +47,7 @@ pub(crate) fn make(
             transaction,
             settings,
             phases,
-            appender: Appender::after(settings.page_count, settings.geometry),
+            appender: Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
             last: None,
         };
         for group in &groups {

@@ -23,7 +23,7 @@
 //! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
 
 mod conditions;
-mod dbpage;
+pub(crate) mod dbpage;
 pub(crate) mod declared;
 mod edge;
 pub(crate) mod entries;
@@ -33,6 +33,7 @@ pub(crate) mod read;
 mod refill;
 pub(crate) mod statement;
 mod transaction;
+mod trusted;
 mod twin;
 mod verify;
 mod write;
@@ -51,11 +52,11 @@ pub(crate) use transaction::Transaction;
 pub(crate) use write::Outcome;
 pub use write::write_into;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::output;
 use crate::progress::Cancel;
 use crate::schema::Schema;
-use crate::sqlite::said;
+use crate::sqlite::{full_disk, said};
 
 /// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
 const WAIT: Duration = Duration::from_millis(100);
@@ -88,8 +89,8 @@ impl Existing {
         // An absolute path is never taken for a URI.
         let path = std::path::absolute(&resolved).map_err(|error| cannot_open(&name, error))?;
         let metadata = fs::metadata(&path).map_err(|error| cannot_open(&name, error))?;
-        if !metadata.is_file() {
-            return Err(Error::target(format!("{} is no file", name.display())).hint("name a database"));
+        if let Some(why) = no_file(&name, &metadata) {
+            return Err(Error::target(why).hint("name a database file"));
         }
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|error| cannot_open(&name, error))?;
@@ -117,9 +118,9 @@ impl Existing {
         let never = Cancel::new();
         // The first that reads rolls a hot journal back.
         let (encoding, mode, page_bytes) = self.waiting(&never, "read", |connection| {
-            connection.busy_timeout(WAIT)?;
+            connection.busy_timeout(WAIT.min(self.busy_timeout))?;
             connection.execute_batch(
-                "PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE;
+                "PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE; PRAGMA cell_size_check = ON;
                  SELECT count(*) FROM sqlite_schema",
             )?;
             let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
@@ -136,6 +137,7 @@ impl Existing {
         let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
         rustix::fs::access(folder, Access::WRITE_OK).map_err(|error| {
             Error::target(format!("the folder of {} is read-only", self.name.display()))
+                .about(folder)
                 .because(io::Error::from(error))
                 .hint("permit writing in it: SQLite keeps its journal there")
         })
@@ -219,9 +221,20 @@ impl Existing {
         Transaction::begin(self, cancel)
     }
 
-    /// Tries until nobody else is in the way, or the time for that is over.
+    /// Tries until nobody else is in the way, at most for the busy timeout.
     fn waiting<T>(
         &self,
+        cancel: &Cancel,
+        what: &str,
+        attempt: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.waiting_until(Instant::now() + self.busy_timeout, cancel, what, attempt)
+    }
+
+    /// Tries until nobody else is in the way, or that moment has come: at least once.
+    fn waiting_until<T>(
+        &self,
+        deadline: Instant,
         cancel: &Cancel,
         what: &str,
         attempt: impl Fn(&Connection) -> rusqlite::Result<T>,
@@ -229,7 +242,10 @@ impl Existing {
         let started = Instant::now();
         loop {
             match attempt(&self.connection) {
-                Err(error) if is_busy(&error) && started.elapsed() < self.busy_timeout => {
+                Err(error) if is_busy(&error) => {
+                    if Instant::now() >= deadline {
+                        return Err(self.locked(error, started.elapsed()));
+                    }
                     cancel.check()?;
                     // SQLite does not wait where that could be a deadlock.
                     std::thread::sleep(Duration::from_millis(5));
@@ -239,24 +255,34 @@ impl Existing {
         }
     }
 
+    /// The error for a database that others had locked for so long.
+    fn locked(&self, error: rusqlite::Error, waited: Duration) -> Error {
+        let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
+        let unit = if tenths == 1.0 { "second" } else { "seconds" };
+        let how_long = match waited.is_zero() {
+            true => String::new(),
+            false => format!(": it was locked for {tenths} {unit}"),
+        };
+        Error::target(format!("{} is in use{how_long}", self.name.display())).because(said(error)).hint(
+            message![
+                "another program reads or writes it: wait longer (",
+                Setting::BusyTimeout.to("SECONDS"),
+                "), or run again; it is as it was"
+            ],
+        )
+    }
+
     /// The error for what SQLite could not do.
     fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
         let name = self.name.display();
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => Error::interrupted(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                let seconds = self.busy_timeout.as_secs_f64();
-                Error::target(format!("{name} is in use: it was locked for {seconds} seconds"))
-                    .because(said(error))
-                    .hint("another program reads or writes it: wait longer (--busy-timeout), or run again; it is as it was")
-            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked(error, Duration::ZERO),
             Some(ErrorCode::ReadOnly) => read_only(&self.name),
-            Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is no SQLite database"))
+            Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is not a SQLite database"))
                 .because(said(error))
                 .hint("name another file"),
-            Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what} {name}"))
-                .because(said(error))
-                .hint("free some space; the database is as it was"),
+            _ if full_disk::is_it(&error, &self.path) => full_disk::error(error, what, &self.name),
             _ => Error::target(format!("SQLite cannot {what} {name}")).because(said(error)),
         }
     }
@@ -279,17 +305,29 @@ fn geometry(file: &File) -> io::Result<Option<Geometry>> {
     Ok(size.and_then(|size| Geometry::new(size, start[20])))
 }
 
+/// Why something can't be a database. To be asked before it is opened: a named pipe waits there for somebody to write to it.
+pub(crate) fn no_file(name: &Path, metadata: &fs::Metadata) -> Option<String> {
+    let name = name.display();
+    match () {
+        () if metadata.is_file() => None,
+        () if metadata.is_dir() => Some(format!("{name} is a folder, and no database file")),
+        () => Some(format!("{name} is not a file")),
+    }
+}
+
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 fn read_only(name: &Path) -> Error {
-    Error::target(format!("{} is read-only", name.display())).hint("permit writing to it, or copy it first")
+    Error::target(format!("{} is read-only", name.display()))
+        .about(name)
+        .hint("permit writing to it, or copy it first")
 }
 
 fn cannot_open(name: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => read_only(name).because(error),
-        _ => Error::target(format!("cannot open {}", name.display())).because(error),
+        _ => Error::target(format!("cannot open {}", name.display())).about(name).because(error),
     }
 }

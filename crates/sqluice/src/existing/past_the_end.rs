@@ -61,7 +61,7 @@ impl Drop for PastTheEnd<'_> {
 }
 
 fn cannot_write(name: &Path, error: io::Error) -> Error {
-    let failure = Error::target(format!("cannot write to {}", name.display()));
+    let failure = Error::target(format!("cannot write to {}", name.display())).about(name);
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             failure.because(error).hint("free some space; the database is as it was")

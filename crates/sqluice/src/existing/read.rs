@@ -83,7 +83,7 @@ impl<'a> FileView<'a> {
 /// The error for a file that is damaged.
 pub(crate) fn damaged(path: &Path, what: &str) -> Error {
     Error::input(format!("{} is damaged: {what}", path.display()))
-        .hint("`sqluice check` tells more; SQLite's .recover may save what is left")
+        .hint("`sqluice check` reports the details; SQLite's .recover may save what is left")
 }
 
 impl FilePages<'_> {

@@ -71,8 +71,9 @@ fn statement(sql: &str, text: &str, tokens: &[Token]) -> Result<Statement> {
         _ => return Err(no_statement(text)),
     };
     if let Some(schema) = schema.filter(|schema| !schema.eq_ignore_ascii_case("main")) {
-        let message =
-            format!("{schema} is no schema of the database: an index is made in the database that is named");
+        let message = format!(
+            "{schema} is not a schema of the database: an index is made in the database that is named"
+        );
         return Err(Error::usage(message).hint("leave the schema out, or write main"));
     }
     let (Some(name), Some(table)) = (name, table) else { return Err(no_statement(text)) };
@@ -81,7 +82,7 @@ fn statement(sql: &str, text: &str, tokens: &[Token]) -> Result<Statement> {
 
 fn no_statement(sql: &str) -> Error {
     let said: String = sql.trim().chars().take(60).collect();
-    Error::usage(format!("this is no CREATE INDEX: {said:?}"))
+    Error::usage(format!("this is not a CREATE INDEX statement: {said:?}"))
         .hint("write it as for sqlite3: 'CREATE INDEX name ON table (column)'")
 }
 
@@ -120,10 +121,10 @@ mod tests {
             "CREATE INDEX i",
             "INDEX i ON t (a)",
         ] {
-            assert!(statements(sql).unwrap_err().message().contains("no CREATE INDEX"), "{sql}");
+            assert!(statements(sql).unwrap_err().message().contains("not a CREATE INDEX statement"), "{sql}");
         }
         for sql in ["CREATE INDEX temp.i ON t (a)", "CREATE INDEX other.i ON t (a)"] {
-            assert!(statements(sql).unwrap_err().message().contains("no schema of the database"), "{sql}");
+            assert!(statements(sql).unwrap_err().message().contains("not a schema of the database"), "{sql}");
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Transaction<'e> {
 /// What has become of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
+    /// It has never had the write lock, so there is nothing to undo.
+    Waiting,
     Open,
     /// COMMIT has failed, and nobody knows what it did before.
     Unknown,
@@ -55,6 +57,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 impl<'e> Transaction<'e> {
     pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
         cancel.check()?;
+        let deadline = Instant::now() + existing.busy_timeout;
         let cancel = cancel.clone();
         let mut transaction = Transaction {
             existing,
@@ -62,18 +65,17 @@ impl<'e> Transaction<'e> {
             file_bytes: 0,
             checkpointed: false,
             log_tells_size: false,
-            state: State::Open,
+            state: State::Waiting,
         };
         transaction.watch()?;
         for _ in 0..TRIES {
-            transaction.lock()?;
-            if transaction.settle()? {
+            transaction.lock(deadline)?;
+            if transaction.settle(false)? {
                 return Ok(transaction);
             }
         }
         // Others get between all the time.
-        transaction.checkpointed = false;
-        transaction.lock()?;
+        transaction.lock(deadline)?;
         Ok(transaction)
     }
 
@@ -85,19 +87,21 @@ impl<'e> Transaction<'e> {
         connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))
     }
 
-    fn lock(&mut self) -> Result<()> {
+    /// Gets the write lock, waiting for it until `deadline` at most.
+    fn lock(&mut self, deadline: Instant) -> Result<()> {
         // What was known of the file is of another transaction: nothing may be cut off by it.
         self.checkpointed = false;
-        self.existing
-            .waiting(&self.cancel, "lock", |connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
+        let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
+        self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
+        self.state = State::Open;
         // Somebody may have changed it since it was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
         Ok(())
     }
 
     /// Cuts off what a run left that did not end well. That ends the transaction, for SQLite looks at the size of the file when one
-    /// begins. Says whether there was nothing to cut.
-    fn settle(&mut self) -> Result<bool> {
+    /// begins. Says whether there was nothing to cut. `is_own`: it was this run.
+    fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
         let metadata = self.existing.file.metadata();
@@ -112,6 +116,9 @@ impl<'e> Transaction<'e> {
         let bytes = u64::from(page_count) * self.existing.geometry.page_bytes() as u64;
         // A file that is empty still has no page, although SQLite counts the one that it will make.
         let has_tail = self.file_bytes > bytes && page_count > 0;
+        if has_tail && !is_own {
+            self.refuse_tail_in_use()?;
+        }
         if wal && has_tail {
             let cut = dbpage::cut_tail(self.connection(), page_count);
             cut.map_err(|error| self.failed(error, "write to"))?;
@@ -282,7 +289,9 @@ impl<'e> Transaction<'e> {
 
     fn cannot_cut(&self, error: io::Error) -> Error {
         let name = self.existing.name.display();
-        Error::target(format!("cannot cut off what lies behind the last page of {name}")).because(error)
+        Error::target(format!("cannot cut off what lies behind the last page of {name}"))
+            .about(&self.existing.name)
+            .because(error)
     }
 
     fn unwatch(&mut self) {
@@ -293,6 +302,12 @@ impl<'e> Transaction<'e> {
 impl Transaction<'_> {
     /// Cuts off pages that nobody will count, before or after ROLLBACK.
     fn give_up(&mut self) {
+        // What was refused before anything was written has left no tail of ours; what else is there is not ours to cut.
+        let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
+        if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
+            let _ = self.connection().execute_batch("ROLLBACK");
+            return;
+        }
         if !self.connection().is_autocommit() {
             let simple = self.log_tells_size || self.existing.journal_mode != "wal";
             if self.checkpointed && simple {
@@ -308,7 +323,8 @@ impl Transaction<'_> {
         }
         // After some errors SQLite itself has rolled back, and with it has gone the lock.
         for _ in 0..2 {
-            let settled = self.lock().and_then(|()| self.settle());
+            // Without waiting: if others write now, the next run cuts the tail off.
+            let settled = self.lock(Instant::now()).and_then(|()| self.settle(true));
             if !matches!(settled, Ok(false)) {
                 break;
             }
@@ -335,11 +351,44 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         self.unwatch();
         match self.state {
-            State::Committed => {}
+            State::Waiting | State::Committed => {}
             State::Open => self.give_up(),
             State::Unknown => {
                 let _ = self.connection().execute_batch("ROLLBACK");
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// How often SQLite found the database locked.
+    static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
+
+    fn count(_: i32) -> bool {
+        ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_once() {
+        for (mode, lock) in [("delete", "IMMEDIATE"), ("wal", "IMMEDIATE"), ("wal", "EXCLUSIVE")] {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("x.db");
+            let other = Connection::open(&path).unwrap();
+            let set = format!("PRAGMA journal_mode = {mode}; CREATE TABLE t (a)");
+            other.execute_batch(&set).unwrap();
+            let mut existing = Existing::open(&path, Duration::ZERO).unwrap();
+            other.execute_batch(&format!("BEGIN {lock}")).unwrap();
+            existing.connection.busy_handler(Some(count)).unwrap();
+            ATTEMPTS.store(0, Ordering::Relaxed);
+            let error = existing.begin(&Cancel::new()).unwrap_err();
+            assert!(error.message().contains("x.db is in use"), "{error}");
+            assert_eq!(ATTEMPTS.load(Ordering::Relaxed), 1, "{mode} {lock}");
         }
     }
 }

@@ -9,12 +9,13 @@
 //! Invariant: a generator gives a row the same value whatever other rows it is asked for, and knows nothing but its key, the
 //! seed, and how many rows each table has.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use super::random::{Key, below64};
 use super::vector::{Rows, Vector};
 use crate::batch::ROWS_MAX;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 
 /// What all tables of a run have in common.
 #[derive(Clone, Debug)]
@@ -29,9 +30,36 @@ impl World {
     pub(crate) fn rows_of(&self, table: usize, name: &str) -> Result<u64> {
         let rows = self.rows.get(table).copied().flatten();
         rows.ok_or_else(|| {
-            Error::usage(format!("nobody said how many rows {name} has, which others refer to"))
-                .hint(format!("--rows {name}=1000"))
+            Error::usage(format!("the row count of {name} is missing, which other tables refer to"))
+                .hint(Setting::Rows.to(format!("{name}=1000")))
         })
+    }
+}
+
+/// The parents that columns of a batch have drawn. Columns that follow the same reference draw them once.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn(RefCell<Vec<(Key, Rows, Vec<u64>)>>);
+
+impl Drawn {
+    /// Forgets all: the next rows are other ones.
+    pub(crate) fn clear(&mut self) {
+        self.0.get_mut().clear();
+    }
+
+    /// What was drawn with this key for these rows, or what `draw` gives.
+    pub(crate) fn get_or(
+        &self,
+        (key, rows): (Key, Rows),
+        out: &mut [u64],
+        draw: impl FnOnce(&mut [u64]) -> Result<()>,
+    ) -> Result<()> {
+        if let Some((.., known)) = self.0.borrow().iter().find(|it| it.0 == key && it.1 == rows) {
+            out.copy_from_slice(known);
+            return Ok(());
+        }
+        draw(out)?;
+        self.0.borrow_mut().push((key, rows, out.to_vec()));
+        Ok(())
     }
 }
 
@@ -40,12 +68,41 @@ impl World {
 pub(crate) struct Scope<'a> {
     pub(crate) key: Key,
     pub(crate) world: &'a World,
+    /// What other columns of the batch have drawn.
+    drawn: Option<&'a Drawn>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    pub(crate) fn new(key: Key, world: &'a World) -> Self {
+        Scope { key, world, drawn: None }
+    }
+
+    /// For a column of a batch whose columns share what they draw.
+    pub(crate) fn sharing(self, drawn: &'a Drawn) -> Self {
+        Scope { drawn: Some(drawn), ..self }
+    }
+
+    /// Parents of rows that follow each other: drawn by this column, or by another one with the same key before.
+    pub(crate) fn draw_once(
+        self,
+        rows: Rows,
+        out: &mut [u64],
+        draw: impl FnOnce(&mut [u64]) -> Result<()>,
+    ) -> Result<()> {
+        match self.drawn {
+            Some(drawn) => drawn.get_or((self.key, rows), out, draw),
+            None => draw(out),
+        }
+    }
+
     /// For the `index`th thing that an expression is made of.
     pub(crate) fn child(self, index: u64) -> Self {
-        Scope { key: self.key.child(index), ..self }
+        self.with_key(self.key.child(index))
+    }
+
+    /// For another column.
+    pub(crate) fn with_key(self, key: Key) -> Self {
+        Scope { key, ..self }
     }
 }
 

@@ -49,6 +49,7 @@ mod tests;
 mod vector;
 
 pub use functions::{FUNCTIONS, Function};
+pub(crate) use functions::{nearest_name, nearest_within, shifted};
 pub use preset::{PRESETS, Preset};
 pub use preview::{Preview, PreviewValue};
 pub use spec::{ColumnSpec, Origin, Spec, TableSpec};

@@ -1,12 +1,10 @@
 //! Schemas that come with the program.
 //!
-//! A preset is a schema file, `preset/NAME.sql`, that also says how many rows its tables have beside each other. Where such a file says
-//! `{orders}` there stands the number of rows of `orders`, and for `{orders/10}` a tenth of it, both at least 1: so a column can refer
-//! to the rows of another table.
+//! A preset is a schema file, `preset/NAME.sql`, that also says how many rows its tables have beside each other.
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::schema::Schema;
 
 /// All presets. TPC-H is none of them: its rows are not the generator's.
@@ -31,13 +29,13 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "shop",
-        about: "customers, products, orders and their items, with foreign keys and indexes; --rows counts the orders",
+        about: "customers, products, orders and their items, with foreign keys and indexes; its rows count the orders",
         sql: include_str!("preset/shop.sql"),
         tables: &[("orders", 1.0), ("customers", 0.1), ("products", 0.01), ("items", 2.0)],
     },
     Preset {
         name: "events",
-        about: "a time series of devices; --rows counts the events",
+        about: "a time series of devices; its rows count the events",
         sql: include_str!("preset/events.sql"),
         tables: &[("events", 1.0), ("devices", 0.001)],
     },
@@ -65,7 +63,10 @@ impl Preset {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let error = Error::usage(format!("no preset is called `{name}`"));
             match cfg!(feature = "tpch") {
-                true => error.hint(format!("there are: {}, and tpch with a --scale", names.join(", "))),
+                true => error.hint(message![
+                    format!("there are: {}, and tpch with a ", names.join(", ")),
+                    Setting::Scale
+                ]),
                 false => error.hint(format!("there are: {}", names.join(", "))),
             }
         })
@@ -85,27 +86,12 @@ impl Preset {
         shares.chain(named).collect()
     }
 
-    /// The schema, with columns that refer to as many rows as [`rows`](Self::rows) says; messages call its file `preset:name`.
+    /// The schema; messages call its file `preset:name`.
     ///
     /// # Errors
     /// Never, as far as SQLite takes its own syntax.
-    pub fn schema(&self, rows: &[(Option<String>, u64)]) -> Result<Schema> {
-        let rows = self.rows(rows);
-        let mut sql = String::new();
-        for (index, piece) in self.sql.split(['{', '}']).enumerate() {
-            // Every second piece stands in braces.
-            if index % 2 == 0 {
-                sql.push_str(piece);
-                continue;
-            }
-            let (table, part) = piece.split_once('/').unwrap_or((piece, "1"));
-            let is_it = |(name, _): &&(Option<String>, u64)| {
-                name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(table))
-            };
-            let its = rows.iter().rfind(is_it).map_or(1, |(_, rows)| *rows);
-            sql += &(its / part.parse().unwrap_or(1)).max(1).to_string();
-        }
-        Schema::parse(sql, Path::new(&format!("preset:{}", self.name)))
+    pub fn schema(&self) -> Result<Schema> {
+        Schema::parse(self.sql.to_owned(), Path::new(&format!("preset:{}", self.name)))
     }
 }
 
@@ -123,13 +109,11 @@ mod tests {
     #[test]
     fn every_preset_is_a_schema_with_a_spec() {
         for it in PRESETS {
-            let schema = it.schema(&[(None, 1000)]).unwrap();
+            let schema = it.schema().unwrap();
             let spec = Spec::new(&schema).unwrap();
-            assert!(!schema.sql.contains(['{', '}']), "{}", schema.sql);
             assert_eq!(spec.tables.len(), it.tables.len());
             assert!(it.tables.iter().all(|(table, _)| schema.table(table).is_some()));
             assert_eq!(it.tables[0].1, 1.0, "the first table is the one that is counted");
-            assert_eq!(it.schema(&[]).unwrap().tables.len(), it.tables.len());
         }
     }
 
@@ -149,22 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn columns_refer_to_the_rows_that_there_are() {
-        let shop = Preset::find("shop").unwrap();
-        let asked = [(None, 1000), (Some("CUSTOMERS".to_owned()), 77)];
-        let spec = Spec::new(&shop.schema(&asked).unwrap()).unwrap();
-        let expression = |table: &str, column: &str| {
-            let columns = &spec.table(table).unwrap().columns;
-            columns.iter().find(|it| it.name == column).unwrap().expression.clone()
-        };
-        assert_eq!(expression("items", "order_id"), "int(1, 1000)");
-        assert!(expression("orders", "customer_id").contains("int(1, 77)"));
-    }
-
-    #[test]
     fn an_unknown_preset_is_told_which_there_are() {
         let error = Preset::find("users").unwrap_err();
-        assert_eq!(error.to_string(), "no preset is called `users`");
+        assert_eq!(error.without_hint(), "no preset is called `users`");
         assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));
     }
 }

@@ -113,29 +113,48 @@ pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// Rounds of [`permute`].
-const ROUNDS: u64 = 6;
+/// Rounds of a [`Shuffle`].
+const ROUNDS: usize = 6;
 
-/// Where `index` goes in a shuffled order of the numbers below `count`: each of them once, without a list of them.
+/// A shuffled order of the numbers below `count`: each of them once, without a list of them.
 ///
 /// A Feistel network over the smallest even number of bits that holds `count` numbers; one that is not below `count` is sent
 /// through again (cycle walking), four times at most on average.
-pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
-    debug_assert!(index < count);
-    let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
-    let half = bits.div_ceil(2);
-    let mask = (1_u64 << half) - 1;
-    let mut walked = index;
-    loop {
-        let (mut left, mut right) = (walked >> half, walked & mask);
-        for round in 0..ROUNDS {
-            (left, right) = (right, left ^ (key.child(round).word(right) >> 32 & mask));
-        }
-        walked = left << half | right;
-        if walked < count {
-            return walked;
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shuffle {
+    keys: [Key; ROUNDS],
+    count: u64,
+    /// Of half a number.
+    bits: u32,
+}
+
+impl Shuffle {
+    pub(crate) fn new(key: Key, count: u64) -> Shuffle {
+        let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2).div_ceil(2);
+        Shuffle { keys: std::array::from_fn(|round| key.child(round as u64)), count, bits }
+    }
+
+    /// Where `index` goes.
+    pub(crate) fn place(&self, index: u64) -> u64 {
+        debug_assert!(index < self.count);
+        let mask = (1_u64 << self.bits) - 1;
+        let mut walked = index;
+        loop {
+            let (mut left, mut right) = (walked >> self.bits, walked & mask);
+            for key in self.keys {
+                (left, right) = (right, left ^ (key.word(right) >> 32 & mask));
+            }
+            walked = left << self.bits | right;
+            if walked < self.count {
+                return walked;
+            }
         }
     }
+}
+
+/// Where `index` goes in the [`Shuffle`] of that key.
+pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
+    Shuffle::new(key, count).place(index)
 }
 
 /// splitmix64's finalizer: a bijection in which each bit depends on all.

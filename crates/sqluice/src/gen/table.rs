@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::generator::{Generate, Scope, World};
+use super::generator::{Drawn, Generate, Scope, World};
 use super::random::Key;
 use super::spec::TableSpec;
 use super::vector::{Rows, Vector};
@@ -113,14 +113,16 @@ impl Part for RowRange {
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let mut vectors: Vec<Vector> = self.columns.iter().map(|_| Vector::default()).collect();
+        let mut drawn = Drawn::default();
         let start = self.first + self.first_row;
         let end = start + self.rows;
         for first in (start..end).step_by(self.batch_rows) {
             let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
+            drawn.clear();
             for (filler, vector) in self.columns.iter().zip(&mut vectors) {
                 match filler {
                     Some(Filler { key, generator }) => {
-                        generator.fill(Scope { key: *key, world: &self.world }, rows, vector)?;
+                        generator.fill(Scope::new(*key, &self.world).sharing(&drawn), rows, vector)?;
                     }
                     None => vector.null(rows.count),
                 }

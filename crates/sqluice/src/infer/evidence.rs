@@ -1,60 +1,92 @@
 //! What the values of a column say about its type.
 //!
 //! ```text
-//!  INTEGER  0 | -?[1-9][0-9]*                    that fits 64 bits
-//!  REAL     -?(0|[1-9][0-9]*)(\.[0-9]+)?         of at most 15 significant digits, no negative zero
-//!  TEXT     all else: 007  +1  -0  1e5  .5  5.  0x1f  inf
+//!  INTEGER  0 | -?[1-9][0-9]*   that fits 64 bits
+//!  REAL     one common printer prints each value, byte by byte, from the float that SQLite stores for it:
+//!
+//!           the fewest digits that read as the float   1.0 2.55 1e-05 52.55889892578125   Python
+//!                                                      1 2.55 1e-7                        JavaScript
+//!           15 digits, 6 digits, ...                   100000 1e+05 0.333333333333333     R, C: %.15g, %g
+//!           a fixed number of decimals                 17.00 24.50                        C: %.2f
+//!           a fixed number before an exponent          1.70e+01 2.45e+01                  C: %.2e
+//!
+//!  TEXT     all else: 007  +1  -0  1e5  .5  5.  0x1f  inf    1.9 beside 1.10    1 beside 2.0
 //! ```
 //!
-//! A column is of the first type that takes each of its values; NULL says nothing, and nothing but NULL makes TEXT. In a REAL
-//! column, zeros may end the decimals only where all values have the same number of them: 17.00 and 24.50, but not 1.9
-//! and 1.10, which are as likely versions.
+//! A column is of the first type that takes each of its values; NULL says nothing, and nothing but NULL makes TEXT.
 //!
-//! Why so: it must be possible to print what is stored and get back each byte of each field. The digits of an integer do that. A
-//! float keeps any 15 significant digits, so printing it with as many decimals as the column has gives the field
-//! back; where these vary, the shortest decimal that reads as the float does, as no field ends in a zero. (Beyond 17
-//! decimals it is not known that SQLite rounds to the nearest float, so each such field is printed, to see.)
+//! Why so: it must be possible to print what is stored and get back each byte of each field. The digits of an integer do that. For
+//! a float, it is the printer that the column came from, whichever that was. In detail:
+//!
+//! * A decimal of up to 15 significant digits is one that every float keeps: the fewest digits that read as the float are its own.
+//!   (Beyond 17 decimals it is not known that SQLite rounds to the nearest float.) Other values are printed, to see.
+//! * Printers differ in what they make of whole numbers, `1` or `1.0`; in where exponents begin; and in how these are written. Within
+//!   a column these must agree: with an exponent are the values beyond some power of ten, or, as R has it, those that are
+//!   shorter so.
+//! * `1e5` may be a code. No printer leaves out the plus of an exponent below 7 (Java) or 16 (Rust). Where no value has a point, only
+//!   exponents from which on printers use them count, and integers beyond 64 bits are text.
+//! * No column of SQLite keeps the sign of a zero, so `-0.0` is text.
 //!
 //! Where the source tells numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
 //! REAL, and with them integers up to 2^53, which floats hold; a text makes TEXT, whatever it says, and so does a number that neither
 //! holds, which such a source gives as text.
 //!
-//! The evidence of some values is a point of a lattice, the least that holds each of them:
-//!
-//! ```text
-//!  faults         not an integer | not a float | ends in a zero      joined by: or
-//!  decimals       fewest, most                                       joined by: min, max
-//! ```
+//! The evidence of some values is a point of a lattice, the least that holds each of them: of flags, joined by or; of sets of
+//! printers and styles that remain, joined by and; of the extremes of some lengths, joined by min and max.
 //!
 //! Invariant: `merge` is commutative, associative and idempotent, so order does not matter. All points that mean TEXT for ever
-//! are one, so those that saw no need to look further agree with those that did.
+//! are one, so those that saw no need to look further agree with those that did. (A column that is TEXT for lack of a point may
+//! become REAL by a later value.)
 
 use std::ops::Range;
 
-use crate::affinity::{Affinity, POINT, Padded, repeat, text_to_number};
+use super::printers::{Notation, Printer, Printers, Styles};
+use super::short::Seen;
+use super::written::Written;
+use crate::affinity::Padded;
 use crate::batch::{Column, Span, Spans, Values};
 use sqluice_format::value::Value;
-
-/// Significant digits that every float keeps.
-const DIGITS_MAX: usize = 15;
-
-/// Decimals with which SQLite's arithmetic, 96 bits of a power of ten, can't but round as it should.
-const DECIMALS_PROVEN: usize = 17;
-
-/// Decimals of a REAL at most: soon after, floats keep fewer digits.
-const DECIMALS_MAX: usize = 300;
 
 /// Up to this integer, floats hold each.
 const HELD_MAX: u64 = 1 << 53;
 
+/// Whole digits of values without an exponent that such with one but without a plus stand beside: Rust writes `1e16`.
+const BARE_EXPONENT_MIN: u16 = 16;
+
+/// The same of Java, which always has a point: `1.0E7`.
+const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
+
+/// R writes `1e+05`.
+const EXPONENT_MIN: u16 = 5;
+
+/// R writes `1e-04`, and no printer of mixed notation begins nearer to 1.
+const NEGATIVE_EXPONENT_MIN: u16 = 4;
+
 /// A value is no 64-bit integer.
-const NOT_INTEGER: u8 = 1;
-/// A value is no float.
-const NOT_REAL: u8 = 2;
-/// It is neither.
-const NO_NUMBER: u8 = NOT_INTEGER | NOT_REAL;
-/// A value has decimals that end in a zero.
-const ENDS_IN_ZERO: u8 = 4;
+const NOT_INTEGER: u16 = 1;
+/// The source itself says that a value is a number.
+const TYPED: u16 = 1 << 1;
+/// A value has a point.
+const WITH_POINT: u16 = 1 << 2;
+/// A whole number without a point: `1`.
+const BARE: u16 = 1 << 3;
+/// A whole number with one: `1.0`.
+const POINT_ZERO: u16 = 1 << 4;
+/// Decimals end in a zero: `1.50`.
+const ENDS_IN_ZERO: u16 = 1 << 5;
+/// Before an exponent: `1e-5`.
+const EXPONENT_BARE: u16 = 1 << 6;
+/// Before an exponent: `1.0e-5`.
+const EXPONENT_POINT_ZERO: u16 = 1 << 7;
+/// Before an exponent: `1.50e-5`, or a zero.
+const EXPONENT_ENDS_IN_ZERO: u16 = 1 << 8;
+/// A value has an exponent.
+const WITH_EXPONENT: u16 = 1 << 9;
+/// A value has none.
+const WITHOUT_EXPONENT: u16 = 1 << 10;
+/// R would have written it with an exponent, or without.
+const NOT_AS_R: u16 = 1 << 11;
+const ALL_FLAGS: u16 = (1 << 12) - 1;
 
 /// Rows that are looked at before a column that is TEXT by now is left alone: as many as a word of a bitmap has.
 const ROWS_AT_ONCE: usize = 64;
@@ -84,9 +116,48 @@ impl Inferred {
 /// What the values seen so far say; see the module's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    faults: u8,
-    decimals_min: u16,
-    decimals_max: u16,
+    flags: u16,
+    /// Those that may have printed all values.
+    printers: Printers,
+    /// How they may have written exponents.
+    styles: Styles,
+    /// Of values without an exponent.
+    decimals: Lengths,
+    /// Of values with one.
+    mantissa_decimals: Lengths,
+    /// Digits before the point, at most; of values without an exponent.
+    whole_max: u16,
+    /// The exponent of ten, negated, of the smallest value without an exponent that is below 0.001 and not 0.
+    small_max: u16,
+    /// The smallest exponent that is written, of those from 0 on.
+    exponent_min: u16,
+    /// The same of negative ones, negated.
+    negative_exponent_min: u16,
+}
+
+/// The fewest and the most digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lengths {
+    min: u16,
+    max: u16,
+}
+
+impl Lengths {
+    /// Of no value.
+    const NONE: Lengths = Lengths { min: u16::MAX, max: 0 };
+    const ALL: Lengths = Lengths { min: 0, max: u16::MAX };
+
+    const fn of(digits: usize) -> Lengths {
+        Lengths { min: digits as u16, max: digits as u16 }
+    }
+
+    fn merge(self, other: Lengths) -> Lengths {
+        Lengths { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    fn differ(self) -> bool {
+        self.min < self.max
+    }
 }
 
 impl Default for Evidence {
@@ -97,11 +168,36 @@ impl Default for Evidence {
 
 impl Evidence {
     /// No value.
-    const NONE: Evidence = Evidence { faults: 0, decimals_min: u16::MAX, decimals_max: 0 };
+    const NONE: Evidence = Evidence {
+        flags: 0,
+        printers: Printers::ALL,
+        styles: Styles::ALL,
+        decimals: Lengths::NONE,
+        mantissa_decimals: Lengths::NONE,
+        whole_max: 0,
+        small_max: 0,
+        exponent_min: u16::MAX,
+        negative_exponent_min: u16::MAX,
+    };
 
     /// Whatever comes, the column is TEXT.
-    const TEXT: Evidence =
-        Evidence { faults: NO_NUMBER | ENDS_IN_ZERO, decimals_min: 0, decimals_max: u16::MAX };
+    const TEXT: Evidence = Evidence {
+        flags: ALL_FLAGS,
+        printers: Printers::NONE,
+        styles: Styles::NONE,
+        decimals: Lengths::ALL,
+        mantissa_decimals: Lengths::ALL,
+        whole_max: u16::MAX,
+        small_max: u16::MAX,
+        exponent_min: 0,
+        negative_exponent_min: 0,
+    };
+
+    /// There are integers that no float holds: the column is INTEGER as long as nothing else comes.
+    const ONLY_INTEGER: Evidence = Evidence { flags: ALL_FLAGS & !NOT_INTEGER, ..Evidence::TEXT };
+
+    /// A float that the source itself says is one.
+    const TYPED_REAL: Evidence = Evidence { flags: TYPED | NOT_INTEGER | WITH_POINT, ..Evidence::NONE };
 
     /// The evidence of no value at all.
     pub fn new() -> Evidence {
@@ -111,10 +207,15 @@ impl Evidence {
     /// That of a column whose values are all of a declared type: INTEGER and REAL are themselves, any other makes TEXT.
     pub fn of_declared(declared: &str) -> Evidence {
         match declared {
-            "INTEGER" => Evidence::of_number(0, 0),
-            "REAL" => Evidence::of_number(NOT_INTEGER, 0),
+            "INTEGER" => Evidence::of_typed_int(0),
+            "REAL" => Evidence::TYPED_REAL,
             _ => Evidence::TEXT,
         }
+    }
+
+    fn of_typed_int(magnitude: u64) -> Evidence {
+        let printers = if magnitude <= HELD_MAX { Printers::ALL } else { Printers::NONE };
+        Evidence { flags: TYPED, printers, ..Evidence::NONE }
     }
 
     /// Whether no value has been seen.
@@ -131,29 +232,106 @@ impl Evidence {
     pub fn conclude(&self) -> Inferred {
         if self.is_empty() || self.is_final() {
             Inferred::Text
-        } else if self.faults & NOT_INTEGER == 0 {
+        } else if self.flags & NOT_INTEGER == 0 {
             Inferred::Integer
+        } else if self.may_be_codes() {
+            Inferred::Text
         } else {
             Inferred::Real
         }
     }
 
+    /// The same where the values are known to be numbers, however they are written.
+    pub fn conclude_number(&self) -> Inferred {
+        match self.conclude() {
+            Inferred::Text if self.is_empty() => Inferred::Integer,
+            Inferred::Integer => Inferred::Integer,
+            Inferred::Real | Inferred::Text => Inferred::Real,
+        }
+    }
+
+    /// Whether no value has a point, and some would need one to be taken for floats.
+    fn may_be_codes(&self) -> bool {
+        let has = |exponent| exponent != u16::MAX;
+        self.flags & WITH_POINT == 0
+            && (self.flags & WITH_EXPONENT == 0
+                || has(self.exponent_min)
+                    && (self.exponent_min < EXPONENT_MIN || self.styles.and(Styles::PLUS).is_empty())
+                || self.negative_exponent_min < NEGATIVE_EXPONENT_MIN)
+    }
+
     /// One more value.
     pub fn add(&mut self, text: &[u8]) {
-        self.merge(Evidence::of(text));
+        let mut seen = Seen::default();
+        match Padded::alone(text) {
+            Some(padded) if seen.add(text, padded) => self.merge(Evidence::of_seen(&seen)),
+            _ => self.add_long(text),
+        }
     }
 
     /// The values of both.
     pub fn merge(&mut self, other: Evidence) {
-        let faults = self.faults | other.faults;
-        let decimals_min = self.decimals_min.min(other.decimals_min);
-        let decimals_max = self.decimals_max.max(other.decimals_max);
-        let no_number = faults & NO_NUMBER == NO_NUMBER;
-        let zeros_lost = faults & ENDS_IN_ZERO != 0 && decimals_min < decimals_max;
-        *self = match no_number || zeros_lost {
-            true => Evidence::TEXT,
-            false => Evidence { faults, decimals_min, decimals_max },
+        let mut all = Evidence {
+            flags: self.flags | other.flags,
+            printers: self.printers.and(other.printers),
+            styles: self.styles.and(other.styles),
+            decimals: self.decimals.merge(other.decimals),
+            mantissa_decimals: self.mantissa_decimals.merge(other.mantissa_decimals),
+            whole_max: self.whole_max.max(other.whole_max),
+            small_max: self.small_max.max(other.small_max),
+            exponent_min: self.exponent_min.min(other.exponent_min),
+            negative_exponent_min: self.negative_exponent_min.min(other.negative_exponent_min),
         };
+        all.printers = all.printers.retain(|printer| all.agrees_with(printer));
+        *self = match (all.printers.is_empty(), all.flags & NOT_INTEGER != 0) {
+            (true, true) => Evidence::TEXT,
+            (true, false) => Evidence::ONLY_INTEGER,
+            (false, _) => all,
+        };
+    }
+
+    /// Whether a printer may have written all values so, digits aside. What it does not agree with, it never will.
+    fn agrees_with(&self, printer: Printer) -> bool {
+        let has = |flags| self.flags & flags != 0;
+        let shortest = || {
+            let points = has(POINT_ZERO) && has(BARE);
+            let exponent_points = has(EXPONENT_POINT_ZERO) && has(BARE | EXPONENT_BARE);
+            !has(ENDS_IN_ZERO | EXPONENT_ENDS_IN_ZERO) && !points && !exponent_points
+        };
+        let as_r =
+            || !has(NOT_AS_R | POINT_ZERO | EXPONENT_POINT_ZERO) && !self.styles.and(Styles::C).is_empty();
+        match printer {
+            Printer::Decimals => !has(WITH_EXPONENT) && !self.decimals.differ(),
+            Printer::Scientific => {
+                let exponents = !has(WITHOUT_EXPONENT) && !self.styles.is_empty();
+                exponents && self.mantissa_decimals.min > 0 && !self.mantissa_decimals.differ()
+            }
+            Printer::Shortest => {
+                shortest()
+                    && (!has(WITH_EXPONENT)
+                        || as_r()
+                        || (self.has_threshold() && self.has_style_of_threshold()))
+            }
+            Printer::Fifteen => shortest() && as_r(),
+        }
+    }
+
+    /// Whether exponents are written from some power of ten on.
+    fn has_threshold(&self) -> bool {
+        let begins_as_printers_do =
+            self.flags & WITHOUT_EXPONENT == 0 || self.negative_exponent_min >= NEGATIVE_EXPONENT_MIN;
+        begins_as_printers_do
+            && self.whole_max <= self.exponent_min
+            && self.small_max < self.negative_exponent_min
+    }
+
+    fn has_style_of_threshold(&self) -> bool {
+        let bare_min = match self.flags & (BARE | EXPONENT_BARE) {
+            0 => BARE_EXPONENT_MIN_OF_JAVA,
+            _ => BARE_EXPONENT_MIN,
+        };
+        let styles = if self.exponent_min < bare_min { Styles::PLUS } else { Styles::ALL };
+        !self.styles.and(styles).is_empty()
     }
 
     /// The texts among the first `rows` values of a column; values that have a type already say nothing.
@@ -165,20 +343,22 @@ impl Evidence {
                 }
             });
         };
+        let mut seen = Seen::default();
         for start in (0..rows).step_by(ROWS_AT_ONCE) {
-            if self.is_final() {
-                return;
+            if seen.no_number || self.is_final() {
+                break;
             }
             let present = column.validity.map_or(u64::MAX, |validity| validity.0[start / ROWS_AT_ONCE]);
             let rows = start..rows.min(start + ROWS_AT_ONCE);
             match text.spans {
                 Spans::Anywhere(spans) => {
                     let range = |span: &Span| span.start as usize..(span.start + span.len) as usize;
-                    self.see_some(text.data, spans[rows].iter().map(range), present);
+                    self.see_some(&mut seen, text.data, spans[rows].iter().map(range), present);
                 }
-                _ => self.see_some(text.data, rows.map(|row| text.range(row)), present),
+                _ => self.see_some(&mut seen, text.data, rows.map(|row| text.range(row)), present),
             }
         }
+        self.merge(Evidence::of_seen(&seen));
     }
 
     /// The first `rows` values of a column of which the source knows what is a number and what is text.
@@ -190,10 +370,9 @@ impl Evidence {
         match column.values {
             Values::Null => {}
             Values::Int(ints) => {
-                let held = |row: usize| !present(&row) || ints[row].unsigned_abs() <= HELD_MAX;
-                if (0..rows).any(|row| present(&row)) {
-                    let faults = if (0..rows).all(held) { 0 } else { NOT_REAL };
-                    self.merge(Evidence::of_number(faults, 0));
+                let magnitudes = (0..rows).filter(present).map(|row| ints[row].unsigned_abs());
+                if let Some(magnitude) = magnitudes.max() {
+                    self.merge(Evidence::of_typed_int(magnitude));
                 }
             }
             Values::Text(_) | Values::Blob(_) => {
@@ -202,28 +381,33 @@ impl Evidence {
                 }
             }
             Values::Real(_) | Values::Any(_) => {
-                (0..rows).for_each(|row| self.see_value(column.get(row), true));
+                (0..rows).for_each(|row| self.add_value(column.get(row), true));
             }
         }
     }
 
-    /// A value; `typed` says that text is no number.
-    pub(super) fn see_value(&mut self, value: Value<'_>, typed: bool) {
+    /// One more value; `typed` says that text is no number, and otherwise a number says nothing.
+    pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
         match value {
             Value::Text(text) if !typed => self.add(text),
             Value::Null => {}
             _ if !typed => {}
-            Value::Int(int) if int.unsigned_abs() <= HELD_MAX => self.merge(Evidence::of_number(0, 0)),
-            Value::Int(_) => self.merge(Evidence::of_number(NOT_REAL, 0)),
-            Value::Real(_) => self.merge(Evidence::of_number(NOT_INTEGER, 0)),
+            Value::Int(int) => self.merge(Evidence::of_typed_int(int.unsigned_abs())),
+            Value::Real(_) => self.merge(Evidence::TYPED_REAL),
             Value::Text(_) | Value::Blob(_) => *self = Evidence::TEXT,
         }
     }
 
     /// Some rows, of which a word of a bitmap says which are not NULL. A function of its own, or it runs out of registers.
     #[inline(never)]
-    fn see_some(&mut self, data: &[u8], ranges: impl Iterator<Item = Range<usize>>, present: u64) {
-        let mut seen = Seen::default();
+    fn see_some(
+        &mut self,
+        all: &mut Seen,
+        data: &[u8],
+        ranges: impl Iterator<Item = Range<usize>>,
+        present: u64,
+    ) {
+        let mut seen = *all;
         for (bit, Range { start, end }) in ranges.enumerate() {
             if present >> bit & 1 == 0 {
                 continue;
@@ -234,143 +418,103 @@ impl Evidence {
                 self.add_long(text);
             }
         }
-        self.merge(seen.evidence());
+        *all = seen;
     }
 
+    fn of_seen(seen: &Seen) -> Evidence {
+        if seen.no_number {
+            return Evidence::TEXT;
+        }
+        let (decimals, zeros) = (seen.decimals(), seen.zeros());
+        if decimals == 0 {
+            return Evidence::NONE;
+        }
+        let with_point = decimals > 1;
+        let flags = [
+            (WITHOUT_EXPONENT, true),
+            (NOT_INTEGER | WITH_POINT, with_point),
+            (BARE, decimals & 1 != 0),
+            (POINT_ZERO, zeros & 2 != 0),
+            (ENDS_IN_ZERO, zeros > 3),
+            (NOT_AS_R, seen.not_as_r),
+        ];
+        Evidence {
+            flags: flags.into_iter().filter(|(_, is)| *is).fold(0, |flags, (flag, _)| flags | flag),
+            decimals: Lengths {
+                min: decimals.trailing_zeros() as u16,
+                max: 15 - decimals.leading_zeros() as u16,
+            },
+            whole_max: 31 - seen.wholes.leading_zeros() as u16,
+            small_max: seen.small_max,
+            ..Evidence::NONE
+        }
+    }
+
+    /// Text that [`Seen::add`] does not take.
     #[cold]
     #[inline(never)]
     fn add_long(&mut self, text: &[u8]) {
-        self.merge(Evidence::of_long(text));
-    }
-
-    fn of(text: &[u8]) -> Evidence {
-        let mut seen = Seen::default();
-        match Padded::alone(text) {
-            Some(padded) if seen.add(text, padded) => seen.evidence(),
-            _ => Evidence::of_long(text),
+        if *self == Evidence::ONLY_INTEGER && is_integer(text) {
+            return;
         }
+        // Printers that are out anyway are not tried.
+        let evidence = Written::read(text).and_then(|written| Evidence::of_written(written, self.printers));
+        self.merge(evidence.unwrap_or(Evidence::TEXT));
     }
 
-    /// Of text that [`Seen::add`] does not take.
-    #[cold]
-    fn of_long(text: &[u8]) -> Evidence {
-        number(text).unwrap_or(Evidence::TEXT)
-    }
-
-    const fn of_number(faults: u8, decimals: usize) -> Evidence {
-        Evidence { faults, decimals_min: decimals as u16, decimals_max: decimals as u16 }
-    }
-}
-
-/// What some short values say: a lattice that takes fewer steps a value.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    faults: u8,
-    /// Bit `n`: a value has `n` decimals.
-    decimals: u16,
-}
-
-impl Seen {
-    /// Takes a value of digits with at most one point among them, without a branch for each rule; `false` for all else.
-    #[inline(always)]
-    fn add(&mut self, text: &[u8], Padded { negative, bytes, word }: Padded) -> bool {
-        let zero_first = text[text.len() - bytes] == b'0';
-        // The top bit of each byte that is no digit. No carry leaves a byte.
-        let others = (((word & repeat(0x7f)) + repeat(0x76)) | word) & repeat(0x80);
-        if others == 0 {
-            let no_number = zero_first & (negative | (bytes > 1));
-            let too_long = bytes > DIGITS_MAX;
-            self.faults |= (u8::from(no_number) * NO_NUMBER) | (u8::from(too_long) * NOT_REAL);
-            self.decimals |= 1;
-            return true;
-        }
-        // Both halves in one: bits 6 of its bytes are the lower half's, bits 7 the upper one's.
-        let others = (others as u64) >> 1 | (others >> 64) as u64;
-        let lowest = others.trailing_zeros() as usize;
-        let point = lowest / 8 + lowest % 2 * 8;
-        if others & (others - 1) != 0 || text[text.len() + point - 16] != b'.' {
-            return false;
-        }
-        // Beside the point, 16 bytes have 15 digits.
-        let decimals = 15 - point;
-        let whole = bytes - 1 - decimals;
-        // A branch, as a column has either none of these or few.
-        let minus_zero = negative & zero_first && word == ZERO[point];
-        let no_number = (whole == 0) | (decimals == 0) | (zero_first & (whole > 1)) | minus_zero;
-        let ends_in_zero = word >> 120 == 0;
-        self.faults |=
-            NOT_INTEGER | (u8::from(no_number) * NOT_REAL) | (u8::from(ends_in_zero) * ENDS_IN_ZERO);
-        self.decimals |= 1 << decimals;
-        true
-    }
-
-    fn evidence(self) -> Evidence {
-        if self.decimals == 0 {
-            return Evidence::NONE;
-        }
-        let mut evidence = Evidence {
-            faults: self.faults,
-            decimals_min: self.decimals.trailing_zeros() as u16,
-            decimals_max: 15 - self.decimals.leading_zeros() as u16,
+    fn of_written(written: Written<'_>, printers: Printers) -> Option<Evidence> {
+        let has_zero_at_end = written.fraction.is_some_and(|fraction| fraction.ends_with('0'));
+        let [bare, point_zero, ends_in_zero, with] = match written.exponent {
+            None => [BARE, POINT_ZERO, ENDS_IN_ZERO, WITHOUT_EXPONENT],
+            Some(_) => [EXPONENT_BARE, EXPONENT_POINT_ZERO, EXPONENT_ENDS_IN_ZERO, WITH_EXPONENT],
         };
-        // In the form that TEXT has.
-        evidence.merge(Evidence::NONE);
-        evidence
+        let notation = written.notation();
+        // Digits on both sides of a point are as R has them, or end in a zero, which R has not at all.
+        let is_mixed = written.exponent.is_none() && written.fraction.is_some() && written.whole != "0";
+        let as_r = |notation: Notation| notation.is_shorter_with_exponent() == written.exponent.is_some();
+        let not_as_r = !is_mixed && !notation.is_none_or(as_r);
+        let flags = [
+            (with, true),
+            (NOT_INTEGER, !written.is_integer()),
+            (WITH_POINT, written.fraction.is_some()),
+            (bare, written.fraction.is_none()),
+            (point_zero, written.fraction == Some("0")),
+            (ends_in_zero, has_zero_at_end && written.fraction != Some("0")),
+            (NOT_AS_R, not_as_r),
+            // A zero with an exponent has no power of ten to go by.
+            (EXPONENT_ENDS_IN_ZERO, notation.is_none() && written.exponent.is_some()),
+        ];
+        let mut evidence = Evidence {
+            flags: flags.into_iter().filter(|(_, is)| *is).fold(0, |flags, (flag, _)| flags | flag),
+            printers: written.printers(printers)?,
+            styles: written.styles(),
+            ..Evidence::NONE
+        };
+        let decimals = Lengths::of(written.decimals());
+        match written.exponent.map(|exponent| exponent.value) {
+            None => {
+                evidence.decimals = decimals;
+                evidence.whole_max = written.whole.len() as u16;
+                evidence.small_max = written
+                    .zeros_after_point()
+                    .filter(|zeros| *zeros >= 3)
+                    .map_or(0, |zeros| zeros as u16 + 1);
+            }
+            Some(exponent) => {
+                evidence.mantissa_decimals = decimals;
+                match exponent {
+                    0.. => evidence.exponent_min = exponent as u16,
+                    _ => evidence.negative_exponent_min = exponent.unsigned_abs() as u16,
+                }
+            }
+        }
+        Some(evidence)
     }
 }
 
-/// [`Padded::word`] of a zero with a point, by the place of that.
-const ZERO: [u128; 16] = {
-    let mut zeros = [0; 16];
-    let mut point = 0;
-    while point < 16 {
-        zeros[point] = (POINT as u128) << (8 * point);
-        point += 1;
-    }
-    zeros
-};
-
-/// A number that [`Seen::add`] does not take, as it is too long; `None` where it is none.
-fn number(text: &[u8]) -> Option<Evidence> {
-    let text = str::from_utf8(text).ok()?;
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let negative = digits.len() < text.len();
-    let (whole, fraction) = match digits.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (digits, None),
-    };
-    if !is_digits(whole) || (whole.len() > 1 && whole.starts_with('0')) {
-        return None;
-    }
-    let Some(fraction) = fraction else {
-        // It has 17 digits or more, so it is not -0.
-        return text.parse::<i64>().is_ok().then_some(Evidence::of_number(NOT_REAL, 0));
-    };
-    if !is_digits(fraction) || fraction.len() > DECIMALS_MAX {
-        return None;
-    }
-    let significant = match whole {
-        "0" => fraction.trim_start_matches('0').len(),
-        _ => whole.len() + fraction.len(),
-    };
-    let kept = significant <= DIGITS_MAX && !(negative && significant == 0);
-    if !kept || (fraction.len() > DECIMALS_PROVEN && !prints_back(text, fraction.len())) {
-        return None;
-    }
-    let ends_in_zero = u8::from(fraction.ends_with('0')) * ENDS_IN_ZERO;
-    Some(Evidence::of_number(NOT_INTEGER | ends_in_zero, fraction.len()))
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Whether the float that is stored for the text prints as just that, in both ways that a column may need.
-fn prints_back(text: &str, decimals: usize) -> bool {
-    let real = match text_to_number(text.as_bytes(), Affinity::Real) {
-        Value::Real(real) => real,
-        Value::Int(int) => int as f64,
-        _ => return false,
-    };
-    format!("{real:.decimals$}") == text && (text.ends_with('0') || real.to_string() == text)
+/// Whether a text of many bytes is an integer of 64 bits, as these are written.
+fn is_integer(text: &[u8]) -> bool {
+    let first = if text.first() == Some(&b'-') { text.get(1) } else { text.first() };
+    first.is_some_and(|first| (b'1'..=b'9').contains(first))
+        && str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok())
 }

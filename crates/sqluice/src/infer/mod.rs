@@ -14,10 +14,13 @@
 //! are seen.
 
 mod evidence;
+mod printers;
 mod scan;
+mod short;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod written;
 
 pub use evidence::{Evidence, Inferred};
 pub use scan::scan;

@@ -8,7 +8,8 @@
 //! A guess that nothing speaks against costs a look at every value and a lock a part. One that is wrong stops the load,
 //! which can start again with better types. So does a value that the sink refuses, if only the guess makes it bad.
 //!
-//! Invariant: if all parts were decoded without error, each guess is what [`Evidence`] concludes of all values.
+//! Invariant: if all parts were decoded without error, each guess is what [`Evidence`] concludes of all values (or INTEGER or REAL, where
+//! all are known to be numbers).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +28,8 @@ pub struct Watched {
     pub guess: Inferred,
     /// What led to the guess.
     pub evidence: Evidence,
+    /// Its values are numbers, however they are written.
+    pub is_number: bool,
 }
 
 /// Watches over guesses; clones share what they know.
@@ -36,8 +39,21 @@ pub struct Watch(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     columns: Vec<usize>,
-    guesses: Vec<Inferred>,
+    guesses: Vec<Guess>,
     seen: Mutex<Seen>,
+}
+
+#[derive(Debug)]
+struct Guess {
+    inferred: Inferred,
+    is_number: bool,
+}
+
+impl Guess {
+    /// What the guess should be.
+    fn by(&self, evidence: &Evidence) -> Inferred {
+        if self.is_number { evidence.conclude_number() } else { evidence.conclude() }
+    }
 }
 
 #[derive(Debug)]
@@ -54,7 +70,10 @@ impl Watch {
         let evidence = watched.iter().map(|watched| watched.evidence).collect();
         Watch(Arc::new(Shared {
             columns: watched.iter().map(|watched| watched.column).collect(),
-            guesses: watched.iter().map(|watched| watched.guess).collect(),
+            guesses: watched
+                .iter()
+                .map(|watched| Guess { inferred: watched.guess, is_number: watched.is_number })
+                .collect(),
             seen: Mutex::new(Seen { evidence, broken: None }),
         }))
     }
@@ -92,15 +111,17 @@ impl Watch {
         for (all, evidence) in all.iter_mut().zip(evidence) {
             all.merge(*evidence);
         }
-        let wrong = || all.iter().zip(&self.0.guesses).position(|(all, guess)| all.conclude() != *guess);
+        let wrong =
+            || all.iter().zip(&self.0.guesses).position(|(all, guess)| guess.by(all) != guess.inferred);
         *broken = broken.or_else(wrong);
         self.check(&seen)
     }
 
     fn check(&self, seen: &Seen) -> Result<()> {
         let Some(index) = seen.broken else { return Ok(()) };
-        let (column, guess) = (self.0.columns[index] + 1, self.0.guesses[index].name());
-        let found = seen.evidence[index].conclude().name();
+        let guess = &self.0.guesses[index];
+        let found = guess.by(&seen.evidence[index]).name();
+        let (column, guess) = (self.0.columns[index] + 1, guess.inferred.name());
         Err(Error::input(format!(
             "the first rows made column {column} {guess}, but later ones make it {found}"
         ))
@@ -188,7 +209,7 @@ impl Watching<'_> {
     fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
         let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
         for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {
-            evidence.see_value(batch.columns[column].get(row), self.typed);
+            evidence.add_value(batch.columns[column].get(row), self.typed);
         }
     }
 }

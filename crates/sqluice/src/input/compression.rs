@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
 //! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
-//! | those of bzip2, xz and zip | | an error that tells how to decompress them |
+//! | those of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
 //!
 //! Invariant: data that ends too early, is damaged, or is followed by something else is an error. What was decompressed
 //! before it is given first.
@@ -17,10 +17,7 @@ use flate2::bufread::GzDecoder;
 
 use super::STANDARD_INPUT;
 use super::peek::Peek;
-use crate::error::{Error, Place, Result};
-
-/// By so many bytes compression is recognised.
-pub(super) const MAGIC_BYTES_MAX: usize = 10;
+use crate::error::{Error, Place};
 
 /// How much compressed data is read at once.
 const RAW_BYTES: usize = 128 << 10;
@@ -45,27 +42,12 @@ impl fmt::Display for Compression {
 
 impl Compression {
     /// What an input that begins with `head` is compressed with.
-    ///
-    /// # Errors
-    /// When that is known but not read here.
-    pub(super) fn of_data(head: &[u8], name: &Path) -> Result<Option<Compression>> {
-        let (format, command) = match head {
-            [0x1f, 0x8b, ..] => return Ok(Some(Compression::Gzip)),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-                return Ok(Some(Compression::Zstd));
-            }
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("xz", "xz -dc"),
-            // The bits of pi, or, without a block, those of its root.
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
-            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
-                ("bzip2", "bzip2 -dc")
-            }
-            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => ("zip", "unzip -p"),
-            _ => return Ok(None),
-        };
-        Err(Error::input(format!("this is {format} data, which is not read here"))
-            .at(Place::file(name))
-            .hint(by_pipe(command, name)))
+    pub(super) fn of_data(head: &[u8]) -> Option<Compression> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
+            _ => None,
+        }
     }
 
     /// Decompresses `input`, which messages call `name`.
@@ -81,10 +63,10 @@ impl Compression {
     }
 }
 
-/// A hint: another program decompresses.
+/// A hint: another program decompresses the file.
 fn by_pipe(command: &str, name: &Path) -> String {
     let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
-    format!("decompress it on the way: {command} {file} | sqluice load DB - --table NAME")
+    format!("decompress it first: {command} {file}")
 }
 
 /// Decompressed data, with errors that say what is wrong with it.
@@ -108,7 +90,7 @@ impl Decompress<'_> {
         // The crate hands on nothing but the words of the library.
         } else if error.to_string().contains("too much memory") {
             Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
-                .hint(by_pipe("zstd -dc --long=31", &self.name))
+                .hint(by_pipe("zstd -dc -M2048MB", &self.name))
         } else {
             Error::input(format!("the {what} data is damaged"))
         };

@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::compression::{Compression, MAGIC_BYTES_MAX};
+use super::compression::Compression;
 use super::encoding::{Encoding, MARK_BYTES_MAX};
+use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
 use super::peek::Peek;
 use super::transcode::Transcode;
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ impl<'a> Decoded<'a> {
     /// faults of the content.
     ///
     /// # Errors
-    /// When nothing can be read, or it is compressed in a way that is not read here.
+    /// When nothing can be read, or it has a format that is not read here.
     pub(super) fn new(
         raw: Box<dyn Read + Send + 'a>,
         name: &Path,
@@ -29,10 +30,15 @@ impl<'a> Decoded<'a> {
     ) -> Result<Decoded<'a>> {
         let unreadable = |error| Error::from_read(name, error);
         let mut input = Peek::new(raw);
-        let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX), name)?;
+        let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX));
         input.failed_at_once().map_err(unreadable)?;
         if let Some(compression) = compression {
             input = Peek::new(Box::new(compression.decompress(input, name).map_err(unreadable)?));
+        }
+        if foreign::is_likely(input.peek(MAGIC_BYTES_MAX))
+            && let Some(foreign) = foreign::of_bytes(input.peek(HEAD_BYTES))
+        {
+            return Err(foreign.error(name));
         }
         let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(MARK_BYTES_MAX));
         input.skip(mark_bytes);

@@ -11,6 +11,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::mem;
+use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,15 +20,20 @@ use std::sync::atomic::AtomicU64;
 use super::ahead::{Ahead, BLOCK_BYTES};
 use super::decoded::Decoded;
 use super::raw::{OpenedLater, Positioned, Raw};
-use super::{Input, InputOptions, STANDARD_INPUT};
-use crate::error::{Error, Result};
+use super::{Compression, Encoding, Input, InputOptions, STANDARD_INPUT};
+use crate::error::{Error, Result, Setting, message};
 use crate::progress::{Amount, Progress};
+
+/// How much of a regular file a sample keeps for the next one, in bytes of text.
+const KEPT_BYTES: usize = 64 << 10;
 
 /// An input that can be looked at and opened.
 pub struct InputFile {
     name: PathBuf,
     options: InputOptions,
     place: Place,
+    /// What the last sample has read of a regular file: the next one is often of the same bytes.
+    kept: Option<Sample>,
 }
 
 /// Where an input is.
@@ -58,6 +64,10 @@ pub struct Sample {
     pub whole: bool,
     /// It lies in the file as it is here, neither compressed nor in another encoding.
     pub plain: bool,
+    /// What it was compressed with.
+    pub compression: Option<Compression>,
+    /// What it was transcoded from.
+    pub encoding: Option<Encoding>,
 }
 
 /// Bytes as they lie, and what is known about them.
@@ -85,7 +95,7 @@ impl InputFile {
         } else {
             Place::Stream(Stream::start(OpenedLater::Named(path.to_owned()), path, &options)?)
         };
-        Ok(InputFile { name: path.to_owned(), options, place })
+        Ok(InputFile { name: path.to_owned(), options, place, kept: None })
     }
 
     /// An input that is open already, from where it stands.
@@ -101,7 +111,7 @@ impl InputFile {
         } else {
             Place::Stream(Stream::start(file, &name, &options)?)
         };
-        Ok(InputFile { name, options, place })
+        Ok(InputFile { name, options, place, kept: None })
     }
 
     /// As the user named it, or `standard input`.
@@ -129,10 +139,7 @@ impl InputFile {
     /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is none yet: it comes
     /// when it is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
-        let Place::Stream(stream) = &mut self.place else {
-            let raw = self.take_bytes()?.reader;
-            return Ok(beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes).0);
-        };
+        let Place::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
         let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
@@ -141,6 +148,34 @@ impl InputFile {
             Some(error) if failed => Err(Error::from_read(&self.name, error)),
             _ => Ok(sample),
         }
+    }
+
+    /// The beginning of what can be read many times. A short file is read once, however often it is asked for.
+    fn sample_of_file(&mut self, bytes: usize) -> Result<Sample> {
+        let suffices = |kept: &Sample| kept.whole || kept.text.len() > bytes;
+        let kept = match self.kept.take().filter(suffices) {
+            Some(kept) => kept,
+            None => {
+                let raw = self.take_bytes()?.reader;
+                let decoded = Decoded::new(raw, &self.name, self.options.encoding)?;
+                beginning(decoded, bytes.max(KEPT_BYTES)).0
+            }
+        };
+        if bytes > KEPT_BYTES {
+            return Ok(kept);
+        }
+        let mut sample = kept.clone();
+        self.kept = Some(kept);
+        if sample.text.len() > bytes.saturating_add(1) {
+            sample.text.truncate(bytes + 1);
+            sample.whole = false;
+        }
+        Ok(sample)
+    }
+
+    /// Drops what samples have kept in memory.
+    pub fn forget_sample(&mut self) {
+        self.kept = None;
     }
 
     /// Opens it. What can be read only once can be opened only once.
@@ -260,25 +295,33 @@ impl Read for Replay<'_> {
 
 /// The first `bytes` bytes of a text, and what kept it from giving more.
 fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) {
-    const READ_BYTES: usize = 64 << 10;
-    let plain = decoded.compression.is_none() && decoded.encoding.is_none();
-    let mut sample = Sample { text: Vec::new(), whole: false, plain };
-    let mut text = decoded.reader;
+    /// Room for a small file, and for what is read at once of a large one.
+    const ROOM_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
+    let Decoded { compression, encoding, .. } = decoded;
+    let plain = compression.is_none() && encoding.is_none();
+    let mut reader = decoded.reader;
+    let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
     // One byte more, because only that tells whether there is more.
-    let bytes = bytes.min(usize::MAX - 1);
-    while sample.text.len() <= bytes {
-        let before = sample.text.len();
-        sample.text.resize(before + READ_BYTES.min(bytes + 1 - before), 0);
-        let read = text.read(&mut sample.text[before..]);
-        sample.text.truncate(before + *read.as_ref().unwrap_or(&0));
-        match read {
-            Ok(0) => sample.whole = true,
-            Ok(_) => continue,
-            Err(error) => return (sample, Some(error)),
+    let bytes_max = bytes.saturating_add(1);
+    while filled < bytes_max {
+        if filled == text.len() {
+            let room = filled.clamp(*ROOM_BYTES.start(), *ROOM_BYTES.end());
+            text.resize(bytes_max.min(filled + room), 0);
         }
-        break;
+        match reader.read(&mut text[filled..]) {
+            Ok(0) => {
+                whole = true;
+                break;
+            }
+            Ok(read) => filled += read,
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
     }
-    (sample, None)
+    text.truncate(filled);
+    (Sample { text, whole, plain, compression, encoding }, fault)
 }
 
 /// Copies all of `raw`, and says how much that was.
@@ -304,8 +347,9 @@ pub(super) fn copy(
 
 fn cannot_spool(folder: &Path, error: io::Error) -> Error {
     Error::target(format!("cannot keep a copy of the input in {}", folder.display()))
+        .about(folder)
         .because(error)
-        .hint("choose a folder with enough space: --temp-dir DIR")
+        .hint(message!["choose a folder with enough space: ", Setting::TempDir.to("DIR")])
 }
 
 fn read_before(name: &Path) -> Error {

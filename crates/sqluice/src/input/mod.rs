@@ -23,6 +23,7 @@ mod compression;
 mod decoded;
 mod encoding;
 mod file;
+pub(crate) mod foreign;
 mod names;
 mod peek;
 mod position;
@@ -40,7 +41,7 @@ use std::sync::atomic::AtomicU64;
 pub use self::compression::Compression;
 pub use self::encoding::Encoding;
 pub use self::file::{InputFile, Sample};
-pub use self::names::{expand, stem};
+pub use self::names::{expand, stem, stem_with_folders};
 use crate::error::Result;
 use crate::progress::Cancel;
 

@@ -32,6 +32,18 @@ pub fn stem(path: &Path) -> Option<String> {
     cut(&name)
 }
 
+/// The same with the folders before it, from `below` on: `2024_x` of `dir/2024/x.csv` below `dir`.
+pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
+    let mut name = stem(path)?;
+    let folders = path.parent().and_then(|folder| folder.strip_prefix(below).ok());
+    for folder in folders.into_iter().flat_map(Path::components).rev() {
+        if let Component::Normal(folder) = folder {
+            name = format!("{}_{name}", folder.to_str()?);
+        }
+    }
+    Some(name)
+}
+
 /// The files that the patterns mean, in the order of the patterns, those of one pattern by name. A pattern has a `*`, `?` or
 /// `[` and is not the name of a file; whatever else is a name, and stays. Like in a shell, hidden files must be
 /// asked for by their dot; folders are left out.

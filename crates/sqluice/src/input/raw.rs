@@ -61,7 +61,7 @@ impl Read for Positioned {
         let bytes = self.file.read_at(buffer, self.at)?;
         if bytes == 0 && self.at < self.end && !buffer.is_empty() {
             let lost = Error::input("the file became shorter while it was read");
-            return Err(lost.hint("wait until nobody writes to it any more").into());
+            return Err(lost.hint("wait until no program writes to it").into());
         }
         self.at += bytes as u64;
         Ok(bytes)

@@ -16,7 +16,7 @@ use encoding_rs::{Decoder, DecoderResult};
 
 use super::encoding::Encoding;
 use super::position::Position;
-use crate::error::{Error, Place};
+use crate::error::{Error, Place, Setting, message};
 
 /// How many bytes before a refill can be bad: a character has up to 4, and the decoder looks at up to 3 after them.
 const KEPT_BYTES: usize = 8;
@@ -113,7 +113,7 @@ impl<R: Read> Transcode<R> {
                 .hint("was the file copied or written to its end?")
         } else {
             Error::input(format!("no character in {}: {what}", self.encoding))
-                .hint("is the text encoded in another way? --encoding NAME")
+                .hint(message!["is the text encoded in another way? ", Setting::Encoding.to("NAME")])
         };
         error.at(Place {
             file: self.name.clone(),

@@ -12,11 +12,11 @@ use crate::error::{Error, Place, Result};
 use crate::infer::Evidence;
 use crate::input::InputFile;
 use crate::progress::Silent;
-use crate::source::arrow::{ArrowOptions, ArrowSource, Rows, declared_type, ipc};
+use crate::source::arrow::{ArrowOptions, ArrowSource, MemoryBound, Rows, declared_type, ipc};
 use crate::source::chain::Counted;
 use crate::source::columns::ColumnFrom;
 use crate::source::json::unique_names;
-use crate::source::parquet::{FilePart, ParquetFile};
+use crate::source::parquet::{self, FilePart, ParquetFile};
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
@@ -44,17 +44,23 @@ impl ColumnarFile {
     ) -> Result<LoadFile> {
         // Its end is read first.
         file.input.spool(&load.temp_folder()?, &Silent)?;
+        let memory = MemoryBound(Some(load.write.memory_bytes));
+        let options = ArrowOptions { lossy: load.lossy, memory, ..load.arrow };
         let part = regular(&file.input)?;
         let name = file.input.name().to_owned();
+        let mut notes = Vec::new();
         let (kind, schema, rows) = match format {
             FileFormat::Parquet => {
                 let parquet = ParquetFile::open(part, &name)?;
                 let (schema, rows) = (parquet.schema().clone(), parquet.rows());
+                if parquet.has_unreadable_hint() {
+                    notes.push("its Arrow schema can't be read, its Parquet schema says the types");
+                }
                 (Kind::Parquet(Box::new(parquet)), schema, Some(rows))
             }
             _ => {
                 let is_file = file.input.sample(ipc::FILE_MAGIC.len())?.text.starts_with(ipc::FILE_MAGIC);
-                let (schema, mut batches) = ipc::read(part, is_file, &name)?;
+                let (schema, mut batches) = ipc::read(part, is_file, &name, options.memory)?;
                 let mut seen = 0;
                 let all = loop {
                     match batches.next() {
@@ -73,10 +79,19 @@ impl ColumnarFile {
         }
         let sample = rows.unwrap_or(SAMPLE_ROWS).min(SAMPLE_ROWS).min(rows_max);
         let whole = rows.is_some_and(|rows| sample == rows.min(rows_max));
-        file.sampled(Opened { sample_bytes: 0, text_bytes: sample, whole, plain: false });
+        let opened = Opened {
+            sample_bytes: 0,
+            text_bytes: sample,
+            whole,
+            plain: false,
+            compression: None,
+            encoding: None,
+        };
+        file.sampled(opened);
         (file.sample_rows, file.text_bytes, file.words) = (sample, rows, format.words().to_owned());
         name_columns(&mut file, &schema, load);
-        file.content = Content::Columnar(ColumnarFile { kind, options: load.arrow, schema });
+        file.notes.extend(notes.into_iter().map(Into::into));
+        file.content = Content::Columnar(ColumnarFile { kind, options, schema });
         Ok(file)
     }
 
@@ -91,7 +106,8 @@ impl ColumnarFile {
         match &self.kind {
             Kind::Parquet(parquet) => Ok(Box::new(parquet.source(map, as_text, self.options, rows))),
             Kind::Arrow(is_file) => {
-                let (schema, batches) = ipc::read(regular(input)?, *is_file, input.name())?;
+                let (schema, batches) =
+                    ipc::read(regular(input)?, *is_file, input.name(), self.options.memory)?;
                 if schema != self.schema {
                     return Err(super::changed());
                 }
@@ -107,11 +123,10 @@ impl ColumnarFile {
 fn name_columns(file: &mut LoadFile, schema: &SchemaRef, load: &Request) {
     let fields = schema.fields();
     let (names, renamed) = unique_names(fields.iter().map(|field| field.name().clone()).collect());
-    let name = file.name();
     let notes = renamed.iter().map(|renamed| {
-        format!("{name}: column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
+        format!("column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
     });
-    file.notes = notes.collect();
+    file.notes = notes.map(Into::into).collect();
     file.places = Some(vec![Place::file(file.input.name()); names.len()]);
     let types = fields.iter().map(|field| {
         // A STRICT table has no NUMERIC columns.
@@ -133,8 +148,9 @@ fn regular(input: &InputFile) -> Result<FilePart> {
 /// Whether a file begins as one of these.
 pub(super) fn of_magic(head: &[u8], path: &Path) -> Option<FileFormat> {
     let is_stream = head.starts_with(ipc::STREAM_MAGIC);
+    let is_parquet = head.starts_with(parquet::MAGIC) || head.starts_with(parquet::ENCRYPTED_MAGIC);
     match super::format::extension(path).as_deref() {
-        _ if head.starts_with(crate::source::parquet::MAGIC) => Some(FileFormat::Parquet),
+        _ if is_parquet => Some(FileFormat::Parquet),
         _ if head.starts_with(ipc::FILE_MAGIC) || is_stream => Some(FileFormat::Arrow),
         Some("parquet" | "pq") => Some(FileFormat::Parquet),
         Some("arrow" | "arrows" | "feather" | "ipc") => Some(FileFormat::Arrow),

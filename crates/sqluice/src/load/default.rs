@@ -11,8 +11,11 @@ use crate::source::columns::Constant;
 pub(crate) fn constant(column: &Column) -> Result<Constant> {
     let Some(sql) = &column.default else { return Ok(Constant::Null) };
     let refuse = || {
-        Error::input(format!("the file has no column {}, and its DEFAULT {sql} is no constant", column.name))
-            .hint("add the column to the file, or declare another DEFAULT")
+        Error::input(format!(
+            "the file has no column {}, and its DEFAULT {sql} is not a constant",
+            column.name
+        ))
+        .hint("add the column to the file, or declare another DEFAULT")
     };
     if !is_literal(sql) {
         return Err(refuse());

@@ -16,7 +16,7 @@ use super::request::Request;
 use super::tables::LoadTable;
 use crate::affinity::{Rowid, to_rowid};
 use crate::batch::Batch;
-use crate::error::{Duplicate, DuplicateRows, Error, Place, Result};
+use crate::error::{Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
 use crate::progress::{Amount, Cancel, Progress};
 use crate::schema::index::Indexed;
 use crate::schema::{Schema, Table};
@@ -44,14 +44,19 @@ pub(super) fn located(
     let found = found.and_then(Result::ok).unwrap_or_default();
     match (duplicate, &found[..]) {
         (Some(duplicate), [first, second]) => error
-            .with_words(&words(first, second))
+            .with_words(words(first, second))
             .of_record(duplicate.table, second.record + 1)
             .at(second.place.clone().unwrap_or_default()),
         // One of them was there, and which they are is told already.
         (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
-            error.hint("--on-conflict ignore keeps the row that was there, --on-conflict replace the new one")
+            error.hint(message![
+                Setting::OnConflict.to("ignore"),
+                " keeps the existing row, ",
+                Setting::OnConflict.to("replace"),
+                " the new one"
+            ])
         }
-        (Some(duplicate), _) => error.with_words(&format!(" ({})", duplicate.rows)),
+        (Some(duplicate), _) => error.with_words(format!(" ({})", duplicate.rows)),
         // It is about all of the row.
         (None, [Found { place: Some(place), .. }]) => {
             error.at(Place { column: None, byte: None, ..place.clone() })
@@ -282,7 +287,7 @@ mod tests {
         let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
         let error = located(error, load, tables, schema, &Silent, stop);
         assert_eq!(error.hint_text(), None, "hints are of those who find what is wrong");
-        error.to_string().replace(&format!("{}/", folder.path().display()), "")
+        error.without_hint().replace(&format!("{}/", folder.path().display()), "")
     }
 
     fn by_b(load: Load) -> Load {
@@ -351,6 +356,6 @@ mod tests {
         let load = Request::of_new(Load::new("x.db", ["t.csv"]));
         let schema = Schema::parse(String::new(), std::path::Path::new("x.sql")).unwrap();
         let error = located(Error::input("else"), &load, &mut [], &schema, &Silent, &Cancel::new());
-        assert_eq!((error.to_string().as_str(), error.hint_text()), ("else", None));
+        assert_eq!((error.without_hint().as_str(), error.hint_text()), ("else", None));
     }
 }

@@ -2,18 +2,26 @@
 
 use std::io::Read;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
+use super::bad_files::Tallied;
 use super::csv::CsvFile;
 use super::default;
 use super::format::FileFormat;
 use super::json::JsonFile;
+use super::missed::Miss;
+use super::options::NameFrom;
+use super::order::Ascending;
 use super::request::Request;
 use crate::batch::Batch;
-use crate::error::{Error, Place, Result};
+use crate::convert::{Conversion, Converting};
+use crate::error::{Error, Message, Place, Result, Setting, message};
 use crate::infer::Evidence;
-use crate::input::{self, InputFile, InputOptions};
+use crate::input::{self, Compression, Encoding, InputFile, InputOptions, Sample};
 use crate::progress::{Cancel, Progress};
+use crate::reject::Tally;
+use crate::report::{InputReport, Recognised};
 use crate::schema::{Column, Table};
 use crate::source::chain::Counted;
 use crate::source::columns::{ColumnFrom, Constant};
@@ -34,23 +42,36 @@ pub(super) struct LoadFile {
     pub(super) places: Option<Vec<Place>>,
     /// What the sample says about the type of each column, if its rows are loaded.
     pub(super) evidence: Vec<Evidence>,
+    /// Which columns just missed a type.
+    pub(super) misses: Vec<Miss>,
     /// The type of each column, where the file says it.
     pub(super) types: Vec<Option<&'static str>>,
+    /// How the text of each column is converted, and what its table calls that column.
+    pub(super) conversions: Vec<Option<(String, Arc<Conversion>)>>,
     /// How much of the text the sample is at least, in bytes.
     sample_bytes: usize,
     /// Bytes of its text.
     pub(super) sample_text_bytes: u64,
     /// Rows of the sample that are whole, and loaded.
     pub(super) sample_rows: u64,
+    /// The field that names the rowid, if one does, and the order of its values in the sample.
+    pub(super) rowids: Option<(usize, Ascending)>,
     /// All rows that are loaded are in the sample.
     pub(super) seen: bool,
     /// Bytes of its text, where that is known.
     pub(super) text_bytes: Option<u64>,
     /// How it is written, in words.
     pub(super) words: String,
-    pub(super) notes: Vec<String>,
+    /// The same as data.
+    pub(super) recognised: Recognised,
+    /// What a user might expect otherwise.
+    pub(super) notes: Vec<Message>,
     /// What is wrong with the first bad row of the sample.
     pub(super) first_fault: Option<Error>,
+    /// All rows of the sample are bad, and there are some.
+    pub(super) all_bad: bool,
+    /// How many of its rows the load has read.
+    pub(super) tally: Tally,
 }
 
 /// What a file has, and how it is read.
@@ -73,36 +94,30 @@ pub(super) struct Opened {
     pub(super) whole: bool,
     /// It is as it lies in the file.
     pub(super) plain: bool,
+    /// What it was compressed with.
+    pub(super) compression: Option<Compression>,
+    /// What it was transcoded from.
+    pub(super) encoding: Option<Encoding>,
 }
 
-/// Opens all files of a load, in order.
-pub(super) fn open_all(load: &Request, paths: &[PathBuf], cancel: &Cancel) -> Result<Vec<LoadFile>> {
-    // How many rows are loaded of the next file; `None`: one before it was not counted, so that none says anything yet.
-    let mut rows_left = Some(load.limit.unwrap_or(u64::MAX));
-    let mut files = Vec::new();
-    for path in paths {
-        cancel.check()?;
-        let mut file = LoadFile::open(path, load, cancel, rows_left.unwrap_or(0))?;
-        if rows_left.is_none() {
-            file.unsee();
-        }
-        if load.table.is_some() && load.limit.is_some() {
-            rows_left = rows_left.filter(|_| file.seen).map(|rows| rows - file.sample_rows);
-        }
-        files.push(file);
+impl Opened {
+    /// Of a sample for which so many bytes were asked for.
+    pub(super) fn of(sample: &Sample, sample_bytes: usize) -> Opened {
+        let Sample { ref text, whole, plain, compression, encoding } = *sample;
+        Opened { sample_bytes, text_bytes: text.len() as u64, whole, plain, compression, encoding }
     }
-    Ok(files)
 }
 
 impl LoadFile {
     /// Opens a file, of which `rows_max` rows are loaded.
-    fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
+    pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
         let encoding = load.format.encoding;
         let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
         // Before anything is waited for.
         let table = table_name(path, input.name(), load)?;
         load.refuse_table(&table)?;
         let format = FileFormat::of(&mut input, path, load)?;
+        let tally = Tally { input: input.name().to_owned(), rows: Arc::default() };
         let file = LoadFile {
             table,
             input,
@@ -110,43 +125,55 @@ impl LoadFile {
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
+            misses: Vec::new(),
             types: Vec::new(),
+            conversions: Vec::new(),
             sample_bytes: 0,
             sample_text_bytes: 0,
             sample_rows: 0,
+            rowids: None,
             seen: false,
             text_bytes: None,
             words: String::new(),
+            recognised: Recognised { format: format.name(), ..Recognised::default() },
             notes: Vec::new(),
             first_fault: None,
+            all_bad: false,
+            tally,
         };
-        match format {
-            FileFormat::Csv => CsvFile::open(path, file, load, rows_max),
-            FileFormat::Json(layout) => JsonFile::open(file, layout, load, rows_max),
+        let mut file = match format {
+            FileFormat::Csv => CsvFile::open(path, file, load, rows_max)?,
+            FileFormat::Json(layout) => JsonFile::open(file, layout, load, rows_max)?,
             #[cfg(feature = "parquet")]
             FileFormat::Parquet | FileFormat::Arrow => {
-                super::columnar::ColumnarFile::open(file, format, load, rows_max)
+                super::columnar::ColumnarFile::open(file, format, load, rows_max)?
             }
             #[cfg(not(feature = "parquet"))]
             FileFormat::Parquet | FileFormat::Arrow => {
                 let message =
                     format!("{} is {}, which this build does not read", file.name(), format.words());
-                Err(Error::usage(message).hint("build it with the feature parquet"))
+                return Err(Error::usage(message).hint("build it with the feature parquet"));
             }
-        }
+        };
+        file.find_conversions(load)?;
+        file.input.forget_sample();
+        Ok(file)
     }
 
     /// Notes what the sample says of the whole.
     pub(super) fn sampled(&mut self, opened: Opened) {
-        let Opened { sample_bytes, text_bytes, whole, plain } = opened;
+        let Opened { sample_bytes, text_bytes, whole, plain, compression, encoding } = opened;
+        self.recognised.compression = compression.map(|compression| compression.to_string());
+        self.recognised.encoding = encoding.map(|encoding| encoding.to_string());
         let plain_bytes = self.input.bytes().filter(|_| plain);
         (self.sample_bytes, self.sample_text_bytes, self.seen) = (sample_bytes, text_bytes, whole);
         self.text_bytes = if whole { Some(text_bytes) } else { plain_bytes };
     }
 
     /// Notes that nothing is known of its rows.
-    fn unsee(&mut self) {
+    pub(super) fn unsee(&mut self) {
         self.seen = false;
+        self.first_fault = None;
         if let Content::Json(json) = &mut self.content {
             json.unsee();
         }
@@ -167,9 +194,23 @@ impl LoadFile {
         format!("{} ({})", self.name(), self.words)
     }
 
-    /// What a user might expect otherwise.
-    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        self.notes.iter().cloned()
+    /// For the report.
+    pub(super) fn report(&self, table: &str) -> InputReport {
+        InputReport {
+            name: self.name(),
+            table: table.to_owned(),
+            recognised: self.recognised.clone(),
+            padded: self.padded(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// Rows that were loaded although fields are missing.
+    pub(super) fn padded(&self) -> u64 {
+        match &self.content {
+            Content::Csv(csv) => csv.padded(),
+            _ => 0,
+        }
     }
 
     /// Bytes of the file as it lies there, where that is known.
@@ -182,9 +223,10 @@ impl LoadFile {
         self.places.as_ref().map(|places| places[field].clone())
     }
 
-    /// The type of a field, where the file says it.
+    /// The type of a field, where the file says it, or the user by what its text means.
     pub(super) fn type_of(&self, field: usize) -> Option<&'static str> {
-        self.types.get(field).copied().flatten()
+        let converted = self.conversion(field).and_then(Conversion::declared_type);
+        converted.or_else(|| self.types.get(field).copied().flatten())
     }
 
     /// Whether a column of that name is to be loaded.
@@ -204,6 +246,18 @@ impl LoadFile {
             || (self.selects(load, name) && self.names.iter().any(|found| found.eq_ignore_ascii_case(name)))
     }
 
+    /// The field of a table's column, which is the one at `place` of those that take values; `None`: it has none.
+    pub(super) fn field_of(&self, load: &Request, name: &str, place: Option<usize>) -> Option<usize> {
+        let field = match self.is_by_position(load) {
+            true => place,
+            false if self.selects(load, name) => {
+                self.names.iter().position(|found| found.eq_ignore_ascii_case(name))
+            }
+            false => None,
+        };
+        field.filter(|&field| field < self.misses.len())
+    }
+
     /// Whether it can be read more than once.
     pub(super) fn can_reopen(&self) -> bool {
         self.input.can_reopen()
@@ -218,15 +272,8 @@ impl LoadFile {
     /// which SQLite finds a value.
     pub(super) fn map(&self, table: &Table, left_out: &[usize], load: &Request) -> Result<Vec<ColumnFrom>> {
         if self.is_by_position(load) {
-            let taking = table.columns.iter().filter(|column| column.generated.is_none());
-            let (fields, columns) = (self.names.len(), taking.count());
-            if fields != columns {
-                let message =
-                    format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
-                return Err(Error::input(message)
-                    .hint("--columns names the columns of a file without a header, in their order"));
-            }
-            let mut fields = (0..fields).map(ColumnFrom::Field);
+            self.refuse_width(table)?;
+            let mut fields = (0..self.names.len()).map(ColumnFrom::Field);
             let next = |column: &Column| match column.generated {
                 None => fields.next(),
                 Some(_) => None,
@@ -249,9 +296,23 @@ impl LoadFile {
         table.columns.iter().enumerate().map(from).collect()
     }
 
+    /// Refuses a file whose columns are those of a table in their order, and not as many.
+    pub(super) fn refuse_width(&self, table: &Table) -> Result<()> {
+        let taking = table.columns.iter().filter(|column| column.generated.is_none());
+        let (fields, columns) = (self.names.len(), taking.count());
+        if fields == columns {
+            return Ok(());
+        }
+        let message = format!("{} has {fields} columns, and table {} has {columns}", self.name(), table.name);
+        Err(Error::input(message).hint(message![
+            Setting::Columns,
+            " names the columns of a file without a header, in their order"
+        ]))
+    }
+
     fn computed(&self, column: &Column) -> Error {
         let message = format!("{} has column {}, which SQLite computes", self.name(), column.name);
-        Error::input(message).hint("--columns names those to load, without it")
+        Error::input(message).hint(message![Setting::Columns, " names those to load, without it"])
     }
 
     /// Opens it for its rows, which are numbered from `rows.start` on; `as_text` says of each column whether it has TEXT affinity.
@@ -261,13 +322,15 @@ impl LoadFile {
         as_text: &[bool],
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
-        match &mut self.content {
-            Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows),
-            Content::Json(json) => json.source(&mut self.input, map, as_text, rows),
+        let converted = self.converted(&map);
+        let source = match &mut self.content {
+            Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows)?,
+            Content::Json(json) => json.source(&mut self.input, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
-            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
-            Content::Unknown => Err(super::changed()),
-        }
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
+            Content::Unknown => return Err(super::changed()),
+        };
+        Ok(Tallied::over(Converting::over(source, converted), &self.tally))
     }
 
     /// Opens its sample, up to where it is cut off.
@@ -276,14 +339,15 @@ impl LoadFile {
         map: Vec<ColumnFrom>,
         as_text: &[bool],
     ) -> Result<Box<dyn Counted>> {
-        let (sample_bytes, rows) = (self.sample_bytes, 0..self.sample_rows);
-        match &self.content {
-            Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows),
-            Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows),
+        let (sample_bytes, rows, converted) = (self.sample_bytes, 0..self.sample_rows, self.converted(&map));
+        let source = match &self.content {
+            Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows)?,
+            Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
-            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows),
-            Content::Unknown => Err(super::changed()),
-        }
+            Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
+            Content::Unknown => return Err(super::changed()),
+        };
+        Ok(Converting::over(source, converted))
     }
 
     /// Whether no row can bring a column that is not known.
@@ -320,9 +384,19 @@ impl LoadFile {
     }
 
     /// Gathers evidence from the first rows of a sample, up to where it is cut off; bad ones only count.
-    pub(super) fn observe(&mut self, mut source: Box<dyn Counted>, rows_max: u64) {
-        let evidence = vec![Evidence::new(); self.names.len()];
-        let mut observer = Observer { evidence, rows: 0, typed: false, first_fault: None };
+    pub(super) fn observe(&mut self, source: Box<dyn Counted>, load: &Request, rows_max: u64) -> Result<()> {
+        self.find_conversions(load)?;
+        let all: Vec<ColumnFrom> = (0..self.names.len()).map(ColumnFrom::Field).collect();
+        let mut source = Converting::over(source, self.converted(&all));
+        let mut observer = Observer {
+            evidence: vec![Evidence::new(); self.names.len()],
+            misses: vec![Miss::default(); self.names.len()],
+            rowids: self.rowid_field(load).map(|field| (field, Ascending::default())),
+            rows: 0,
+            bad_rows: 0,
+            typed: false,
+            first_fault: None,
+        };
         while let Ok(Some(mut part)) = source.next_part() {
             observer.typed = part.is_typed();
             if let Err(error) = part.decode(&mut observer) {
@@ -330,9 +404,26 @@ impl LoadFile {
                 break;
             }
         }
-        (self.evidence, self.sample_rows, self.first_fault) =
-            (observer.evidence, observer.rows, observer.first_fault);
+        let Observer { evidence, misses, rowids, rows, first_fault, .. } = observer;
+        self.all_bad = rows > 0 && observer.bad_rows == rows;
+        (self.evidence, self.rowids, self.sample_rows, self.first_fault) =
+            (evidence, rowids, rows, first_fault);
+        self.misses = misses;
         self.seen |= self.sample_rows >= rows_max;
+        Ok(())
+    }
+
+    /// The field whose values are the rowids, as far as that is known before the table is declared.
+    fn rowid_field(&self, load: &Request) -> Option<usize> {
+        let name = match (load.declared(&self.table), &load.primary_key[..]) {
+            (Some(table), _) => &table.columns[table.rowid_alias?].name,
+            (None, [column]) => column,
+            (None, _) => return None,
+        };
+        if self.is_by_position(load) {
+            return load.declared(&self.table)?.rowid_alias;
+        }
+        self.names.iter().position(|found| found.eq_ignore_ascii_case(name))
     }
 }
 
@@ -343,9 +434,14 @@ pub(super) fn record_bytes_max(load: &Request) -> usize {
 
 /// The table of the file at `path`, which messages call `name`.
 fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
-    let named = load.table.clone().or_else(|| input::stem(path)).filter(|table| !table.contains('\0'));
+    let of_file = || match load.name_from {
+        NameFrom::File => input::stem(path),
+        NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
+    };
+    let named = load.table.clone().or_else(of_file).filter(|table| !table.contains('\0'));
     named.ok_or_else(|| {
-        Error::usage(format!("no table can be named after {}", name.display())).hint("name it: --table NAME")
+        Error::usage(format!("no table can be named after {}", name.display()))
+            .hint(message!["name it: ", Setting::Table.to("NAME")])
     })
 }
 
@@ -366,9 +462,9 @@ impl Read for CutOff {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
         let message = format!("the first record does not end within {} bytes", self.bytes);
         let hint = match self.skips {
-            Some(true) => "so much may be skipped before it: cut it off first, or give more memory: --memory",
-            None => "if it is that long, give more memory: --memory",
-            Some(false) => "--skip-lines N goes past what stands before the first record",
+            Some(true) => message!["skip fewer lines, or give more memory: ", Setting::Memory],
+            None => message!["if it is that long, give more memory: ", Setting::Memory],
+            Some(false) => message![Setting::SkipLines.to("N"), " skips the lines before the first record"],
         };
         Err(Error::input(message).hint(hint).into())
     }
@@ -377,18 +473,25 @@ impl Read for CutOff {
 /// Gathers evidence for the types of all fields.
 struct Observer {
     evidence: Vec<Evidence>,
+    rowids: Option<(usize, Ascending)>,
+    misses: Vec<Miss>,
     rows: u64,
+    bad_rows: u64,
     typed: bool,
     first_fault: Option<Error>,
 }
 
 impl Sink for Observer {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        let columns = self.evidence.iter_mut().zip(&batch.columns);
-        columns.for_each(|(evidence, column)| match self.typed {
-            true => evidence.see_typed(column, batch.rows),
-            false => evidence.see(column, batch.rows),
+        let columns = self.evidence.iter_mut().zip(&mut self.misses).zip(&batch.columns);
+        columns.for_each(|((evidence, miss), column)| {
+            miss.see(evidence, column, batch.rows, self.typed, self.rows);
         });
+        if let Some((field, ascending)) = &mut self.rowids
+            && let Some(column) = batch.columns.get(*field)
+        {
+            ascending.see(column, batch.rows);
+        }
         self.rows += batch.rows as u64;
         Ok(())
     }
@@ -396,6 +499,7 @@ impl Sink for Observer {
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         self.first_fault.get_or_insert(bad.error);
         self.rows += 1;
+        self.bad_rows += 1;
         Ok(())
     }
 }

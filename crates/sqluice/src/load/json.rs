@@ -14,7 +14,7 @@ use super::files::{Content, CutOff, LoadFile, Opened, record_bytes_max};
 use super::format::FileFormat;
 use super::keys;
 use super::request::Request;
-use crate::error::Result;
+use crate::error::{Error, Message, Place, Result, Setting, message};
 use crate::infer::{self, Evidence};
 use crate::input::{InputFile, Sample};
 use crate::plan::IfThere;
@@ -23,7 +23,7 @@ use crate::source::chain::Counted;
 use crate::source::columns::ColumnFrom;
 use crate::source::csv::Renamed;
 use crate::source::json::{
-    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, unique_names,
+    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
 };
 
 /// How a JSON file is read.
@@ -35,6 +35,8 @@ pub(super) struct JsonFile {
     complete: bool,
     /// What the last source met of others.
     met: Option<NewKeysMet>,
+    /// Where the records may be, or what stands around them.
+    remark: Option<Message>,
 }
 
 impl JsonFile {
@@ -49,25 +51,42 @@ impl JsonFile {
         let options = JsonOptions {
             part_bytes: load.part_bytes,
             record_bytes_max: record_bytes_max(load),
+            records: load.format.records.clone(),
             wanted,
             ..JsonOptions::new(layout)
         };
-        file.words = FileFormat::Json(layout).words().to_owned();
-        let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None };
+        file.words = match &options.records {
+            Some(path) => format!("JSON, records in {path}"),
+            None => FileFormat::Json(layout).words().to_owned(),
+        };
+        let remark = options.records.as_ref().map(|path| {
+            format!("records are the elements of {path}; what stands around that array is left out").into()
+        });
+        let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None, remark };
         let mut sample_bytes = load.sample_bytes;
         loop {
             let sample = file.input.sample(sample_bytes)?;
-            let Sample { whole, plain, .. } = sample;
-            let text_bytes = sample.text.len() as u64;
-            file.sampled(Opened { sample_bytes, text_bytes, whole, plain });
-            let mut source = json.of_sample(sample, &file.input, rows_max)?;
+            let opened = Opened::of(&sample, sample_bytes);
+            let (whole, text_bytes) = (opened.whole, opened.text_bytes);
+            file.sampled(opened);
+            let more =
+                sample_bytes <= json.options.record_bytes_max && text_bytes >= sample_bytes as u64 && !whole;
+            let head = Sample { text: sample.text.clone(), ..sample };
+            let mut source = match json.of_sample(sample, &file.input, rows_max) {
+                // The array has not begun.
+                Err(_) if more => {
+                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
+                    continue;
+                }
+                source => source?,
+            };
             // Where the sample is cut off, it can't be read.
             let _ = json.read_keys(&mut source, 1);
             json.name_columns(&mut file);
             let source = json.all_of_sample(&mut file.input, sample_bytes, rows_max)?;
-            file.observe(source, rows_max);
-            let ends_early = text_bytes < sample_bytes as u64;
-            if whole || ends_early || file.sample_rows > 0 || sample_bytes > json.options.record_bytes_max {
+            file.observe(source, load, rows_max)?;
+            if !more || file.sample_rows > 0 {
+                json.suggest_records(&mut file, &head)?;
                 break;
             }
             sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
@@ -87,10 +106,35 @@ impl JsonFile {
         Ok(file)
     }
 
+    /// Suggests the array in which the records may be, where a file is one object that has such an array.
+    ///
+    /// # Errors
+    /// When no memory holds that object.
+    fn suggest_records(&mut self, file: &mut LoadFile, sample: &Sample) -> Result<()> {
+        if self.options.layout == Layout::Array
+            || file.sample_rows > 1
+            || file.sample_rows == 1 && !sample.whole
+        {
+            return Ok(());
+        }
+        let Some(path) = arrays_of_objects(&sample.text).into_iter().next() else { return Ok(()) };
+        let suggestion =
+            message![Setting::Records.to(path.to_string()), " loads a row for each of its elements"];
+        if file.sample_rows == 0 && !sample.whole {
+            let message = format!("the file is one long object, with an array of objects in {path}");
+            return Err(Error::input(message).at(Place::file(file.input.name())).hint(suggestion));
+        }
+        let words = format!("the file is one object, with an array of objects in {path}; ");
+        self.remark = Some(message![words, suggestion]);
+        self.name_columns(file);
+        Ok(())
+    }
+
     /// Whether the user names a column that the sample does not have.
     fn lacks_asked(&self, file: &LoadFile, load: &Request) -> bool {
         let mut asked: Vec<&str> = load.columns.iter().flatten().map(String::as_str).collect();
         asked.extend(load.types.iter().map(|(name, _)| name.as_str()));
+        asked.extend(load.convert.iter().map(|(name, _)| name.as_str()));
         asked.extend(load.primary_key.iter().map(String::as_str));
         if let IfThere::Upsert(keys) = &load.write.if_there {
             asked.extend(keys.iter().map(String::as_str));
@@ -130,14 +174,13 @@ impl JsonFile {
         file.names = names;
         file.places = Some(self.keys.iter().map(|key| key.place.clone()).collect());
         file.evidence.resize(file.names.len(), Evidence::new());
-        let name = file.name();
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {
-            true => format!("{name}: the key \"\" is no name, and its column is called {to:?}"),
-            false => format!(
-                "{name}: the key {from:?} is another by its case alone, and its column is called {to:?}"
-            ),
+            true => format!("the key \"\" is no name, and its column is called {to:?}"),
+            false => {
+                format!("the key {from:?} is another by its case alone, and its column is called {to:?}")
+            }
         });
-        file.notes = notes.collect();
+        file.notes = notes.map(Into::into).chain(self.remark.clone()).collect();
     }
 
     fn names(&self) -> Vec<String> {

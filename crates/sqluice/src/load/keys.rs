@@ -14,7 +14,7 @@
 use super::Load;
 use super::request::Request;
 use super::tables::{LoadTable, listed};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::schema::token::{Token, TokenKind, tokens};
 use crate::schema::{Schema, quoted};
 
@@ -39,29 +39,35 @@ struct KeyPart {
 /// Whether the flags for keys and indexes make sense, before anything is read.
 pub(super) fn check(load: &Load) -> Result<()> {
     let declares = [
-        ("--primary-key", !load.primary_key.is_empty()),
-        ("--without-rowid", load.without_rowid),
-        ("--unique", !load.uniques.is_empty()),
+        (Setting::PrimaryKey, !load.primary_key.is_empty()),
+        (Setting::WithoutRowid, load.without_rowid),
+        (Setting::Unique, !load.uniques.is_empty()),
     ];
     if let (Some(_), Some((flag, _))) = (&load.schema, declares.into_iter().find(|(_, given)| *given)) {
-        return Err(Error::usage(format!("a schema declares the keys of its tables, and {flag} says more"))
-            .hint("write it into the schema; --index adds indexes to it"));
+        return Err(Error::usage(message![
+            "a schema declares the keys of its tables, and ",
+            flag,
+            " says more"
+        ])
+        .hint(message!["write it into the schema; ", Setting::Index, " adds indexes to it"]));
     }
     if load.without_rowid && load.primary_key.is_empty() {
         return Err(Error::usage("a table WITHOUT ROWID needs a key to find its rows by")
-            .hint("name its columns: --primary-key A,B"));
+            .hint(message!["name its columns: ", Setting::PrimaryKey.to("A,B")]));
     }
-    refuse_twice("--primary-key", &load.primary_key)?;
+    refuse_twice(Setting::PrimaryKey, &load.primary_key)?;
     specs(load).map(drop)
 }
 
 /// Refuses names that are there twice, as SQLite compares names.
-pub(super) fn refuse_twice(flag: &str, names: &[String]) -> Result<()> {
+pub(super) fn refuse_twice(flag: Setting, names: &[String]) -> Result<()> {
     let is_again =
         |index: &usize| names[..*index].iter().any(|name| name.eq_ignore_ascii_case(&names[*index]));
     match (0..names.len()).find(is_again) {
-        Some(index) => Err(Error::usage(format!("{flag} names the column {:?} twice", names[index]))
-            .hint("to SQLite names are the same that differ in the case of ASCII letters only")),
+        Some(index) => {
+            Err(Error::usage(message![flag, format!(" names the column {:?} twice", names[index])])
+                .hint("to SQLite names are the same that differ in the case of ASCII letters only"))
+        }
         None => Ok(()),
     }
 }
@@ -73,16 +79,16 @@ pub(super) fn check_columns(load: &Request, tables: &[LoadTable]) -> Result<()> 
     if tables.is_empty() {
         return Ok(());
     }
-    let needs = |flag: &str, names: &[&str]| match tables.iter().any(|table| table.has_all(load, names)) {
+    let needs = |flag: Setting, names: &[&str]| match tables.iter().any(|table| table.has_all(load, names)) {
         true => Ok(()),
         false => Err(no_table(load, &tables, flag, names)),
     };
     let key: Vec<&str> = load.primary_key.iter().map(String::as_str).collect();
-    needs("--primary-key", &key)?;
+    needs(Setting::PrimaryKey, &key)?;
     specs(load)?.iter().try_for_each(|spec| needs(spec.flag(), &spec.names()))
 }
 
-fn no_table(load: &Request, tables: &[&LoadTable], flag: &str, names: &[&str]) -> Error {
+fn no_table(load: &Request, tables: &[&LoadTable], flag: Setting, names: &[&str]) -> Error {
     let unknown = names.iter().find(|name| !tables.iter().any(|table| table.has_all(load, &[name])));
     let columns = tables[0].column_names(load);
     let hint = match tables {
@@ -92,9 +98,11 @@ fn no_table(load: &Request, tables: &[&LoadTable], flag: &str, names: &[&str]) -
     };
     match unknown {
         Some(name) => {
-            Error::usage(format!("{flag} names the column {name:?}, which no table has")).hint(hint)
+            Error::usage(message![flag, format!(" names the column {name:?}, which no table has")]).hint(hint)
         }
-        None => Error::usage(format!("no table has all columns of {flag}: {}", names.join(", "))).hint(hint),
+        None => {
+            Error::usage(message!["no table has all columns of ", flag, ": ", names.join(", ")]).hint(hint)
+        }
     }
 }
 
@@ -141,7 +149,7 @@ impl IndexSpec {
         let tokens = tokens(text);
         for part in tokens.split(|token| token.is_symbol(text, ",")) {
             let column = KeyPart::parse(text, part).map_err(|why| {
-                Error::usage(format!("{} {text:?}: {why}", spec.flag()))
+                Error::usage(message![spec.flag(), format!(" {text:?}: {why}")])
                     .hint("columns with commas between them, each with COLLATE NOCASE or DESC if need be: 'area, name DESC'")
             })?;
             spec.columns.push(column);
@@ -150,8 +158,8 @@ impl IndexSpec {
     }
 
     /// The flag that asks for it.
-    pub(crate) fn flag(&self) -> &'static str {
-        if self.unique { "--unique" } else { "--index" }
+    pub(crate) fn flag(&self) -> Setting {
+        if self.unique { Setting::Unique } else { Setting::Index }
     }
 
     /// Its columns, as the user names them.
@@ -266,7 +274,7 @@ mod tests {
             ("a collate german", "no collation is called german, only BINARY, NOCASE, RTRIM"),
             ("a collate 5 desc", "no collation is called 5, only BINARY, NOCASE, RTRIM"),
         ] {
-            assert_eq!(parsed(text), Err(format!("--index {text:?}: {why}")));
+            assert_eq!(parsed(text), Err(format!("`index` {text:?}: {why}")));
         }
     }
 }

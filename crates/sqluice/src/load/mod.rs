@@ -18,8 +18,10 @@
 //! Invariant: the first fault of the input is the one that is told. So reading for types passes over what is bad: it is the
 //! load's to find.
 
+mod bad_files;
 #[cfg(feature = "parquet")]
 mod columnar;
+mod converted;
 mod csv;
 pub(crate) mod default;
 mod duplicate;
@@ -27,143 +29,43 @@ mod files;
 mod format;
 mod json;
 pub(crate) mod keys;
+mod missed;
+mod notes;
+mod options;
 mod order;
 mod paths;
 mod request;
+mod sampling;
 mod tables;
 mod there;
+mod type_names;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::existing_database;
 use crate::infer::{self, Watch, Watched};
-use crate::input::{self, Encoding};
+use crate::input;
 use crate::new_database;
 use crate::output;
 use crate::pipeline::Job;
 use crate::plan::{Plan, Road, TablePlan, There, WriteOptions};
 use crate::progress::{Amount, Cancel, Progress, Silent};
 use crate::reject::RejectFile;
-use crate::report::Report;
+use crate::report::{InputReport, PhaseReport, Report, SkippedFile};
 use crate::schema::Schema;
-use crate::source::csv::{Given, PART_BYTES};
 use crate::source::{NoRows, Source};
+use bad_files::BadFile;
 use files::LoadFile;
+pub use options::{FileKind, Format, Load, NameFrom, SAMPLE_BYTES};
 use order::Order;
 use request::Request;
 use tables::LoadTable;
 
-/// How much of each file is looked at before anything is decided, in bytes of text.
-pub const SAMPLE_BYTES: usize = 2 << 20;
-
-/// Files that become tables of a database, or rows of such.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// The database.
-    pub target: PathBuf,
-    /// The files; `-` is standard input. A name with `*`, `?` or `[` that is no file's stands for all that match.
-    pub files: Vec<PathBuf>,
-    /// How they are written.
-    pub format: Format,
-    /// The table that all go to; `None`: one for each, named after it.
-    pub table: Option<String>,
-    /// What the database declares; `None`: tables with the columns that the files have, of the types that their values have.
-    /// Tables that are there already are as they are, and must be declared the same.
-    pub schema: Option<Schema>,
-    /// Declared types of columns, by name, instead of those that the values have. Not with a schema.
-    pub types: Vec<(String, String)>,
-    /// Tables are STRICT. Not with a schema.
-    pub strict: bool,
-    /// The columns to load, in this order; of files without a header: their names.
-    pub columns: Option<Vec<String>>,
-    /// Columns that the table, or its first file, does not have are added; otherwise they are an error.
-    pub add_columns: bool,
-    /// Records of each table that are read at most.
-    pub limit: Option<u64>,
-    /// How decimals and timestamps of Parquet and Arrow files are stored.
-    #[cfg(feature = "parquet")]
-    pub arrow: crate::source::arrow::ArrowOptions,
-    /// What SQLite's conversions may lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
-    pub lossy: bool,
-    /// Where bad rows go; `None`: the first one ends the load.
-    pub reject: Option<PathBuf>,
-    /// Bad rows that the load takes.
-    pub rejects_max: u64,
-    /// The columns of the PRIMARY KEY, of each table that has them all. One INTEGER column is another name for the rowid; of
-    /// others none may be NULL. Not with a schema.
-    pub primary_key: Vec<String>,
-    /// Indexes, each as columns with commas between them: `name [COLLATE collation] [ASC|DESC], ...`; a name may be quoted as in
-    /// SQL. Each table that has all columns gets one.
-    pub indexes: Vec<String>,
-    /// Unique indexes, in the same way. Not with a schema.
-    pub uniques: Vec<String>,
-    /// Tables with a `primary_key` are WITHOUT ROWID.
-    pub without_rowid: bool,
-    /// How to write. Copies of pipes that must be read twice are kept in its `temp_dir`, too.
-    pub write: WriteOptions,
-    /// How much of each file is looked at before anything is decided, in bytes of text: tests make it small.
-    #[doc(hidden)]
-    pub sample_bytes: usize,
-    /// How much of a file one part is, in bytes. The file depends on it, so it is no user's choice: tests make it small.
-    #[doc(hidden)]
-    pub part_bytes: usize,
-}
-
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    /// Fields between delimiters.
-    Csv,
-    /// JSON, an object a line.
-    Ndjson,
-    /// JSON: an array of objects, or, where it begins with none, an object a line.
-    Json,
-    /// Parquet.
-    Parquet,
-    /// An Arrow IPC file or stream.
-    Arrow,
-}
-
-/// How files are written. What is `None` is recognised. All but the kind and the encoding is about CSV.
-#[derive(Clone, Debug, Default)]
-pub struct Format {
-    /// What they are; `None`: what their names and first bytes say.
-    pub kind: Option<FileKind>,
-    /// Between fields.
-    pub delimiter: Option<u8>,
-    /// Around fields; `Some(None)`: nothing is.
-    pub quote: Option<Option<u8>>,
-    /// Within quotes, makes the next character stand for itself.
-    pub escape: Option<u8>,
-    /// Lines that begin with it are skipped.
-    pub comment: Option<u8>,
-    /// The first record names the columns.
-    pub header: Option<bool>,
-    /// Lines to skip at the start.
-    pub skip_lines: u64,
-    /// Unquoted fields that are NULL, besides the empty one.
-    pub null: Vec<String>,
-    /// An unquoted empty field is empty text.
-    pub empty_as_text: bool,
-    /// The encoding; `None`: UTF-8, or what the byte order mark says.
-    pub encoding: Option<Encoding>,
-}
-
-impl Format {
-    fn given(&self) -> Given<'static> {
-        Given {
-            delimiter: self.delimiter,
-            quote: self.quote,
-            escape: self.escape,
-            comment: self.comment,
-            header: self.header,
-            skip_lines: usize::try_from(self.skip_lines).unwrap_or(usize::MAX),
-            ..Given::default()
-        }
-    }
-}
+/// The size of so many tables is measured by their samples.
+const MEASURED_TABLES_MAX: usize = 32;
 
 /// A load that knows its input.
 pub struct PreparedLoad {
@@ -174,55 +76,69 @@ pub struct PreparedLoad {
     tables: Vec<LoadTable>,
     schema: Schema,
     plan: Plan,
+    /// Files that are left out.
+    skipped: Vec<SkippedFile>,
+    /// What was done so far.
+    spent: Spent,
+}
+
+/// What the time went into before the last attempt.
+#[derive(Default)]
+struct Spent {
+    seconds: f64,
+    phases: Vec<PhaseReport>,
+}
+
+impl Spent {
+    /// Notes a phase that ends now.
+    fn phase(&mut self, name: &str, since: Instant) {
+        let seconds = since.elapsed().as_secs_f64();
+        self.phases.push(PhaseReport { name: name.to_owned(), seconds });
+        self.seconds += seconds;
+    }
 }
 
 impl Load {
-    /// A load of `files` with nothing said about them.
-    pub fn new(target: impl Into<PathBuf>, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Load {
-        Load {
-            target: target.into(),
-            files: files.into_iter().map(Into::into).collect(),
-            format: Format::default(),
-            table: None,
-            schema: None,
-            types: Vec::new(),
-            strict: false,
-            columns: None,
-            add_columns: false,
-            limit: None,
-            #[cfg(feature = "parquet")]
-            arrow: crate::source::arrow::ArrowOptions::default(),
-            lossy: false,
-            reject: None,
-            rejects_max: u64::MAX,
-            primary_key: Vec::new(),
-            indexes: Vec::new(),
-            uniques: Vec::new(),
-            without_rowid: false,
-            write: WriteOptions::default(),
-            sample_bytes: SAMPLE_BYTES,
-            part_bytes: PART_BYTES,
-        }
-    }
-
     /// Looks at the files and decides what will be done. Nothing is written. `cancel` ends this, and the run, when it is set.
     ///
     /// # Errors
     /// When something is in the way of the database or it does not fit the disk, a file can't be read, or it does not fit the schema.
     pub fn prepare(self, cancel: &Cancel) -> Result<PreparedLoad> {
+        self.prepare_watched(cancel, &Silent)
+    }
+
+    /// The same, and `progress` is told how many of the files were looked at, as rows of the phase `sample`, if that takes long.
+    ///
+    /// # Errors
+    /// As [`Load::prepare`].
+    pub fn prepare_watched(self, cancel: &Cancel, progress: &dyn Progress) -> Result<PreparedLoad> {
+        let started = Instant::now();
         // Before a pipe loses anything.
         request::check(&self)?;
         let inputs = input::expand(&self.files)?;
         paths::refuse_shared(&self, &inputs)?;
-        let load = Request::new(self)?;
+        let load = Request::new(self, &inputs)?;
         load.check_targets()?;
         let stop = cancel.child();
-        let files = files::open_all(&load, &inputs, &stop)?;
-        let tables = tables::assign(&load, files)?;
+        let mut spent = Spent::default();
+        let (mut files, mut bad) = sampling::open_all(&load, &inputs, &stop, progress)?;
+        if load.skip_bad_files || !bad.is_empty() {
+            let (good, with_bad_rows) = bad_files::with_bad_rows(&load, files);
+            files = good;
+            bad.extend(with_bad_rows);
+        }
+        spent.phase("sample", started);
+        let planning = Instant::now();
+        let tables = tables::assign(&load, files, &mut bad)?;
+        let good = tables.iter().map(|table| table.files.len()).sum();
+        bad_files::in_order(&mut bad, &inputs);
+        let skipped = bad_files::judge(&load, good, bad)?;
         let (schema, plan) = load.plan(&tables)?;
-        let mut prepared = PreparedLoad { load, cancel: cancel.clone(), stop, tables, schema, plan };
+        let mut prepared =
+            PreparedLoad { load, cancel: cancel.clone(), stop, tables, schema, plan, skipped, spent };
         prepared.complete_plan()?;
         prepared.plan.refuse()?;
+        prepared.spent.phase("plan", planning);
         Ok(prepared)
     }
 
@@ -252,6 +168,11 @@ impl Request {
 }
 
 impl PreparedLoad {
+    /// How each input is read.
+    pub fn inputs(&self) -> Vec<InputReport> {
+        self.tables.iter().flat_map(LoadTable::inputs).collect()
+    }
+
     /// What will be done.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -262,7 +183,17 @@ impl PreparedLoad {
     /// # Errors
     /// When a file can't be read. Bad rows are no error yet.
     pub fn settle_types(&mut self, progress: &dyn Progress) -> Result<()> {
-        self.settle(progress)?
+        self.settle_timed(progress)?
+    }
+
+    fn settle_timed(&mut self, progress: &dyn Progress) -> Result<Result<()>> {
+        let started = Instant::now();
+        let was_settled = self.tables.iter().all(LoadTable::is_settled);
+        let settled = self.settle(progress);
+        if !was_settled {
+            self.spent.phase("types", started);
+        }
+        settled
     }
 
     /// The same; that something can't be read to its end is another matter than that what was read does not fit.
@@ -290,13 +221,14 @@ impl PreparedLoad {
             return Ok(read);
         }
         progress.phase("columns", self.total(LoadTable::lacks_names));
-        let PreparedLoad { load, stop, tables, plan, .. } = self;
+        let PreparedLoad { load, stop, tables, plan, skipped, .. } = self;
         for table in tables.iter_mut().filter(|table| table.lacks_names()) {
             stop.check()?;
             let scanned = infer::scan(&mut *table.names_source(load), &[], plan.threads, stop, progress);
             read = read.and(scanned.1);
             stop.check()?;
-            table.take_new_names(load)?;
+            let bad = table.take_new_names(load)?;
+            skipped.extend(bad_files::judge(load, table.files.len(), bad)?);
         }
         there::check(&self.load, &self.tables)?;
         (self.schema, self.plan) = self.load.plan(&self.tables)?;
@@ -319,16 +251,21 @@ impl PreparedLoad {
 
     /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
     /// makes all be loaded again.
-    fn keep_streams(&mut self, progress: &dyn Progress) -> Result<()> {
-        if self.tables.iter().all(|table| table.is_settled() && !table.order.is_guess()) {
-            return Ok(());
+    ///
+    /// Whether there were any.
+    fn keep_streams(&mut self, progress: &dyn Progress) -> Result<bool> {
+        let mut copied = false;
+        let is_sure = |table: &LoadTable| table.is_settled() && !table.order.is_guess();
+        if !self.load.skip_bad_files && self.tables.iter().all(is_sure) {
+            return Ok(copied);
         }
         let files = self.tables.iter_mut().flat_map(|table| &mut table.files);
         for file in files.filter(|file| !file.can_reopen()) {
             progress.phase("copy", None);
             file.keep(&self.load.temp_folder()?, progress)?;
+            copied = true;
         }
-        Ok(())
+        Ok(copied)
     }
 
     /// Bytes of input of some tables, when that is known of all their files.
@@ -344,25 +281,45 @@ impl PreparedLoad {
     /// When the input is bad or the database can't be written: there is none, then.
     pub fn run(mut self, progress: &dyn Progress) -> Result<Report> {
         self.load.check_targets()?;
-        self.keep_streams(progress)?;
+        self.refuse_bad_files()?;
+        let (began, before) = (Instant::now(), self.spent.seconds);
+        if self.keep_streams(progress)? {
+            self.spent.phase("copy", began);
+        }
         // What can't be read is met again by the load, unless that finds a fault before it.
         let mut read = Ok(());
         // A second attempt would reject the same rows again.
         if self.load.reject.is_some() {
-            read = self.settle(progress)?;
+            read = self.settle_timed(progress)?;
             self.cancel.check()?;
         }
         let mut looks = 1;
         loop {
             let settled = self.tables.iter().all(LoadTable::is_settled);
-            match self.attempt(progress)? {
-                Attempt::Done(report) => return Ok(*report),
+            let started = Instant::now();
+            let attempt = self.attempt(progress)?;
+            if !matches!(attempt, Attempt::Done(_)) {
+                self.spent.phase("abandoned load", started);
+            }
+            match attempt {
+                Attempt::Done(mut report) => {
+                    report.seconds = before + began.elapsed().as_secs_f64();
+                    report.phases.splice(0..0, std::mem::take(&mut self.spent.phases));
+                    report.inputs = self.inputs();
+                    for table in &self.tables {
+                        let padded = table.files.iter().map(LoadFile::padded).sum();
+                        report.tables[table.index_in(&self.schema)].padded = padded;
+                    }
+                    report.skipped = self.skipped;
+                    return Ok(*report);
+                }
                 Attempt::OtherTypes if settled => return Err(read.err().unwrap_or_else(changed)),
                 Attempt::OtherTypes => {
-                    read = self.settle(progress)?;
+                    read = self.settle_timed(progress)?;
                     self.cancel.check()?;
                 }
                 Attempt::OutOfOrder => self.sort_more()?,
+                Attempt::BadFile(error) => self.leave_out(error)?,
                 Attempt::OutOfDate(error) if looks == existing_database::LOOKS_MAX => return Err(error),
                 Attempt::OutOfDate(error) => {
                     looks += 1;
@@ -390,6 +347,35 @@ impl PreparedLoad {
         self.plan.refuse()
     }
 
+    /// Leaves out the file that an error is about.
+    fn leave_out(&mut self, error: Error) -> Result<()> {
+        self.cancel.check()?;
+        let PreparedLoad { load, tables, skipped, .. } = self;
+        let Some(name) = error.place().map(|place| place.file.clone()) else { return Err(error) };
+        let files: usize = tables.iter().map(|table| table.files.len()).sum();
+        for table in tables.iter_mut() {
+            if let Some(file) = table.take_out(&name, load)? {
+                skipped.extend(bad_files::judge(load, files - 1, vec![BadFile::new(&file, error)])?);
+                break;
+            }
+        }
+        tables.retain(|table| !table.files.is_empty());
+        (self.schema, self.plan) = self.load.plan(&self.tables)?;
+        self.complete_plan()
+    }
+
+    /// Refuses files whose samples have bad rows, if there are several: the load itself would find the first only.
+    fn refuse_bad_files(&mut self) -> Result<()> {
+        let files = || self.tables.iter().flat_map(|table| &table.files);
+        let total = files().count();
+        if self.load.reject.is_some() || files().filter(|file| file.first_fault.is_some()).count() < 2 {
+            return Ok(());
+        }
+        let files = self.tables.iter_mut().flat_map(|table| std::mem::take(&mut table.files));
+        let (_, bad) = bad_files::with_bad_rows(&self.load, files.collect());
+        bad_files::judge(&self.load, total - bad.len(), bad).map(drop)
+    }
+
     /// Takes less for granted of the order of rows.
     fn sort_more(&mut self) -> Result<()> {
         let hoped = self.tables.iter().any(|table| table.order == Order::Hoped);
@@ -407,12 +393,13 @@ impl PreparedLoad {
     /// Loads everything, unless the types turn out to be others, or the order of the rows.
     fn attempt(&mut self, progress: &dyn Progress) -> Result<Attempt> {
         progress.phase("load", self.total(|_| true));
-        let PreparedLoad { load, cancel, stop, tables, schema, plan } = self;
+        let PreparedLoad { load, cancel, stop, tables, schema, plan, .. } = self;
         let conversions = if load.lossy { Conversions::All } else { Conversions::Lossless };
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
         let mut watches = Vec::new();
         let guessed = tables.iter().any(|table| table.order.is_guess())
             || plan.tables.iter().any(TablePlan::appends) && load.reject.is_none();
+        let tallies = tables.iter().flat_map(|table| &table.files).map(|file| file.tally.clone()).collect();
         for table in &mut *tables {
             let watched: Vec<Watched> = table.watched(schema);
             let index = table.index_in(schema);
@@ -422,7 +409,9 @@ impl PreparedLoad {
             watches.push(watch);
         }
         let rejects = match &load.reject {
-            Some(file) => Some(RejectFile::create(file, load.write.overwrite, load.rejects_max)?),
+            Some(file) => {
+                Some(RejectFile::create(file, load.overwrite_reject, load.rejects_max)?.with_tallies(tallies))
+            }
             None => None,
         };
         let jobs = jobs(schema, sources, conversions);
@@ -438,6 +427,7 @@ impl PreparedLoad {
             Err(_) if tables.iter().any(LoadTable::met_new_name) => Ok(Attempt::OtherTypes),
             Err(error) if error.is_out_of_date() => Ok(Attempt::OutOfDate(error)),
             Err(error) if guessed && error.is_out_of_order() => Ok(Attempt::OutOfOrder),
+            Err(error) if load.skip_bad_files && is_of_rows(&error) => Ok(Attempt::BadFile(error)),
             Err(error) => Err(duplicate::located(error, load, tables, schema, progress, stop)),
         }
     }
@@ -448,13 +438,24 @@ impl PreparedLoad {
             self.plan_order(index)?;
         }
         self.plan.estimated_bytes = self.estimate();
+        self.plan.notes.extend(self.load.type_notes.iter().map(Into::into));
         for table in &self.tables {
             let plan = &mut self.plan.tables[table.index_in(&self.schema)];
             plan.sources = table.files.iter().map(LoadFile::describe).collect();
             if !table.is_settled() {
                 plan.why += "; types are those of a sample, and checked with every value";
             }
-            self.plan.notes.extend(table.files.iter().flat_map(LoadFile::notes));
+        }
+        let files = || self.tables.iter().flat_map(|table| &table.files);
+        let names: Vec<String> = files().map(LoadFile::name).collect();
+        let noted = files().zip(&names);
+        let noted = noted.flat_map(|(file, name)| file.notes.iter().map(move |note| (name.as_str(), note)));
+        self.plan.notes.extend(notes::in_few(noted));
+        for table in &mut self.tables {
+            let index = table.index_in(&self.schema);
+            let columns = &mut self.plan.tables[index].all_columns;
+            converted::report(table, &self.schema.tables[index], columns);
+            missed::report(table, &self.load, &self.schema.tables[index], columns);
         }
         Ok(())
     }
@@ -496,22 +497,28 @@ impl PreparedLoad {
             }
             Order::Any | Order::AnyWithNulls => {
                 let nulls = table.order == Order::AnyWithNulls;
-                let why = format!("rows may come in any order of {name}");
+                let why = format!("rows may be in any order of {name}");
                 plan.sort_rows((index, &schema.tables[index]), nulls, &why, &load.write)
             }
         }
     }
 
-    /// Bytes of the database, roughly: as many as the pages of the samples, each table's scaled. `None` where the size of the
-    /// input or a sample does not tell.
+    /// Bytes of the database, roughly: as many as the pages of the samples, each table's scaled. Of many tables some are measured,
+    /// and the others are taken to be like them. `None` where the size of the input or a sample does not tell.
     fn estimate(&mut self) -> Option<u64> {
         let PreparedLoad { load, stop, tables, schema, plan, .. } = self;
+        let scales = tables.iter().map(|table| table.scale(load)).collect::<Option<Vec<f64>>>()?;
         let mut sources: Vec<Option<Box<dyn Source + '_>>> = schema.tables.iter().map(|_| None).collect();
-        let mut loaded = Vec::new();
-        for table in tables {
-            let index = table.index_in(schema);
-            loaded.push((index, table.scale(load)?));
-            sources[index] = Some(table.sample_source(load, schema).ok()?);
+        let (count, mut measured, mut others) = (tables.len(), Vec::new(), Vec::new());
+        for (place, (table, scale)) in tables.iter_mut().zip(scales).enumerate() {
+            let (index, text_bytes) = (table.index_in(schema), table.files[0].sample_text_bytes as f64);
+            // As many, at the same distance from each other.
+            if place * MEASURED_TABLES_MAX % count.max(MEASURED_TABLES_MAX) < MEASURED_TABLES_MAX {
+                sources[index] = Some(table.sample_source(load, schema).ok()?);
+                measured.push((index, scale, text_bytes));
+            } else {
+                others.push(scale * text_bytes);
+            }
         }
         // Without what only a file can get.
         let nowhere = match load.there {
@@ -521,15 +528,21 @@ impl PreparedLoad {
         let jobs = jobs(schema, sources, Conversions::All);
         let report =
             new_database::write(&nowhere, schema, jobs, None, "load", &Silent, &stop.child()).ok()?;
-        let more_pages = loaded.into_iter().map(|(index, scale)| {
+        let (mut more_pages, mut pages_beyond_roots, mut bytes) = (0, 0.0, 0.0);
+        for (index, scale, text_bytes) in measured {
             let table = &report.tables[index];
             let rows = table.leaf_pages + table.interior_pages + table.overflow_pages;
             let indexes = table.indexes.iter();
             let entries: u64 =
                 indexes.map(|index| index.leaf_pages + index.interior_pages + index.overflow_pages).sum();
-            ((rows + entries) as f64 * (scale - 1.0)) as u64
-        });
-        Some(report.bytes + more_pages.sum::<u64>() * report.page_bytes as u64)
+            let pages = (rows + entries) as f64;
+            more_pages += (pages * (scale - 1.0)) as u64;
+            pages_beyond_roots += pages - 1.0 - table.indexes.len() as f64;
+            bytes += text_bytes;
+        }
+        let like_these = |text_bytes: f64| (pages_beyond_roots.max(0.0) / bytes.max(1.0) * text_bytes) as u64;
+        more_pages += others.into_iter().map(like_these).sum::<u64>();
+        Some(report.bytes + more_pages * report.page_bytes as u64)
     }
 }
 
@@ -565,10 +578,17 @@ enum Attempt {
     OtherTypes,
     /// Rows do not come in the order of their rowids.
     OutOfOrder,
+    /// A file has a bad row, and is to be left out.
+    BadFile(Error),
     /// The database has another schema than when it was looked at.
     OutOfDate(Error),
 }
 
+/// Whether an error is about the content of one file.
+fn is_of_rows(error: &Error) -> bool {
+    error.kind() == ErrorKind::Input && error.place().is_some()
+}
+
 fn changed() -> Error {
-    Error::input("the input has changed while it was read").hint("wait until nobody writes to it any more")
+    Error::input("the input has changed while it was read").hint("wait until no program writes to it")
 }

@@ -12,7 +12,7 @@
 use super::request::Request;
 use super::tables::LoadTable;
 use crate::affinity::{Rowid, to_rowid};
-use crate::batch::Batch;
+use crate::batch::{Batch, Column};
 use crate::error::Result;
 use crate::schema::Schema;
 use crate::source::columns::ColumnFrom;
@@ -63,6 +63,12 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
     let mut seen = true;
     for (file, mut map) in table.files.iter_mut().zip(maps) {
         seen &= file.seen;
+        if let (ColumnFrom::Field(field), Some((observed, values))) = (&map[alias], &file.rowids)
+            && field == observed
+        {
+            ascending.append(values);
+            continue;
+        }
         let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[]) else {
             return Order::Hoped;
         };
@@ -81,19 +87,20 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
     }
 }
 
-/// Sees whether the values of the only column ascend; those that are no rowids, and bad rows, say nothing.
-#[derive(Default)]
-struct Ascending {
+/// Sees whether the values of a column ascend; those that are no rowids, and bad rows, say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ascending {
     first: Option<i64>,
     last: Option<i64>,
     nulls: bool,
     broken: bool,
 }
 
-impl Sink for Ascending {
-    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        for row in 0..batch.rows {
-            match to_rowid(batch.columns[0].get(row)) {
+impl Ascending {
+    /// Sees the values of some more rows.
+    pub(super) fn see(&mut self, column: &Column<'_>, rows: usize) {
+        for row in 0..rows {
+            match to_rowid(column.get(row)) {
                 Rowid::Given(rowid) => {
                     self.first.get_or_insert(rowid);
                     self.broken |= self.last.is_some_and(|last| last >= rowid);
@@ -103,10 +110,52 @@ impl Sink for Ascending {
                 Rowid::Mismatch => {}
             }
         }
+    }
+
+    /// Adds the values of rows that follow.
+    fn append(&mut self, later: &Ascending) {
+        let falls = matches!((self.last, later.first), (Some(last), Some(first)) if last >= first);
+        *self = Ascending {
+            first: self.first.or(later.first),
+            last: later.last.or(self.last),
+            nulls: self.nulls || later.nulls,
+            broken: self.broken || later.broken || falls,
+        };
+    }
+}
+
+impl Sink for Ascending {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.see(&batch.columns[0], batch.rows);
         Ok(())
     }
 
     fn bad_row(&mut self, _: BadRow) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Ascending;
+    use crate::batch::{Column, Values};
+
+    fn seen(rowids: &[i64]) -> Ascending {
+        let mut ascending = Ascending::default();
+        let column = Column { values: Values::Int(rowids), validity: None };
+        ascending.see(&column, rowids.len());
+        ascending
+    }
+
+    proptest! {
+        #[test]
+        fn files_one_after_the_other_are_seen_as_one(rowids in prop::collection::vec(0..9i64, 0..6), cut in 0..6usize) {
+            let cut = cut.min(rowids.len());
+            let mut appended = seen(&rowids[..cut]);
+            appended.append(&seen(&rowids[cut..]));
+            prop_assert_eq!(appended, seen(&rowids));
+        }
     }
 }

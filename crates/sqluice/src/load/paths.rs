@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Load;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::output;
 
 /// What SQLite finds beside a database.
@@ -28,7 +28,7 @@ pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     let target = identity(&load.target);
     if target.as_ref().is_some_and(|target| read.contains(target)) {
         let message = format!("{} is read by this load, and can't be its database", load.target.display());
-        return Err(Error::usage(message).hint("the database comes first: sqluice load DB FILE"));
+        return Err(Error::usage(message).hint("name the database first, then the files"));
     }
     let Some((path, Some(reject))) = load.reject.as_ref().map(|path| (path, identity(path))) else {
         return Ok(());
@@ -43,7 +43,7 @@ pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
         return Ok(());
     };
     let message = format!("{} {is}, and can't have the rejected rows", path.display());
-    Err(Error::usage(message).hint("name another file: --reject FILE"))
+    Err(Error::usage(message).hint(message!["name another file: ", Setting::Reject.to("FILE")]))
 }
 
 /// What SQLite may find beside the file that the target means.

@@ -1,24 +1,41 @@
 //! What is asked for, and what is wrong with that before anything is read.
 
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Load;
 use super::keys;
-use crate::error::{Error, Result};
+use super::type_names::{self, GivenType, VALID};
+use crate::convert::Conversion;
+use crate::error::{Error, Message, Result, Setting, message};
 use crate::output::Wanted;
 use crate::plan::{IfThere, OnConflict, Plan, There};
 use crate::reject::RejectFile;
 use crate::schema::{Schema, Table, quoted};
 
-/// What may become of a table that is there.
-const IF_THERE: &str = "--append adds to its rows, --replace-table puts the new ones in their place, --upsert KEYS changes those \
-                        whose keys come again";
+/// What can be done with a table that exists.
+fn if_exists() -> Message {
+    message![
+        Setting::Append,
+        " adds to its rows, ",
+        Setting::ReplaceTable,
+        " replaces them, ",
+        Setting::Upsert.to("KEYS"),
+        " changes those whose keys are repeated"
+    ]
+}
 
 /// A load, and the database that is there for it.
 pub(super) struct Request {
     load: Load,
+    /// What became of the types that the user gives.
+    pub(super) type_notes: Vec<Message>,
     pub(super) there: Option<There>,
+    /// How the text of columns is converted, by name.
+    pub(super) conversions: Vec<(String, Arc<Conversion>)>,
+    /// The folder that all files are in, at some depth.
+    pub(super) shared_folder: PathBuf,
 }
 
 impl Deref for Request {
@@ -33,13 +50,22 @@ impl Request {
     /// A load into a new database.
     #[cfg(test)]
     pub(super) fn of_new(load: Load) -> Request {
-        Request { load, there: None }
+        let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
+        Request { load, type_notes: Vec::new(), there: None, conversions, shared_folder: PathBuf::new() }
     }
 
     /// Looks at the database.
-    pub(super) fn new(load: Load) -> Result<Request> {
+    pub(super) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
         let there = There::look(&load.target, &load.write)?;
-        Ok(Request { load, there })
+        let mut type_notes = Vec::new();
+        for (column, given) in &mut load.types {
+            if let GivenType::Meant { name, is, declared } = type_names::meaning(given, load.strict) {
+                type_notes.push(format!("column {column}: {name} is {is} in SQLite").into());
+                *given = declared;
+            }
+        }
+        let conversions = Conversion::all(&load.convert, load.lossy)?;
+        Ok(Request { load, type_notes, there, conversions, shared_folder: shared_folder(inputs) })
     }
 
     /// The table of that name that the database has.
@@ -55,16 +81,18 @@ impl Request {
     /// Refuses a table that can't be loaded.
     pub(super) fn refuse_table(&self, name: &str) -> Result<()> {
         if let Some(there) = &self.there {
-            there.refuse_name(name, &self.write.if_there, IF_THERE)?;
+            there.refuse_name(name, &self.write.if_there, if_exists())?;
         }
         match &self.write.if_there {
             IfThere::Upsert(keys) if self.has(name).is_none() => {
                 let message =
                     format!("{} has no table {name} whose rows could be changed", self.target.display());
-                Err(Error::target(message).hint(format!(
-                    "make it first: load without --upsert, and with --primary-key {}",
-                    keys.join(",")
-                )))
+                Err(Error::target(message).hint(message![
+                    "create it first: load without ",
+                    Setting::Upsert,
+                    ", and with ",
+                    Setting::PrimaryKey.to(keys.join(","))
+                ]))
             }
             _ => Ok(()),
         }
@@ -77,10 +105,20 @@ impl Request {
             Wanted { path: &self.target, replaces, estimated_bytes: None }.refuse()?;
         }
         match &self.reject {
-            Some(reject) => RejectFile::refuse(reject, self.write.overwrite),
+            Some(reject) => RejectFile::refuse(reject, self.overwrite_reject),
             None => Ok(()),
         }
     }
+}
+
+/// The longest path that begins the paths of all files, their own names aside.
+fn shared_folder(files: &[PathBuf]) -> PathBuf {
+    let mut folders = files.iter().filter_map(|file| file.parent());
+    let Some(first) = folders.next() else { return PathBuf::new() };
+    folders.fold(first.to_owned(), |shared, folder| {
+        let both = shared.components().zip(folder.components());
+        both.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
+    })
 }
 
 /// Whether the request makes sense.
@@ -92,11 +130,21 @@ pub(super) fn check(load: &Load) -> Result<()> {
         return Err(Error::usage(
             "a schema declares the tables, so it says what is STRICT and of which type",
         )
-        .hint("leave out --strict and --type, or the schema"));
+        .hint(message!["leave out ", Setting::Strict, " and ", Setting::Type, ", or the schema"]));
+    }
+    if load.format.strict_quotes && load.format.quote == Some(None) {
+        let message = message![Setting::StrictQuotes, " is about quotes, and the files have none"];
+        return Err(Error::usage(message).hint(message![
+            "leave one of the two out: ",
+            Setting::StrictQuotes,
+            " or ",
+            Setting::Quote.to("none")
+        ]));
     }
     check_if_there(load)?;
-    keys::refuse_twice("--columns", load.columns.as_deref().unwrap_or_default())?;
+    keys::refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
     keys::check(load)?;
+    Conversion::all(&load.convert, load.lossy)?;
     load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
 }
 
@@ -104,36 +152,55 @@ pub(super) fn check(load: &Load) -> Result<()> {
 fn check_if_there(load: &Load) -> Result<()> {
     let (flag, keys): (_, &[String]) = match &load.write.if_there {
         IfThere::Refuse => return Ok(()),
-        IfThere::Append => ("--append", &[]),
-        IfThere::Replace => ("--replace-table", &[]),
-        IfThere::Upsert(keys) => ("--upsert", keys),
+        IfThere::Append => (Setting::Append, &[]),
+        IfThere::Replace => (Setting::ReplaceTable, &[]),
+        IfThere::Upsert(keys) => (Setting::Upsert, keys),
     };
     if load.write.overwrite {
-        return Err(Error::usage(format!("--overwrite replaces the whole database, and {flag} keeps it"))
-            .hint("leave one of the two out"));
+        return Err(Error::usage(message![
+            Setting::Overwrite,
+            " replaces the whole database, and ",
+            flag,
+            " keeps it"
+        ])
+        .hint("leave one of the two out"));
     }
-    if flag != "--upsert" {
+    if flag != Setting::Upsert {
         return Ok(());
     }
     if keys.is_empty() {
-        return Err(Error::usage("--upsert names no column").hint("name those of a key: --upsert A,B"));
+        return Err(Error::usage(message![Setting::Upsert, " names no column"])
+            .hint(message!["name those of a key: ", Setting::Upsert.to("A,B")]));
     }
     if load.write.on_conflict != OnConflict::Abort {
-        return Err(Error::usage(
-            "--upsert says what becomes of a row whose key is there, and so does --on-conflict",
-        )
+        return Err(Error::usage(message![
+            Setting::Upsert,
+            " decides about a row whose key exists, and so does ",
+            Setting::OnConflict
+        ])
         .hint("leave one of the two out"));
     }
-    keys::refuse_twice("--upsert", keys)
+    keys::refuse_twice(Setting::Upsert, keys)
 }
 
-/// Whether what the user gives as a type declares its column, and nothing else.
-fn check_type(load: &Load, name: &str, declared: &str) -> Result<()> {
+/// Whether what the user gives as a type declares its column, and nothing else, and is one that is known.
+fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
+    let meaning = type_names::meaning(given, load.strict);
+    let declared = match &meaning {
+        GivenType::Meant { declared, .. } => declared,
+        GivenType::Same | GivenType::Unknown { .. } => given,
+    };
+    let refused = |why: Message, hint: Message| {
+        let given = Setting::Type.to(format!("{name}={given}"));
+        Error::usage(message![given, ": ", why]).hint(hint)
+    };
     // A type that takes what follows for its own, as a comment does, takes the second column.
     let (first, second) = (quoted(name), quoted(&format!("{name}2")));
     let (any, strict) = if load.strict { (" ANY", " STRICT") } else { ("", "") };
+    // What is unknown is refused below, in words that say more than SQLite's.
+    let strict = if matches!(meaning, GivenType::Unknown { .. }) { "" } else { strict };
     let sql = format!("CREATE TABLE t ({first} {declared}, {second}{any}\n){strict}");
-    let plan = Schema::parse(sql, Path::new("--type")).and_then(|schema| {
+    let plan = Schema::parse(sql, Path::new("")).and_then(|schema| {
         let alone = schema.others.iter().all(|made| made.sql.is_none()) && schema.tables.len() == 1;
         let columns = schema.tables.first().map_or(0, |table| table.columns.len());
         if !alone || columns != 2 {
@@ -141,10 +208,13 @@ fn check_type(load: &Load, name: &str, declared: &str) -> Result<()> {
         }
         Plan::new(&schema, None, &load.write)
     });
-    plan.map(drop).map_err(|error| {
-        let message = format!("--type {name}={declared}: {}", error.message());
-        Error::usage(message).hint("INTEGER, REAL, TEXT, BLOB, ANY or what else SQLite takes")
-    })
+    plan.map_err(|error| refused(error.what().into(), message!["types are ", VALID]))?;
+    let GivenType::Unknown { name, near } = meaning else { return Ok(()) };
+    let hint = match near {
+        Some(near) => message!["did you mean ", near.to_uppercase(), "? Types are ", VALID],
+        None => message!["types are ", VALID],
+    };
+    Err(refused(message!["no type that is known is called ", name], hint))
 }
 
 /// An error about SQL that was made here: a place in it would say nothing to the user.
@@ -152,6 +222,12 @@ pub(super) fn of_made_sql(error: Error) -> Error {
     if error.place().is_none() {
         return error;
     }
-    Error::usage(error.message())
-        .hint("--type declares a column, --table names the table, --schema declares it all")
+    Error::usage(error.what()).hint(message![
+        Setting::Type,
+        " declares a column, ",
+        Setting::Table,
+        " names the table, ",
+        Setting::Schema,
+        " declares everything"
+    ])
 }

@@ -1,16 +1,21 @@
 //! Which files make which table, and what it declares.
 
+use std::collections::HashMap;
 use std::path::Path;
 
+use super::bad_files::BadFile;
 use super::files::LoadFile;
+use super::options::NameFrom;
 use super::order::Order;
 use super::request::Request;
 use super::request::of_made_sql;
-use super::{default, keys, there};
+use super::{converted, default, keys, there};
 use crate::affinity::Affinity;
-use crate::error::{Error, Place, Result};
-use crate::infer::{Evidence, Watched};
+use crate::convert::Conversion;
+use crate::error::{Error, Place, Result, Setting, message};
+use crate::infer::{Evidence, Inferred, Watched};
 use crate::plan::Rows;
+use crate::report::InputReport;
 use crate::schema::{Schema, Table, quoted, token};
 use crate::source::Source;
 use crate::source::chain::Chain;
@@ -20,6 +25,8 @@ use crate::source::csv::COLUMNS_MAX;
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
     name: String,
+    /// Its place among the tables of the load, which is often that in the schema, too.
+    place: usize,
     pub(super) files: Vec<LoadFile>,
     /// The schema or the database declares it.
     declared: bool,
@@ -43,12 +50,19 @@ struct Made {
     /// Its type, when the user gives it, or all files that have it.
     given: Option<String>,
     by_user: bool,
+    /// Its values are numbers, however they are written.
+    is_number: bool,
     evidence: Evidence,
 }
 
 impl Made {
     fn declared_type(&self) -> &str {
-        self.given.as_deref().unwrap_or(self.evidence.conclude().name())
+        self.given.as_deref().unwrap_or(self.inferred().name())
+    }
+
+    /// The type that its values have.
+    fn inferred(&self) -> Inferred {
+        if self.is_number { self.evidence.conclude_number() } else { self.evidence.conclude() }
     }
 
     /// Whether the user's own declaration says NOT NULL.
@@ -59,18 +73,16 @@ impl Made {
     }
 }
 
-/// Gives every file its table.
-pub(super) fn assign(load: &Request, files: Vec<LoadFile>) -> Result<Vec<LoadTable>> {
+/// Gives every file its table. Files that do not fit theirs are added to `bad`.
+pub(super) fn assign(load: &Request, files: Vec<LoadFile>, bad: &mut Vec<BadFile>) -> Result<Vec<LoadTable>> {
     let mut tables: Vec<LoadTable> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for file in files {
         let name = file.table.clone();
-        match tables.iter_mut().find(|table| table.name.eq_ignore_ascii_case(&name)) {
+        let place = *places.entry(name.to_ascii_lowercase()).or_insert(tables.len());
+        match tables.get_mut(place) {
             Some(table) if load.table.is_some() => table.files.push(file),
-            Some(table) => {
-                let message =
-                    format!("{} and {} would both make table {name}", table.files[0].name(), file.name());
-                return Err(Error::usage(message).hint("--table NAME loads all files into one table"));
-            }
+            Some(table) => return Err(same_table(&table.files[0], &file, load)),
             None => tables.push(LoadTable {
                 files: vec![file],
                 declared: load.schema.is_some() || load.has(&name).is_some(),
@@ -80,30 +92,56 @@ pub(super) fn assign(load: &Request, files: Vec<LoadFile>) -> Result<Vec<LoadTab
                 order: Order::Ascending,
                 first_rowid: None,
                 amid: false,
+                place,
                 name,
             }),
         }
     }
     for table in &mut tables {
-        table.make_columns(load)?;
+        bad.extend(table.make_columns(load)?);
+    }
+    tables.retain(|table| !table.files.is_empty());
+    let ends = |bad: &[BadFile]| !bad.is_empty() && !load.skip_bad_files;
+    if tables.is_empty() || ends(bad) {
+        return Ok(tables);
     }
     check_names(load, &tables)?;
-    if let Some(bare) = tables.iter_mut().find(|table| !table.declared && table.made.is_empty()) {
-        let file = &mut bare.files[0];
-        if let Some(fault) = file.first_fault.take() {
-            return Err(fault);
-        }
-        if file.names.is_empty() {
-            let error = Error::input("the file has no record, so nothing tells its columns");
-            return Err(error.at(Place::file(file.input.name())).hint("--schema declares them"));
-        }
-        let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
-        let error = Error::usage(format!("--columns names no column of {}", file.name()));
-        return Err(error.hint(format!("there are: {}", listed(&names))));
+    for bare in tables.extract_if(.., |table| !table.declared && table.made.is_empty()) {
+        bad.extend(bare.files.into_iter().map(|mut file| {
+            let error = file.first_fault.take().unwrap_or_else(|| no_column(&file));
+            BadFile::new(&file, error)
+        }));
+    }
+    if tables.is_empty() || ends(bad) {
+        return Ok(tables);
     }
     there::check(load, &tables)?;
     keys::check_columns(load, &tables)?;
     Ok(tables)
+}
+
+/// Two files that would make the same table.
+fn same_table(first: &LoadFile, second: &LoadFile, load: &Request) -> Error {
+    let message = format!("{} and {} would both make table {}", first.name(), second.name(), second.table);
+    let one_table = message![Setting::Table.to("NAME"), " loads all files into one table"];
+    let folder = |file: &LoadFile| Path::new(&file.name()).parent().map(Path::to_owned);
+    Error::usage(message).hint(match load.name_from {
+        NameFrom::File if folder(first) != folder(second) => {
+            message![Setting::NameFrom.to("path"), " names tables after their folders, too; ", one_table]
+        }
+        _ => one_table,
+    })
+}
+
+/// A file without any column to load.
+fn no_column(file: &LoadFile) -> Error {
+    if file.names.is_empty() {
+        let error = Error::input("the file has no record, so its columns are unknown");
+        return error.at(Place::file(file.input.name())).hint(message![Setting::Schema, " declares them"]);
+    }
+    let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
+    let error = Error::usage(message![Setting::Columns, format!(" names no column of {}", file.name())]);
+    error.hint(format!("there are: {}", listed(&names)))
 }
 
 /// Every column that the user names must be there.
@@ -112,13 +150,17 @@ fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
         let files = tables.iter().flat_map(|table| &table.files);
         files.flat_map(|file| &file.names).any(|found| found.eq_ignore_ascii_case(name))
     };
-    let typed = load.types.iter().map(|(name, _)| ("--type", name));
-    let selected = load.columns.iter().flatten().map(|name| ("--columns", name));
+    let typed = load.types.iter().map(|(name, _)| (Setting::Type, name));
+    let selected = load.columns.iter().flatten().map(|name| (Setting::Columns, name));
+    converted::check_names(load, tables)?;
     for (flag, name) in typed.chain(selected) {
         if !in_files(name) {
             let names: Vec<&str> = tables[0].files[0].names.iter().map(String::as_str).collect();
-            return Err(Error::usage(format!("{flag} names the column {name:?}, which no file has"))
-                .hint(format!("there are: {}", listed(&names))));
+            return Err(Error::usage(message![
+                flag,
+                format!(" names the column {name:?}, which no file has")
+            ])
+            .hint(format!("there are: {}", listed(&names))));
         }
     }
     Ok(())
@@ -170,42 +212,21 @@ pub(super) fn listed(names: &[&str]) -> String {
 }
 
 impl LoadTable {
-    /// Finds the columns that must be made.
-    fn make_columns(&mut self, load: &Request) -> Result<()> {
+    /// Finds the columns that must be made, and takes out the files that do not fit the table.
+    fn make_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         let declared = match (load.declared(&self.name), &load.schema) {
             (None, Some(schema)) => return Err(not_declared(schema, &self.name)),
             (declared, _) => declared,
         };
-        for (index, file) in self.files.iter().enumerate() {
-            if file.is_by_position(load) {
-                continue;
-            }
-            for (field, name) in file.names.iter().enumerate() {
-                if !file.selects(load, name) || declared.is_some_and(|table| table.column(name).is_some()) {
-                    continue;
-                }
-                let made = self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name));
-                match made {
-                    Some(made) => {
-                        made.evidence.merge(file.evidence[field]);
-                        if !made.by_user && made.given.as_deref() != file.type_of(field) {
-                            made.given = None;
-                        }
-                    }
-                    None if load.add_columns || (declared.is_none() && index == 0) => {
-                        let mut types = load.types.iter().rev();
-                        let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
-                        self.made.push(Made {
-                            name: name.clone(),
-                            by_user: given.is_some(),
-                            given: given
-                                .map(|(_, declared)| declared.clone())
-                                .or(file.type_of(field).map(str::to_owned)),
-                            evidence: file.evidence[field],
-                        });
-                    }
-                    None => return Err(self.unknown_column(declared, file, field)),
-                }
+        let mut bad = Vec::new();
+        for file in std::mem::take(&mut self.files) {
+            let misfit = match file.is_by_position(load) {
+                true => declared.and_then(|table| file.refuse_width(table).err()),
+                false => self.add_columns_of(&file, declared, load).err(),
+            };
+            match misfit {
+                Some(error) => bad.push(BadFile::new(&file, error)),
+                None => self.files.push(file),
             }
         }
         let columns = self.made.len() + declared.map_or(0, |table| table.columns.len());
@@ -214,11 +235,51 @@ impl LoadTable {
                 "table {} would have {columns} columns, and a table of SQLite has at most {COLUMNS_MAX}",
                 self.name
             );
-            return Err(Error::input(message).hint("--columns names those to load"));
+            return Err(Error::input(message).hint(message![Setting::Columns, " names those to load"]));
         }
         if let (Some(order), None) = (&load.columns, declared) {
             let place = |made: &Made| order.iter().position(|name| name.eq_ignore_ascii_case(&made.name));
             self.made.sort_by_key(place);
+        }
+        Ok(bad)
+    }
+
+    /// Adds what a file has to the columns that must be made.
+    fn add_columns_of(&mut self, file: &LoadFile, declared: Option<&Table>, load: &Request) -> Result<()> {
+        let is_first = self.files.is_empty();
+        let is_wanted = |name: &str| {
+            file.selects(load, name) && declared.is_none_or(|table| table.column(name).is_none())
+        };
+        let wanted = || file.names.iter().enumerate().filter(|(_, name)| is_wanted(name));
+        let makes = |name: &str| self.made.iter().any(|made| made.name.eq_ignore_ascii_case(name));
+        // Before anything of it is added.
+        if !(load.add_columns || (declared.is_none() && is_first))
+            && let Some((field, _)) = wanted().find(|(_, name)| !makes(name))
+        {
+            return Err(self.unknown_column(declared, file, field));
+        }
+        for (field, name) in wanted() {
+            match self.made.iter_mut().find(|made| made.name.eq_ignore_ascii_case(name)) {
+                Some(made) => {
+                    made.evidence.merge(file.evidence[field]);
+                    if !made.by_user && made.given.as_deref() != file.type_of(field) {
+                        made.given = None;
+                    }
+                }
+                None => {
+                    let mut types = load.types.iter().rev();
+                    let given = types.find(|(column, _)| column.eq_ignore_ascii_case(name));
+                    self.made.push(Made {
+                        name: name.clone(),
+                        by_user: given.is_some(),
+                        is_number: file.conversion(field).is_some_and(Conversion::is_number),
+                        given: given
+                            .map(|(_, declared)| declared.clone())
+                            .or(file.type_of(field).map(str::to_owned)),
+                        evidence: file.evidence[field],
+                    });
+                }
+            }
         }
         Ok(())
     }
@@ -229,10 +290,13 @@ impl LoadTable {
             Some(table) => table.columns.iter().map(|column| column.name.as_str()).collect(),
             None => self.made.iter().map(|made| made.name.as_str()).collect(),
         };
-        let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(format!(
-            "its columns are {}; --add-columns adds what is missing, --columns names those to load",
-            listed(&columns)
-        ));
+        let error = Error::input(format!("table {} has no column {name:?}", self.name)).hint(message![
+            format!("its columns are {}; ", listed(&columns)),
+            Setting::AddColumns,
+            " adds what is missing, ",
+            Setting::Columns,
+            " names those to load"
+        ]);
         match file.place_of(field) {
             Some(place) => error.at(place),
             None => error,
@@ -359,6 +423,12 @@ impl LoadTable {
 
     /// For each file, which of its fields go to which columns.
     pub(super) fn maps(&self, declared: &Table, load: &Request) -> Result<Vec<Vec<ColumnFrom>>> {
+        let left_out = self.left_out(declared, load);
+        self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
+    }
+
+    /// The columns that no file has, and for which SQLite finds a value.
+    fn left_out(&self, declared: &Table, load: &Request) -> Vec<usize> {
         let mut left_out = Vec::new();
         // Into a new file no SQLite inserts it, which could compute the value.
         if load.there.is_some() {
@@ -367,7 +437,12 @@ impl LoadTable {
                 .filter(|(index, given)| !given && default::constant(&declared.columns[*index]).is_err());
             left_out.extend(columns.map(|(index, _)| index));
         }
-        self.files.iter().map(|file| file.map(declared, &left_out, load)).collect()
+        left_out
+    }
+
+    /// How its files are read.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = InputReport> {
+        self.files.iter().map(|file| file.report(&self.name))
     }
 
     /// Bytes of its files, when that is known of all.
@@ -384,7 +459,11 @@ impl LoadTable {
     }
 
     pub(super) fn index_in(&self, schema: &Schema) -> usize {
-        schema_index(schema, &self.name)
+        let is_this = |table: &Table| table.name.eq_ignore_ascii_case(&self.name);
+        if schema.tables.get(self.place).is_some_and(is_this) {
+            return self.place;
+        }
+        schema.tables.iter().position(is_this).expect("the schema declares every table that is loaded")
     }
 
     /// The columns whose type follows from their values.
@@ -401,8 +480,9 @@ impl LoadTable {
     pub(super) fn watched(&self, schema: &Schema) -> Vec<Watched> {
         let watched = self.inferred(schema).map(|(column, made)| Watched {
             column,
-            guess: made.evidence.conclude(),
+            guess: made.inferred(),
             evidence: made.evidence,
+            is_number: made.is_number,
         });
         watched.collect()
     }
@@ -412,6 +492,12 @@ impl LoadTable {
         let made = self.made.iter_mut().filter(|made| made.given.is_none());
         made.zip(evidence).for_each(|(made, evidence)| made.evidence = *evidence);
         self.settled = true;
+    }
+
+    /// The type that the values of a column have, if it follows from these.
+    pub(super) fn inferred_type(&self, name: &str) -> Option<Inferred> {
+        let made = self.made.iter().find(|made| made.given.is_none() && made.name.eq_ignore_ascii_case(name));
+        made.map(Made::inferred)
     }
 
     /// Whether a row has brought a column that was not known.
@@ -432,10 +518,31 @@ impl LoadTable {
     }
 
     /// Takes the names that were met, and finds the columns that must be made for them.
-    pub(super) fn take_new_names(&mut self, load: &Request) -> Result<()> {
-        self.files.iter_mut().for_each(LoadFile::take_new_names);
+    pub(super) fn take_new_names(&mut self, load: &Request) -> Result<Vec<BadFile>> {
+        for file in &mut self.files {
+            file.take_new_names();
+            file.find_conversions(load)?;
+        }
+        self.remake_columns(load)
+    }
+
+    /// Finds the columns anew, as its files are others or have others.
+    pub(super) fn remake_columns(&mut self, load: &Request) -> Result<Vec<BadFile>> {
         self.made.clear();
         self.make_columns(load)
+    }
+
+    /// Takes out the file of that name, whose rows are bad; its types are guesses again.
+    pub(super) fn take_out(&mut self, name: &Path, load: &Request) -> Result<Option<LoadFile>> {
+        let Some(index) = self.files.iter().position(|file| file.input.name() == name) else {
+            return Ok(None);
+        };
+        let file = self.files.remove(index);
+        self.settled = false;
+        if !self.files.is_empty() {
+            self.remake_columns(load)?;
+        }
+        Ok(Some(file))
     }
 
     /// Of each column, whether it has TEXT affinity, and is not just taken to have it as there is no value yet.
@@ -451,6 +558,7 @@ impl LoadTable {
     /// The rows of all files. Each is opened when the one before it has been read.
     pub(super) fn source<'a>(&'a mut self, load: &Request, schema: &Schema) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
+        self.find_conversions(table, load)?;
         let (maps, as_text) = (self.maps(table, load)?, self.as_text(table));
         let mut files = self.files.iter_mut().zip(maps);
         let open = move |rows| files.next().map(|(file, map)| file.source(map, &as_text, rows));
@@ -464,7 +572,8 @@ impl LoadTable {
         schema: &Schema,
     ) -> Result<Box<dyn Source + 'a>> {
         let table = &schema.tables[self.index_in(schema)];
-        let (map, as_text) = (self.maps(table, load)?.swap_remove(0), self.as_text(table));
+        let map = self.files[0].map(table, &self.left_out(table, load), load)?;
+        let as_text = self.as_text(table);
         let mut opens = Some((&mut self.files[0], map));
         let open = move |_| opens.take().map(|(file, map)| file.sample_source(map, &as_text));
         Ok(Box::new(Chain::new(open, None, None)))
@@ -481,16 +590,11 @@ impl LoadTable {
     }
 }
 
-fn schema_index(schema: &Schema, name: &str) -> usize {
-    let found = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name));
-    found.expect("the schema declares every table that is loaded")
-}
-
 fn not_declared(schema: &Schema, name: &str) -> Error {
     let names: Vec<&str> = schema.tables.iter().map(|table| table.name.as_str()).collect();
     if names.is_empty() {
         return Error::input("the schema declares no table").at(Place::file(&schema.file));
     }
     let message = format!("{} declares no table {name}", schema.file.display());
-    Error::usage(message).hint(format!("--table names one of: {}", listed(&names)))
+    Error::usage(message).hint(message![Setting::Table, format!(" names one of: {}", listed(&names))])
 }

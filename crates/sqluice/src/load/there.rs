@@ -2,7 +2,7 @@
 
 use super::request::Request;
 use super::tables::{LoadTable, listed};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::plan::{IfThere, There};
 use crate::schema::{Schema, Table};
 
@@ -12,8 +12,10 @@ pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
         refuse_declarations(load, first)?;
     }
     if let Some((column, _)) = load.types.iter().find(|(column, _)| !is_new(column, tables, load)) {
-        let message =
-            format!("--type gives column {column} a type, and the table that is there has one for it");
+        let message = message![
+            Setting::Type,
+            format!(" gives column {column} a type, and the existing table has one for it")
+        ];
         return Err(Error::usage(message).hint("leave it out; values are converted as the table says"));
     }
     for table in tables {
@@ -27,18 +29,24 @@ pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
 /// Refuses flags that say what a new table is like, where none is made.
 fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     let said = [
-        ("--strict", load.strict, "the table is as it is"),
-        ("--primary-key", !load.primary_key.is_empty(), "the table has its keys; --upsert names one of them"),
-        ("--without-rowid", load.without_rowid, "the table is as it is"),
-        ("--unique", !load.uniques.is_empty(), "sqluice index makes one: CREATE UNIQUE INDEX ..."),
-        ("--index", !load.indexes.is_empty(), "sqluice index makes one: CREATE INDEX ..."),
+        (Setting::Strict, load.strict, "the table stays as it is".into()),
+        (
+            Setting::PrimaryKey,
+            !load.primary_key.is_empty(),
+            message!["the table has its keys; ", Setting::Upsert, " names one of them"],
+        ),
+        (Setting::WithoutRowid, load.without_rowid, "the table stays as it is".into()),
+        (Setting::Unique, !load.uniques.is_empty(), "create it afterwards: CREATE UNIQUE INDEX ...".into()),
+        (Setting::Index, !load.indexes.is_empty(), "create it afterwards: CREATE INDEX ...".into()),
     ];
     match said.into_iter().find(|(_, given, _)| *given) {
         None => Ok(()),
         Some((flag, _, hint)) => {
-            let message =
-                format!("{flag} is for new tables, and {} has table {}", load.target.display(), table.name());
-            Err(Error::usage(message).hint(format!("leave it out: {hint}")))
+            let message = message![
+                flag,
+                format!(" is for new tables, and {} has table {}", load.target.display(), table.name())
+            ];
+            Err(Error::usage(message).hint(message!["leave it out: ", hint]))
         }
     }
 }
@@ -55,14 +63,18 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
     for key in keys {
         let Some(column) = there.column(key) else {
             let names: Vec<&str> = there.columns.iter().map(|column| column.name.as_str()).collect();
-            return Err(Error::usage(format!(
-                "--upsert names the column {key:?}, which table {name} does not have"
-            ))
+            return Err(Error::usage(message![
+                Setting::Upsert,
+                format!(" names the column {key:?}, which table {name} does not have")
+            ])
             .hint(format!("there are: {}", listed(&names))));
         };
         if !table.given(there, load).any(|(index, given)| index == column && given) {
-            return Err(Error::usage(format!("--upsert names the column {key:?}, which no file has"))
-                .hint("rows are found by the values of these columns"));
+            return Err(Error::usage(message![
+                Setting::Upsert,
+                format!(" names the column {key:?}, which no file has")
+            ])
+            .hint("rows are found by the values of these columns"));
         }
     }
     let is_key = |names: &Vec<&str>| {
@@ -78,8 +90,8 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
     let message = format!("no PRIMARY KEY or UNIQUE constraint of table {name} is on {}", keys.join(", "));
     let known: Vec<String> = known.iter().map(|names| names.join(",")).collect();
     Err(Error::usage(message).hint(match known.is_empty() {
-        true => format!("make one: CREATE UNIQUE INDEX ... ON {name} ({})", keys.join(", ")),
-        false => format!("--upsert {}", known.join(", or --upsert ")),
+        true => format!("create one: CREATE UNIQUE INDEX ... ON {name} ({})", keys.join(", ")).into(),
+        false => message![Setting::Upsert, format!(" can name {}", known.join(", or "))],
     }))
 }
 

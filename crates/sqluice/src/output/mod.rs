@@ -6,6 +6,7 @@ mod leftover;
 mod new_file;
 mod read_back;
 mod replace;
+mod replaced;
 mod scratch;
 mod users;
 mod wanted;
@@ -20,6 +21,7 @@ pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;
 pub(crate) use read_back::{ReadBack, read_back};
+pub use replaced::{Replaced, ReplacedTable};
 pub(crate) use scratch::Scratch;
 pub use wanted::Wanted;
 pub(crate) use wanted::{Place, place};
@@ -75,6 +77,15 @@ fn sync_folder(folder: &File) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         other => other,
     }
+}
+
+/// Refuses the name that SQLite and its users have for a database in memory: who gives it wants no file of that name.
+pub(crate) fn refuse_memory(target: &Path) -> Result<()> {
+    if target != Path::new(":memory:") {
+        return Ok(());
+    }
+    Err(Error::usage(":memory: is SQLite's name for a database in memory, and only files can be written")
+        .hint("name a file; ./:memory: is one"))
 }
 
 /// Adds the cause, and what the user can do about it.

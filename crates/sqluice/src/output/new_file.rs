@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use super::direct::Direct;
 use super::replace::Old;
 use super::wanted::{Place, Wanted, exists, place};
-use super::{Output, explained, leftover, sync_folder};
+use super::{Output, Replaced, explained, leftover, sync_folder};
 use crate::error::{Error, Result};
 
 /// A new file that gets its name when it is whole.
@@ -32,6 +32,7 @@ pub struct NewFile {
     place: Place,
     /// What has the name until then.
     old: Option<Old>,
+    replaced: Option<Replaced>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
     folder: File,
     file: File,
@@ -54,12 +55,19 @@ impl NewFile {
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
         let direct = Direct::new(&file, page_bytes);
         let temporary = Some(temporary);
-        let new = NewFile { name: wanted.path.to_owned(), place, old, folder, file, temporary, direct };
+        let (name, replaced) = (wanted.path.to_owned(), None);
+        let mut new = NewFile { name, place, old, replaced, folder, file, temporary, direct };
         if let Some(old) = &new.old {
             old.pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
             old.recover()?;
+            new.replaced = Some(Replaced::read(&new.place));
         }
         Ok(new)
+    }
+
+    /// What the database held that gives way to it.
+    pub fn replaced(&self) -> Option<&Replaced> {
+        self.replaced.as_ref()
     }
 
     /// Gives the file its name, which nothing has.
@@ -72,7 +80,10 @@ impl NewFile {
     }
 
     fn failed(&self, what: &str, error: impl Into<io::Error>) -> Error {
-        explained(Error::target(format!("cannot {what} {}", self.name.display())), error.into())
+        explained(
+            Error::target(format!("cannot {what} {}", self.name.display())).about(&self.name),
+            error.into(),
+        )
     }
 }
 
@@ -106,7 +117,7 @@ impl Output for NewFile {
                 None => "check the disk; after a power failure the file may be gone",
                 Some(_) => "check the disk; after a power failure the old file may be back",
             };
-            Error::target(what).because(error).hint(hint)
+            Error::target(what).about(&self.name).because(error).hint(hint)
         })
     }
 
@@ -140,7 +151,7 @@ pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn cannot_create(folder: &Path, error: io::Error) -> Error {
-    let failure = Error::target(format!("cannot create a file in {}", folder.display()));
+    let failure = Error::target(format!("cannot create a file in {}", folder.display())).about(folder);
     match folder.exists() {
         true => explained(failure, error),
         false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),

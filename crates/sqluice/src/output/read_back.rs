@@ -43,7 +43,7 @@ pub(crate) fn read_back(
     let mut first = [0; DATABASE_HEADER_BYTES];
     reader.read_exact(&mut first).map_err(cannot_read)?;
     let header = Header::from_bytes(&first).map_err(|error| {
-        Error::target("the new file is no database any more").because(format!("{error:?}"))
+        Error::target("the new file is not a valid database").because(format!("{error:?}"))
     })?;
     let page_count = header.page_count;
     if u64::from(page_count) * geometry.page_bytes() as u64 != bytes {

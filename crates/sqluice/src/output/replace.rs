@@ -67,10 +67,11 @@ impl Old {
     /// Sees that what is at `path` may be replaced, without changing anything.
     pub(super) fn find(name: &Path, path: PathBuf, metadata: &Metadata) -> Result<Old> {
         if !metadata.is_file() {
-            return Err(Error::target(format!("{} is no file, and is not replaced", name.display()))
+            return Err(Error::target(format!("{} is not a file, and is not replaced", name.display()))
                 .hint("name another file"));
         }
-        let cannot_read = |error| explained(Error::target(format!("cannot read {}", name.display())), error);
+        let cannot_read =
+            |error| explained(Error::target(format!("cannot read {}", name.display())).about(name), error);
         rustix::fs::access(&path, Access::WRITE_OK).map_err(|_| read_only(name))?;
         let mut start = Vec::new();
         let file = File::open(&path).map_err(cannot_read)?;
@@ -186,11 +187,11 @@ impl Old {
             Some(ErrorCode::ReadOnly) => read_only(name),
             Some(ErrorCode::NotADatabase) => no_database(name),
             _ => Error::target(format!(
-                "SQLite cannot open {}, so nobody knows whether it is in use",
+                "SQLite cannot open {}, so it is unknown whether it is in use",
                 name.display()
             ))
             .because(error.to_string())
-            .hint("if nobody needs it any more, remove it yourself, and the -journal or -wal beside it"),
+            .hint("if it is no longer needed, remove it yourself, and the -journal or -wal beside it"),
         }
     }
 }
@@ -222,9 +223,9 @@ impl Locked {
             // From here on this connection must do nothing that SQLite would do by name.
             Ok(()) => Ok(Gone { _connection: self.connection }),
             Err(error) => {
-                let what = format!("cannot replace {}", self.name.display());
+                let what = Error::target(format!("cannot replace {}", self.name.display())).about(&self.name);
                 self.release();
-                Err(explained(Error::target(what), error))
+                Err(explained(what, error))
             }
         }
     }
@@ -271,8 +272,8 @@ fn busy(why: &str) -> rusqlite::Error {
 }
 
 fn no_database(name: &Path) -> Error {
-    Error::target(format!("{} is no SQLite database, and is not replaced", name.display()))
-        .hint("name another file, or remove this one yourself if nobody needs it any more")
+    Error::target(format!("{} is not a SQLite database, and is not replaced", name.display()))
+        .hint("name another file, or remove this one yourself if it is no longer needed")
 }
 
 fn read_only(name: &Path) -> Error {

@@ -22,7 +22,10 @@ impl Scratch {
     pub(crate) fn create(folder: &Path, target: &Place) -> Result<Scratch> {
         leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
-            explained(Error::target(format!("cannot create a file in {}", folder.display())), error)
+            explained(
+                Error::target(format!("cannot create a file in {}", folder.display())).about(folder),
+                error,
+            )
         })?;
         Ok(Scratch { file, path })
     }
@@ -37,7 +40,10 @@ impl Output for Scratch {
     fn write(&mut self, mut offset: u64, pages: &[&[u8]]) -> Result<()> {
         for pages in pages {
             self.file.write_all_at(pages, offset).map_err(|error| {
-                explained(Error::target(format!("cannot write {}", self.path.display())), error)
+                explained(
+                    Error::target(format!("cannot write {}", self.path.display())).about(&self.path),
+                    error,
+                )
             })?;
             offset += pages.len() as u64;
         }

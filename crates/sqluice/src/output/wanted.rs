@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{explained, free_space, replace};
+use super::{Replaced, explained, free_space, replace};
 use crate::error::{Error, Result};
 
 /// A database file that is wanted.
@@ -37,6 +37,27 @@ impl Wanted<'_> {
         self.refuse_at(&place(self.path)?).map(|_| ())
     }
 
+    /// What is lost with the database that is replaced; `None`: no such database exists. It is not changed, so changes that a crash has
+    /// left in its journal or log are not read.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`].
+    pub fn look_at_replaced(&self) -> Result<Option<Replaced>> {
+        let place = place(self.path)?;
+        Ok(self.refuse_at(&place)?.map(|_| Replaced::read(&place)))
+    }
+
+    /// The same, after SQLite has recovered the database as any reader would.
+    ///
+    /// # Errors
+    /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
+    pub fn recover_replaced(&self) -> Result<Option<Replaced>> {
+        let place = place(self.path)?;
+        let Some(old) = self.refuse_at(&place)? else { return Ok(None) };
+        old.recover()?;
+        Ok(Some(Replaced::read(&place)))
+    }
+
     /// Refuses, as above; tells the old database that is to be replaced, if there is one.
     pub(super) fn refuse_at(&self, place: &Place) -> Result<Option<replace::Old>> {
         let path = place.path();
@@ -53,7 +74,8 @@ impl Wanted<'_> {
                 None
             }
             Err(error) => {
-                let failure = Error::target(format!("cannot look at {}", self.path.display()));
+                let failure =
+                    Error::target(format!("cannot look at {}", self.path.display())).about(self.path);
                 return Err(explained(failure, error));
             }
         };
@@ -89,7 +111,7 @@ impl Place {
             if fs::metadata(&sibling).is_ok_and(|metadata| metadata.len() > 0) {
                 let message = format!("{} is left from another database", sibling.display());
                 return Err(Error::target(message).hint(
-                    "SQLite would roll it into the new file: if nobody needs it any more, remove it, or move it away",
+                    "SQLite would roll it into the new file: if it is no longer needed, remove it or move it away",
                 ));
             }
         }

@@ -16,23 +16,30 @@ use sqluice_format::tree::AppendPage;
 
 use super::pass::Sealed;
 use crate::checksum::{Checksum, PageHash};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::output::Output;
 
 /// Whose chunk it is that none of the workers gave.
 const NO_WORKER: usize = usize::MAX;
 
+/// A chunk of at most this many bytes is copied: small files and tables make many, and each written alone waits for the disk.
+const COPIED_BYTES_MAX: usize = 64 << 10;
+
 /// Gives pages their numbers; writes them when it is told to.
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
+    /// Copied pages are written when they make a chunk of that size.
+    chunk_bytes: usize,
     next_page: u64,
     /// What waits, in the order of its pages: they have the numbers from `first` on.
     waiting: Vec<Piece>,
     waiting_bytes: usize,
     first: u32,
-    /// The single pages among what waits.
+    /// The single pages among what waits, and those of small chunks.
     singles: AlignedBuffer,
+    /// Small chunks, copied to `singles`: their workers may have them back.
+    copied: Vec<Sealed>,
     /// Single pages that were appended.
     appended: u64,
     checksum: Checksum,
@@ -48,7 +55,7 @@ enum Piece {
     Chunk(Box<Sealed>),
     /// A chunk without its first page, which is a root.
     Overflow(Box<Sealed>),
-    /// That part of the single pages.
+    /// That part of the copied pages.
     Singles(Range<usize>),
 }
 
@@ -61,14 +68,7 @@ impl AppendPage for Appender {
         }
         // Past the last legal number the page is lost: `check` says so before anything is committed.
         let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
-        let start = self.singles.bytes().len();
-        self.singles.extend_from_slice(page);
-        let end = self.singles.bytes().len();
-        match self.waiting.last_mut() {
-            Some(Piece::Singles(range)) => range.end = end,
-            _ => self.wait(number, Piece::Singles(start..end)),
-        }
-        self.waiting_bytes += page.len();
+        self.wait_copied(number, page);
         self.checksum.add(number, PageHash::of(page));
         self.appended += 1;
         number
@@ -76,16 +76,18 @@ impl AppendPage for Appender {
 }
 
 impl Appender {
-    /// For a file that has so many pages.
-    pub(crate) fn after(page_count: u32, geometry: Geometry) -> Appender {
+    /// For a file of `page_count` pages, to which chunks of `chunk_bytes` are appended.
+    pub(crate) fn after(page_count: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
         let next_page = u64::from(page_count) + 1;
         Appender {
             geometry,
+            chunk_bytes,
             next_page: next_page + u64::from(next_page == u64::from(geometry.lock_page())),
             waiting: Vec::new(),
             waiting_bytes: 0,
             first: 0,
             singles: AlignedBuffer::default(),
+            copied: Vec::new(),
             appended: 0,
             checksum: Checksum::default(),
             reused: Vec::new(),
@@ -141,7 +143,7 @@ impl Appender {
             return Ok(());
         }
         Err(Error::target("the database would have more than 4,294,967,294 pages")
-            .hint("choose a larger --page-size"))
+            .hint(message!["choose larger pages: ", Setting::PageSize]))
     }
 
     fn wait(&mut self, first: u32, piece: Piece) {
@@ -149,6 +151,29 @@ impl Appender {
             self.first = first;
         }
         self.waiting.push(piece);
+    }
+
+    /// Copies pages, the first of which has that number.
+    fn wait_copied(&mut self, first: u32, pages: &[u8]) {
+        let start = self.singles.bytes().len();
+        self.singles.extend_from_slice(pages);
+        let end = self.singles.bytes().len();
+        match self.waiting.last_mut() {
+            Some(Piece::Singles(range)) => range.end = end,
+            _ => self.wait(first, Piece::Singles(start..end)),
+        }
+        self.waiting_bytes += pages.len();
+    }
+
+    /// Whether what waits should be written now: workers wait for their chunks, or there is enough of it.
+    pub(super) fn is_due(&self) -> bool {
+        let copied = |piece: &Piece| matches!(piece, Piece::Singles(_));
+        self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
+    }
+
+    /// Gives the chunks back whose pages were copied.
+    pub(super) fn give_back(&mut self, done: impl FnMut(Sealed)) {
+        self.copied.drain(..).for_each(done);
     }
 
     /// Gives the pages of a chunk their numbers, and returns the first, and what `read` makes of the chunk that has them.
@@ -171,9 +196,15 @@ impl Appender {
         for (index, hash) in (0..).zip(&*hashes) {
             self.checksum.add(geometry.nth_page(first, index), *hash);
         }
-        self.waiting_bytes += chunk.bytes().len();
         let read = read(chunk);
-        self.wait(first, Piece::Chunk(Box::new(sealed)));
+        let bytes = sealed.chunk.bytes();
+        if bytes.len() <= COPIED_BYTES_MAX.min(self.chunk_bytes / 2) {
+            self.wait_copied(first, bytes);
+            self.copied.push(sealed);
+        } else {
+            self.waiting_bytes += bytes.len();
+            self.wait(first, Piece::Chunk(Box::new(sealed)));
+        }
         Ok((first, read))
     }
 
@@ -219,6 +250,7 @@ impl Appender {
                 output.write(self.geometry.offset(first), &pages)?;
             }
         }
+        self.copied.drain(..).for_each(&mut done);
         for piece in self.waiting.drain(..) {
             if let Piece::Chunk(sealed) | Piece::Overflow(sealed) = piece {
                 done(*sealed);

@@ -7,7 +7,7 @@
 use std::num::NonZeroU64;
 
 use super::merge::Unique;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::plan::OnConflict;
 use crate::progress::Cancel;
 use crate::sort::Sorted;
@@ -77,7 +77,9 @@ pub(super) fn resolve(
     if let (Some((_, unique)), true) = (keys.first(), bytes > memory_bytes) {
         let message = format!("too many rows of {} have the same keys", unique.table.name);
         let more = (bytes - memory_bytes).div_ceil(1 << 20);
-        return Err(Error::input(message).hint(format!("give at least {more} MiB more --memory")));
+        return Err(
+            Error::input(message).hint(message![format!("give at least {more} MiB more: "), Setting::Memory])
+        );
     }
     members.sort_unstable();
     dropped.extend(play(&members, groups, on_conflict));

@@ -8,7 +8,7 @@ use super::conflicts::Dropped;
 use super::pass::{Edges, Task};
 use super::worker::{Done, Filling};
 use crate::encode::{Chunks, describe};
-use crate::error::{Duplicate, DuplicateRows, Error, Result};
+use crate::error::{Duplicate, DuplicateRows, Error, Result, Setting, message};
 use crate::progress::Cancel;
 use crate::schema::Table;
 use crate::schema::index::{Index, Indexed};
@@ -311,9 +311,12 @@ impl Unique<'_> {
             (_, Some(_)) => DuplicateRows::Rowids(rowid(a), rowid(b)),
         };
         let index = self.index.map_or(table, |index| &index.name).clone();
-        Error::input(message)
-            .duplicate(Duplicate { table: table.clone(), index, rows })
-            .hint("--on-conflict ignore keeps the first such row, --on-conflict replace the last")
+        Error::input(message).duplicate(Duplicate { table: table.clone(), index, rows }).hint(message![
+            Setting::OnConflict.to("ignore"),
+            " keeps the first such row, ",
+            Setting::OnConflict.to("replace"),
+            " the last"
+        ])
     }
 
     /// The error for rows that are in the database.
@@ -336,7 +339,7 @@ impl Unique<'_> {
             }
         };
         let error = Error::input(message)
-            .with_words(&format!(" in {rows}"))
+            .with_words(format!(" in {rows}"))
             .hint("nothing was changed; remove such rows, or make the index without UNIQUE");
         let index = self.index.map_or(&table.name, |index| &index.name).clone();
         match duplicate {

@@ -115,6 +115,8 @@ pub(crate) struct Written {
     pub(crate) rejected: u64,
     /// Rows that were left out because of their keys.
     pub(crate) ignored: u64,
+    /// Of rows that SQLite inserted: by how many fewer the table grew, as they changed or replaced others, where that was counted.
+    pub(crate) merged: Option<u64>,
     /// Of all rows, those among them that were left out.
     pub(crate) largest_rowid: Option<i64>,
     /// Its indexes, in the order of [`Table::indexes`]; `None` for those that are SQLite's to make.
@@ -153,7 +155,7 @@ pub(crate) fn run(
     let mut run = Run {
         settings,
         old,
-        appender: Appender::after(settings.page_count, settings.geometry),
+        appender: Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
         around: Surroundings { output, rejects, progress: phases.progress(), cancel },
         phases,
         spill: Arc::new(Spill::new(settings.temp_dir.clone())),
@@ -196,6 +198,7 @@ impl Run<'_, '_> {
             tree: made.tree,
             rejected: made.rejected,
             ignored: 0,
+            merged: None,
             largest_rowid: made.largest_rowid,
             indexes: vec![None; indexes],
         });
@@ -257,6 +260,7 @@ impl Run<'_, '_> {
             tree: of_rows.tree,
             rejected: rows.rejected,
             ignored: dropped.len(),
+            merged: None,
             largest_rowid: of_rows.largest_rowid,
             indexes: written,
         })

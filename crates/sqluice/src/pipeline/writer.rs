@@ -10,7 +10,7 @@ use super::merge::Ends;
 use super::pass::{Edges, Made, Message, PartId, Returns, Sealed, Surroundings, Trees};
 use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
 use crate::error::{Error, Place, Result};
-use crate::progress::Amount;
+use crate::progress::{Amount, Progress};
 use crate::schema::Table;
 use crate::source::BadRow;
 
@@ -64,7 +64,10 @@ impl<'a, 'o> Writer<'a, 'o> {
                     self.flush(returns)?;
                 }
             }
-            self.flush(returns)?;
+            match self.appender.is_due() {
+                true => self.flush(returns)?,
+                false => self.give_back(returns),
+            }
         }
         // What went wrong after the last part of a worker.
         for (_, message) in early.into_values() {
@@ -117,12 +120,13 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// Writes what waits, and gives the workers their chunks back.
     fn flush(&mut self, returns: &[Returns]) -> Result<()> {
         let progress = self.around.progress;
-        self.appender.flush(self.around.output, |Sealed { worker, mut chunk, mut hashes }| {
-            progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
-            chunk.clear();
-            hashes.clear();
-            let _ = returns[worker].chunks.send((chunk, hashes));
-        })
+        self.appender.flush(self.around.output, |sealed| give_back(sealed, progress, returns))
+    }
+
+    /// Gives the workers those of their chunks back that need not wait.
+    fn give_back(&mut self, returns: &[Returns]) {
+        let progress = self.around.progress;
+        self.appender.give_back(|sealed| give_back(sealed, progress, returns));
     }
 
     fn reject(&mut self, bad: &BadRow) -> Result<()> {
@@ -189,6 +193,15 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.ends = None;
         self.appender.check()
     }
+}
+
+/// Gives a worker its chunk back, which is done.
+fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
+    let Sealed { worker, mut chunk, mut hashes } = sealed;
+    progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
+    chunk.clear();
+    hashes.clear();
+    let _ = returns[worker].chunks.send((chunk, hashes));
 }
 
 impl Trees<'_> {

@@ -15,6 +15,7 @@ use super::{
     Action, ExistingPlan, IfThere, OnConflict, Plan, Road, TablePlan, There, WriteOptions, by_sqlite,
 };
 use crate::error::Result;
+use crate::r#gen::nearest_within;
 use crate::schema::{Schema, Table};
 
 /// So few rows fit into pages that are there: pages of their own would be wasted, one for each load.
@@ -23,6 +24,9 @@ const FEW_ROWS: u64 = 100;
 /// An index is merged anew if its table grows by more than one part of so many: reading and writing one entry costs about as
 /// many times less than to find the place of one.
 const GROWTH: u64 = 16;
+
+/// Shorter names are near to many others.
+const NEAR_CHARS_MIN: usize = 4;
 
 /// What is known of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
@@ -70,10 +74,29 @@ impl Plan {
         for table in plan.tables.iter_mut().filter(|table| there.table(&table.name).is_some()) {
             table.action = action;
         }
+        if options.if_there != IfThere::Refuse {
+            plan.note_near_names(there);
+        }
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), there, Rows::default(), &options)?;
         }
         Ok(plan)
+    }
+
+    /// Notes new tables whose names are nearly those of existing ones: the latter may be meant.
+    fn note_near_names(&mut self, there: &There) {
+        let own = || there.schema.tables.iter().map(|table| table.name.as_str());
+        let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+        for table in self.tables.iter().filter(|table| table.action == Action::Make) {
+            let name = table.name.as_str();
+            let others = own().filter(|other| letters(other) != letters(name));
+            let near = nearest_within(1.max(name.len() / 3), name, others);
+            if let Some(near) = near.filter(|_| name.chars().count() >= NEAR_CHARS_MIN) {
+                let database = there.name.display();
+                let note = format!("table {name} is new: {database} has a table {near}, which gets no rows");
+                self.notes.push(note.into());
+            }
+        }
     }
 
     /// The same plan for a database into which no pages can be written, for the reason that is given.
@@ -142,20 +165,20 @@ fn filled_by_sqlite(
     let last = about.largest_rowid.filter(|_| action != Action::Replace);
     let by_sqlite_alone = table.indexes.iter().find_map(|index| Some((index, by_sqlite(index, table)?)));
     let why = match () {
-        () if action == Action::Upsert => "SQLite finds the rows whose keys are there",
+        () if action == Action::Upsert => "SQLite finds the rows whose keys exist",
         () if about.triggers => "its triggers fire",
         () if table.clustered.is_some() => "a WITHOUT ROWID table, whose rows are in the order of its key",
         () if options.on_conflict != OnConflict::Abort && unique => {
-            "SQLite decides what becomes of keys that are there"
+            "SQLite decides about rows whose keys exist"
         }
         () if table.columns.iter().any(|column| column.generated.is_some()) => "SQLite computes a column",
         () if table.checks => "SQLite checks its rows",
         () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
         () if rows.adds_columns => "columns are added to it",
-        () if rows.amid => "rows do not come after the last rowid",
-        () if rows.with_rowids && !rows.ascending => "rows may come in any order of their rowids",
+        () if rows.amid => "rows do not follow the last rowid",
+        () if rows.with_rowids && !rows.ascending => "rows may be in any order of their rowids",
         () if rows.with_rowids && rows.first_rowid.zip(last).is_some_and(|(first, last)| first <= last) => {
-            "rows do not come after the last rowid"
+            "rows do not follow the last rowid"
         }
         () if last == Some(i64::MAX) => "there is no rowid after the last",
         () => {
@@ -202,7 +225,7 @@ impl TablePlan {
         for (index, declared) in self.indexes.iter_mut().zip(&declared.indexes) {
             (index.road, index.why) = match make && !declared.unique {
                 true => (Road::Sqlite, "a new index, made after the rows".to_owned()),
-                false => (Road::Insert, "entries come with the rows".to_owned()),
+                false => (Road::Insert, "entries are written with the rows".to_owned()),
             };
         }
     }
@@ -212,12 +235,12 @@ impl TablePlan {
         let old = there.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
         let (why, old) = match self.action {
             Action::Replace => ("a rowid table that is empty by then", 0),
-            _ => ("rows come after the last rowid", old),
+            _ => ("rows follow the last rowid", old),
         };
         (self.road, self.why) = (Road::Pages, why.to_owned());
         let new = rows.about.unwrap_or(0);
         for index in &mut self.indexes {
-            let why = format!("merged anew: about {new} entries come to about {old}");
+            let why = format!("merged anew: about {new} entries are added to about {old}");
             (index.road, index.why) = (Road::Sorted, why);
         }
     }

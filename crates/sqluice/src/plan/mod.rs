@@ -1,5 +1,6 @@
 //! What will be done, before anything is written: plain data, printed by `--dry-run`.
 
+mod columns;
 mod existing;
 mod print;
 mod there;
@@ -10,14 +11,16 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use sqluice_format::page::{Geometry, PENDING_BYTE, PageSize};
 
+pub use columns::{ChangedText, ColumnReport, MissedType};
 pub(crate) use existing::Rows;
 pub(crate) use there::There;
 
-use crate::error::{Error, Result};
-use crate::output::{self, Wanted};
+use crate::error::{Error, Message, Result, Setting, message};
+use crate::output::{self, Replaced, Wanted};
 use crate::pipeline::{CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN};
 use crate::schema::index::{Index, IndexOrigin, Indexed};
 use crate::schema::{Column, Generated, Schema, Table};
+use crate::size::Mebibytes;
 
 /// How a database is written, whatever its rows come from.
 #[derive(Clone, Debug)]
@@ -143,6 +146,8 @@ pub struct Plan {
     pub target: Option<PathBuf>,
     /// Whether there is a file of that name, which the new one replaces.
     pub replaces: bool,
+    /// What is lost with that file, once [`Plan::look_at_replaced`] has looked.
+    pub replaced: Option<Replaced>,
     /// The database of that name that the rows go into; `None`: a new one is made.
     pub existing: Option<ExistingPlan>,
     /// Bytes of a page.
@@ -164,7 +169,7 @@ pub struct Plan {
     /// The statements that declare what is no table: views, triggers, versions.
     pub others: Vec<String>,
     /// What a user might expect otherwise.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// Where what does not fit the memory is kept; `None`: in the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
@@ -219,6 +224,9 @@ pub struct TablePlan {
     pub why: String,
     /// The statement that makes the table.
     pub sql: String,
+    /// Its columns.
+    #[serde(rename = "columns")]
+    pub all_columns: Vec<ColumnReport>,
     /// What happens to its indexes.
     pub indexes: Vec<IndexPlan>,
     /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
@@ -274,6 +282,7 @@ impl Plan {
         Ok(Plan {
             target,
             replaces,
+            replaced: None,
             existing: None,
             page_bytes: options.page_size.bytes(),
             threads: memory.threads,
@@ -287,6 +296,7 @@ impl Plan {
             notes: triggers
                 .map(|trigger| {
                     format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
+                        .into()
                 })
                 .collect(),
             temp_dir: options.temp_dir.clone(),
@@ -336,6 +346,12 @@ impl Plan {
         Ok(())
     }
 
+    /// The plan with its notes in the terms of a front end, ready to be printed or serialized.
+    #[must_use]
+    pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Plan {
+        Plan { notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(), ..self.clone() }
+    }
+
     /// The new file that will be written: what lies there can be asked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
         let Plan { replaces, estimated_bytes, .. } = *self;
@@ -355,6 +371,15 @@ impl Plan {
             (Some(target), Some(bytes)) => output::refuse_growth(target, bytes),
             _ => Ok(()),
         }
+    }
+
+    /// Adds what is lost with the database that is replaced. Nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`].
+    pub fn look_at_replaced(&mut self) -> Result<()> {
+        self.replaced = self.wanted().map(|wanted| wanted.look_at_replaced()).transpose()?.flatten();
+        Ok(())
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -379,10 +404,10 @@ impl Memory {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.chunk_bytes) as u64;
         if options.memory_bytes < least {
             let what = if sorts { " to sort with" } else { "" };
-            let message = format!("{} bytes of memory are too few{what}", options.memory_bytes);
-            return Err(
-                Error::usage(message).hint(format!("--memory {}MiB or more", least.div_ceil(1 << 20)))
-            );
+            let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
+            let message = format!("{given} of memory are too little{what}: {enough} are enough");
+            let setting = Setting::Memory.to(enough.to_string().replace(' ', ""));
+            return Err(Error::usage(message).hint(message!["give at least ", setting]));
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = options.threads.unwrap_or_else(cores).min((options.memory_bytes / least) as usize);
@@ -439,6 +464,7 @@ impl TablePlan {
             road,
             why: why.to_owned(),
             sql: table.sql.clone(),
+            all_columns: ColumnReport::all(table),
             indexes,
             in_sequence: false,
             parents_known: false,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Action, ExistingPlan, OnConflict, Plan, TablePlan};
+use crate::output::{Replaced, ReplacedTable};
 use crate::schema::token;
 use crate::size::Bytes;
 
@@ -24,7 +25,13 @@ impl TablePlan {
                     more => writeln!(f, "--   from   {more} more"),
                 }
             }
+        }?;
+        let converted =
+            self.all_columns.iter().filter_map(|column| Some((column, column.conversion.as_ref()?)));
+        for (column, conversion) in converted {
+            writeln!(f, "--   column {}: {}", in_line(&column.name), in_line(conversion))?;
         }
+        Ok(())
     }
 }
 
@@ -51,6 +58,23 @@ impl ExistingPlan {
     }
 }
 
+/// What is lost with the old database.
+fn write_replaced(replaced: &Replaced, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const TABLES_MAX: usize = 20;
+    for ReplacedTable { name, rows, estimated } in replaced.tables.iter().take(TABLES_MAX) {
+        let about = if *estimated { "about " } else { "" };
+        let rows = rows.map_or("unknown rows".to_owned(), |rows| format!("{about}{rows} rows"));
+        writeln!(f, "-- loses    table {}: {rows}", in_line(name))?;
+    }
+    if let Some(more @ 1..) = replaced.tables.len().checked_sub(TABLES_MAX) {
+        writeln!(f, "-- loses    {more} more tables")?;
+    }
+    match &replaced.unread {
+        Some(why) => writeln!(f, "-- loses    what is unknown: {}", in_line(why)),
+        None => Ok(()),
+    }
+}
+
 /// A statement with its semicolon, which is no part of a comment that it may end with.
 fn ended(sql: &str) -> String {
     match token::tokens(sql).last() {
@@ -69,10 +93,11 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.target {
             Some(target) if self.existing.is_some() => {
-                writeln!(f, "-- target   {} (there already)", in_line(&target.display()))?;
+                writeln!(f, "-- target   {} (existing)", in_line(&target.display()))?;
             }
             Some(target) if self.replaces => {
                 writeln!(f, "-- target   {} (replaces the old one)", in_line(&target.display()))?;
+                self.replaced.iter().try_for_each(|replaced| write_replaced(replaced, f))?;
             }
             Some(target) => writeln!(f, "-- target   {} (new)", in_line(&target.display()))?,
             None => writeln!(f, "-- target   none: pages are made and thrown away")?,
@@ -105,8 +130,8 @@ impl fmt::Display for Plan {
         }
         match self.on_conflict {
             OnConflict::Abort => {}
-            OnConflict::Ignore => writeln!(f, "-- conflict a row whose key is there already is left out")?,
-            OnConflict::Replace => writeln!(f, "-- conflict a row whose key comes again is left out")?,
+            OnConflict::Ignore => writeln!(f, "-- conflict a row whose key exists already is left out")?,
+            OnConflict::Replace => writeln!(f, "-- conflict an earlier row with the same key is left out")?,
         }
         if self.analyze {
             writeln!(f, "-- analyze  at the end")?;
@@ -119,12 +144,12 @@ impl fmt::Display for Plan {
             if let Some(words) = table.action.words() {
                 writeln!(f, "--   there  {words}")?;
             }
-            writeln!(f, "--   road   {}: {}", table.road.name(), in_line(&table.why))?;
+            writeln!(f, "--   path   {}: {}", table.road.name(), in_line(&table.why))?;
             writeln!(f, "{}", ended(&table.sql))?;
             table.alter.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             for index in &table.indexes {
                 writeln!(f, "-- index    {}", in_line(&index.name))?;
-                writeln!(f, "--   road   {}: {}", index.road.name(), in_line(&index.why))?;
+                writeln!(f, "--   path   {}: {}", index.road.name(), in_line(&index.why))?;
                 index.sql.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             }
         }

@@ -12,8 +12,9 @@ use rusqlite::{Connection, ErrorCode};
 use sqluice_format::page::PageSize;
 
 use super::{IfThere, WriteOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, Setting, message};
 use crate::existing::Existing;
+use crate::output;
 use crate::schema::token::{self, TokenKind};
 use crate::schema::{Object, Schema, Table, quoted};
 use crate::sqlite::said;
@@ -56,6 +57,7 @@ impl There {
     /// # Errors
     /// When what is there is no database that we can read and write.
     pub(crate) fn look(target: &Path, options: &WriteOptions) -> Result<Option<There>> {
+        output::refuse_memory(target)?;
         if options.overwrite || !is_there(target)? {
             return Ok(None);
         }
@@ -107,7 +109,7 @@ impl There {
 
     /// Refuses a table of that name that can't be had, or into which no rows shall or can go; `hint` says what may become of one
     /// that is there.
-    pub(crate) fn refuse_name(&self, name: &str, if_there: &IfThere, hint: &str) -> Result<()> {
+    pub(crate) fn refuse_name(&self, name: &str, if_there: &IfThere, hint: impl Into<Message>) -> Result<()> {
         let database = self.name.display();
         if self.table(name).is_some() {
             if *if_there != IfThere::Refuse {
@@ -203,7 +205,7 @@ impl There {
             format!("{} does not have {kind} {name} as the schema declares it", self.name.display());
         Error::input(message)
             .at(schema.place_of_table(name))
-            .hint("what is there stays as it is: leave it out of the schema, or declare it the same")
+            .hint("existing objects stay as they are: leave it out of the schema, or declare it the same")
     }
 
     /// Refuses a table into which SQLite can't insert.
@@ -282,10 +284,10 @@ fn is_there(target: &Path) -> Result<bool> {
     match fs::metadata(target) {
         Ok(about) if about.is_file() => Ok(true),
         Ok(about) if !about.is_dir() => {
-            Err(Error::target(format!("{} is no file", target.display())).hint("name another file"))
+            Err(Error::target(format!("{} is not a file", target.display())).hint("name another file"))
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(Error::target(format!("cannot look at {}", target.display())).because(error))
+            Err(Error::target(format!("cannot look at {}", target.display())).about(target).because(error))
         }
         _ => Ok(false),
     }
@@ -296,10 +298,11 @@ fn refused(target: &Path, error: rusqlite::Error) -> Error {
     let name = target.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::target(format!("{name} is in use"))
-                .because(said(error))
-                .hint("wait until the other program is done, or wait longer for it: --busy-timeout SECONDS")
+            Error::target(format!("{name} is in use")).about(target).because(said(error)).hint(message![
+                "wait until the other program is done, or wait longer for it: ",
+                Setting::BusyTimeout.to("SECONDS")
+            ])
         }
-        _ => Error::target(format!("cannot read {name}")).because(said(error)),
+        _ => Error::target(format!("cannot read {name}")).about(target).because(said(error)),
     }
 }

@@ -66,7 +66,7 @@ pub enum Indexed {
 impl Index {
     /// Reads the columns of an index back from SQLite.
     pub(super) fn from_catalogue(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Index>> {
-        let mut list = connection.prepare(
+        let mut list = connection.prepare_cached(
             "SELECT l.name, l.\"unique\", l.origin, l.partial, s.sql
              FROM pragma_index_list(?1) AS l LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = l.name
              ORDER BY s.rowid, l.seq DESC",
@@ -88,7 +88,7 @@ impl Index {
         })?;
         let mut indexes = indexes.collect::<rusqlite::Result<Vec<_>>>()?;
         let mut columns = connection
-            .prepare("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;
+            .prepare_cached("SELECT cid, coll, \"desc\", key FROM pragma_index_xinfo(?1) ORDER BY seqno")?;
         for index in &mut indexes {
             let mut rows = columns.query([&index.name])?;
             while let Some(row) = rows.next()? {

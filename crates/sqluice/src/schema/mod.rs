@@ -6,6 +6,7 @@
 pub mod index;
 pub mod token;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -144,7 +145,9 @@ impl Schema {
         }
         let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
         // CREATE TABLE AS is no INSERT to the authorizer.
-        for table in &schema.tables {
+        let text = &schema.sql;
+        let may_fill = token::tokens(text).iter().any(|token| token.is_word(text, "AS"));
+        for table in schema.tables.iter().filter(|_| may_fill) {
             let any = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
             if connection.query_row(&any, [], |row| row.get(0)).map_err(catalogue)? {
                 let message =
@@ -177,13 +180,15 @@ impl Schema {
         let objects = objects.query_map([], |row| {
             Ok(Object { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
         })?;
+        let listed = Listed::all(connection)?;
         for object in objects {
             let object = object?;
             schema.objects.push((object.kind.clone(), object.name.clone()));
-            let kind = kind_of_table(connection, &object)?;
+            let about = listed.get(&object.name).filter(|_| object.kind == "table");
+            let kind = about.map(|about| about.kind.as_str());
             // Virtual tables bring their own, which are known by their names: FTS5 calls its content so, too, when it is a
             // table of the user's.
-            let is_shadow = kind.as_deref() == Some("shadow");
+            let is_shadow = kind == Some("shadow");
             if is_shadow && schema.place_of_table(&object.name).line.is_none() {
                 schema.objects.pop();
                 continue;
@@ -196,9 +201,9 @@ impl Schema {
             if object.kind == "index" {
                 continue;
             }
-            match &object.sql {
-                Some(sql) if is_shadow || kind.as_deref() == Some("table") => {
-                    schema.tables.push(Table::from_catalogue(connection, &object.name, sql)?);
+            match (&object.sql, about) {
+                (Some(sql), Some(about)) if is_shadow || kind == Some("table") => {
+                    schema.tables.push(Table::from_catalogue(connection, &object.name, about, sql)?);
                 }
                 _ => schema.others.push(object),
             }
@@ -283,15 +288,15 @@ impl Table {
         alias.into_iter().chain(unique.filter_map(columns)).collect()
     }
 
-    fn from_catalogue(connection: &Connection, name: &str, sql: &str) -> rusqlite::Result<Table> {
-        let (without_rowid, strict): (bool, bool) = connection.query_row(
-            "SELECT wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'",
-            [name],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+    fn from_catalogue(
+        connection: &Connection,
+        name: &str,
+        &Listed { without_rowid, strict, .. }: &Listed,
+        sql: &str,
+    ) -> rusqlite::Result<Table> {
         let mut columns = Vec::new();
         let mut keys = Vec::new();
-        let mut statement = connection.prepare(
+        let mut statement = connection.prepare_cached(
             "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid",
         )?;
         let mut rows = statement.query([name])?;
@@ -356,7 +361,7 @@ impl Table {
 /// The FOREIGN KEYs of a table.
 fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusqlite::Result<Vec<Reference>> {
     // SQLite numbers them from the last to the first.
-    let mut statement = connection.prepare(
+    let mut statement = connection.prepare_cached(
         "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1) ORDER BY id DESC, seq",
     )?;
     let mut rows = statement.query([table])?;
@@ -376,13 +381,23 @@ fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusql
     Ok(references.into_iter().map(|(_, reference)| reference).collect())
 }
 
-/// Of a table: `table`, `virtual`, or `shadow` if it belongs to a virtual one.
-fn kind_of_table(connection: &Connection, object: &Object) -> rusqlite::Result<Option<String>> {
-    if object.kind != "table" {
-        return Ok(None);
+/// What SQLite's list of tables says of one. The list is read once: for each table alone SQLite walks all of it.
+struct Listed {
+    /// `table`, `virtual`, or `shadow` if it belongs to a virtual one.
+    kind: String,
+    without_rowid: bool,
+    strict: bool,
+}
+
+impl Listed {
+    fn all(connection: &Connection) -> rusqlite::Result<HashMap<String, Listed>> {
+        let mut list = connection
+            .prepare("SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'")?;
+        let listed = list.query_map([], |row| {
+            Ok((row.get(0)?, Listed { kind: row.get(1)?, without_rowid: row.get(2)?, strict: row.get(3)? }))
+        })?;
+        listed.collect()
     }
-    let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
-    connection.query_row(kind, [&object.name], |row| row.get(0)).map(Some)
 }
 
 /// A name in SQL.

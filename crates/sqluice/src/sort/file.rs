@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 
 /// A file without a name.
 #[derive(Debug)]
@@ -78,19 +78,31 @@ pub(super) fn damaged(folder: &Path) -> Error {
 }
 
 fn failed(folder: &Path, what: &str, error: impl Into<io::Error>) -> Error {
-    let (error, folder) = (error.into(), folder.display());
-    let failure = Error::target(format!("cannot {what} a temporary file for sorting in {folder}"));
+    let error = error.into();
+    let message = format!("cannot {what} a temporary file for sorting in {}", folder.display());
+    let failure = Error::target(message).about(folder);
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "choose a folder that is there, with --temp-dir",
-        io::ErrorKind::NotADirectory => "choose a folder with --temp-dir: this path has a file in it",
+        io::ErrorKind::NotFound => message!["choose an existing folder: ", Setting::TempDir],
+        io::ErrorKind::NotADirectory => {
+            message!["choose a folder: ", Setting::TempDir, " leads through a file"]
+        }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "choose a folder that you may write to, with --temp-dir"
+            message!["choose a folder that you may write to: ", Setting::TempDir]
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, choose another folder with --temp-dir, or sort more in memory with --memory"
+            message![
+                "free some space, choose another folder (",
+                Setting::TempDir,
+                "), or sort more in memory (",
+                Setting::Memory,
+                ")"
+            ]
         }
         io::ErrorKind::FileTooLarge => {
-            "raise the limit on file sizes (ulimit -f) or choose another file system with --temp-dir"
+            message![
+                "raise the limit on file sizes (ulimit -f) or choose another file system: ",
+                Setting::TempDir
+            ]
         }
         _ => return failure.because(error),
     };

@@ -452,7 +452,7 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
             assert_eq!(error.kind(), crate::error::ErrorKind::Target);
             let expected = format!("cannot create a temporary file for sorting in {}", wrong.display());
             assert_eq!(error.message(), expected);
-            assert!(error.hint_text().unwrap().contains("--temp-dir"), "{error:?}");
+            assert!(error.hint_text().unwrap().contains("`temp_dir`"), "{error:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::names::{RowNames, in_main, rowid_is_record, values};
 use super::{failed, said};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::schema::{Schema, Table, quoted};
 
 /// Rows that a message names.
@@ -43,8 +43,12 @@ pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()>
     let message = format!(
         "to replace the rows of {table} would change {child}, which refers to it ON DELETE {on_delete}"
     );
-    Err(Error::target(message)
-        .hint("load without --foreign-keys, or bring new rows over the old ones: --upsert"))
+    Err(Error::target(message).hint(message![
+        "load without ",
+        Setting::ForeignKeys,
+        ", or change the rows in place: ",
+        Setting::Upsert
+    ]))
 }
 
 fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<Option<Error>> {

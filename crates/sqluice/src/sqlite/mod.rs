@@ -15,6 +15,7 @@
 
 mod checks;
 mod foreign_keys;
+pub(crate) mod full_disk;
 mod indexes;
 mod names;
 mod rows;
@@ -30,7 +31,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::plan::{OnConflict, Plan, Road, TablePlan};
 use crate::progress::{Cancel, Progress};
 use crate::schema::token::{self, Token};
@@ -216,7 +217,7 @@ impl<'a> Work<'a> {
 }
 
 /// Whether a schema object is a virtual table: the tables that it keeps its rows in come with it.
-fn is_virtual_table(object: &Object) -> bool {
+pub(crate) fn is_virtual_table(object: &Object) -> bool {
     let sql = object.sql.as_deref().unwrap_or_default();
     let tokens = token::tokens(sql);
     let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());
@@ -273,7 +274,7 @@ impl SortingIn {
 }
 
 /// The URI of a file that nobody writes any more: SQLite takes no locks on it, and looks for no journal.
-fn read_only(path: &Path) -> Result<String> {
+pub(crate) fn read_only(path: &Path) -> Result<String> {
     let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
     let mut uri = String::from("file:");
     for &byte in path.as_os_str().as_bytes() {
@@ -303,8 +304,10 @@ fn refuse_siblings(path: &Path) -> Result<()> {
 pub(crate) fn failed(error: rusqlite::Error, what: &str) -> Error {
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
-        Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what}"))
-            .hint("free some space or choose another folder, also for what it sorts: --temp-dir"),
+        Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what}")).hint(message![
+            "free some space or choose another folder, also for what it sorts: ",
+            Setting::TempDir
+        ]),
         Some(
             ErrorCode::SystemIoFailure
             | ErrorCode::CannotOpen

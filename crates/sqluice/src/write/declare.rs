@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::load::keys::{IndexSpec, names_in};
 use crate::plan::{There, WriteOptions};
 use crate::schema::{Schema, Table, quoted};
@@ -57,11 +57,11 @@ impl NewTable {
         if self.columns.is_empty() {
             return Err(Error::usage(format!("table {} would have no column", self.name)));
         }
-        let key = self.primary_key.iter().map(|name| self.spelled(name, "--primary-key"));
+        let key = self.primary_key.iter().map(|name| self.spelled(name, Setting::PrimaryKey));
         let key = key.collect::<Result<Vec<_>>>()?;
         if self.without_rowid && key.is_empty() {
             return Err(Error::usage("a table WITHOUT ROWID needs a key to find its rows by")
-                .hint("name its columns: --primary-key"));
+                .hint(message!["name its columns: ", Setting::PrimaryKey]));
         }
         let type_of =
             |name: &str| self.columns.iter().find(|column| column.0 == name).map(|column| &*column.1);
@@ -103,14 +103,16 @@ impl NewTable {
     }
 
     /// A column's name as the table has it.
-    fn spelled(&self, name: &str, flag: &str) -> Result<&str> {
+    fn spelled(&self, name: &str, flag: Setting) -> Result<&str> {
         let mut names = self.columns.iter().map(|column| column.0.as_str());
         match names.find(|column| column.eq_ignore_ascii_case(name)) {
             Some(column) => Ok(column),
             None => {
                 let names: Vec<&str> = self.columns.iter().map(|column| column.0.as_str()).take(20).collect();
-                let message =
-                    format!("{flag} names the column {name:?}, which table {} does not have", self.name);
+                let message = message![
+                    flag,
+                    format!(" names the column {name:?}, which table {} does not have", self.name)
+                ];
                 Err(Error::usage(message).hint(format!("there are: {}", names.join(", "))))
             }
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::add;
 use crate::encode::Conversions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting, message};
 use crate::existing_database;
 use crate::load::default;
 use crate::new_database;
@@ -107,7 +107,14 @@ impl Write {
     fn with_tables(&self, there: &There) -> Result<Schema> {
         let if_there = &self.options.if_there;
         for rows in &self.rows {
-            let hint = "if_exists says what becomes of it: append, replace or upsert";
+            let hint = message![
+                "add to its rows, replace them, or change those whose keys are repeated: ",
+                Setting::Append,
+                ", ",
+                Setting::ReplaceTable,
+                ", ",
+                Setting::Upsert
+            ];
             there.refuse_name(&rows.table, if_there, hint)?;
         }
         let mut schema = there.combine(self.schema.clone())?;
@@ -191,7 +198,7 @@ impl NamedRows {
         }
         match plan.tables[index].road {
             Road::Pages | Road::Sorted if with_rowids && self.in_any_order => {
-                let why = "rows may come in any order of their rowids";
+                let why = "rows may be in any order of their rowids";
                 plan.sort_rows((index, table), true, why, options)
             }
             _ => Ok(()),
@@ -316,5 +323,5 @@ impl Source for Borrowed<'_, '_> {
 /// Adds to an error about two rows with the same key which they are.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
-    error.with_words(&format!(" ({})", duplicate.rows))
+    error.with_words(format!(" ({})", duplicate.rows))
 }

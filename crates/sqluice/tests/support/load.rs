@@ -61,7 +61,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Of the plainest dialect: nothing is left to be recognised.
 pub(crate) fn plain() -> Format {
-    Format { delimiter: Some(b','), quote: Some(Some(b'"')), header: Some(true), ..Format::default() }
+    Format { delimiter: Some(b','.into()), quote: Some(Some(b'"')), header: Some(true), ..Format::default() }
 }
 
 pub(crate) fn schema(sql: &str) -> Schema {
@@ -76,5 +76,5 @@ pub(crate) fn run(load: Load) -> Result<Report, Error> {
 pub(crate) fn shown(error: &Error, home: &Home) -> String {
     let hint = error.hint_text().map_or(String::new(), |hint| format!(" [{hint}]"));
     let folder = home.path("");
-    format!("{error}{hint}").replace(folder.to_str().unwrap(), "")
+    format!("{}{hint}", error.without_hint()).replace(folder.to_str().unwrap(), "")
 }

@@ -1,6 +1,8 @@
 //! Random tables and rows for tests, and ways to look at what became of them.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+#[cfg(feature = "parquet")]
+pub(crate) mod columnar;
 pub(crate) mod existing;
 pub(crate) mod files;
 pub(crate) mod keys;

@@ -56,7 +56,7 @@ impl Chooser<'_> {
     }
 
     /// The columns of each key, with whether letters of either case are the same in it.
-    fn keys(&self) -> Vec<(Vec<usize>, bool)> {
+    pub(super) fn keys(&self) -> Vec<(Vec<usize>, bool)> {
         let of_index = |index: &crate::schema::index::Index| {
             let columns = index.columns[..index.key_columns].iter();
             let folded = columns.clone().any(|column| column.collation.eq_ignore_ascii_case("NOCASE"));

@@ -5,6 +5,7 @@
 //!  CHECK ── checks ──┐
 //!  name ──── names ──┼──> proposals ──> the first whose values keep the column's CHECKs, which SQLite says (trial)
 //!  DEFAULT, type ────┘                                        │
+//!  names of moments ── order ──> after(created_at, 0, 30, ...) │
 //!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
 //! ```
 //!
@@ -14,6 +15,7 @@
 mod checks;
 mod keys;
 mod names;
+mod order;
 mod propose;
 mod trial;
 mod types;
@@ -36,12 +38,18 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    pub(super) fn of(schema: &Schema, comments: &[Comment<'_>]) -> Result<Defaults> {
+    /// `ordered` says of each table whether its moments follow each other.
+    pub(super) fn of(schema: &Schema, comments: &[Comment<'_>], ordered: &[bool]) -> Result<Defaults> {
         let mut defaults = Defaults { expressions: Vec::new(), notes: Vec::new() };
+        let mut choosers = Vec::new();
         for table in &schema.tables {
             let mut chooser = Chooser::new(schema, table, comments)?;
             chooser.choose_values()?;
             chooser.choose_references();
+            choosers.push(chooser);
+        }
+        order::order(&mut choosers, ordered)?;
+        for mut chooser in choosers {
             chooser.choose_keys()?;
             defaults.expressions.push(chooser.chosen);
             defaults.notes.append(&mut chooser.notes);

@@ -60,16 +60,18 @@ const TEXTS: &[(&str, &str)] = &[
     ),
     ("timezone tz", "choice('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Tokyo')"),
     ("composer artist director actor", "name()"),
-    ("date day birthday birthdate dateofbirth dob hiredate", "date('2000-01-01', '2029-12-31')"),
+    ("birthday birthdate dateofbirth dob", "date('1945-01-01', '1996-12-31')"),
+    ("date day hiredate", DAYS),
     (
         "at timestamp datetime created updated modified createdat updatedat deletedat time lastupdate",
-        "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')",
+        "timestamp('2015-01-01 00:00:00', '2025-12-31 23:59:59')",
     ),
 ];
 
 const INTEGERS: &[(&str, &str)] = &[
     ("age", "int(18, 90)"),
-    ("year releaseyear", "int(1970, 2029)"),
+    ("birthyear yearofbirth", "int(1945, 1996)"),
+    ("year releaseyear", "int(1970, 2025)"),
     ("month", "int(1, 12)"),
     ("day", "int(1, 28)"),
     ("hour", "int(0, 23)"),
@@ -91,9 +93,14 @@ const INTEGERS: &[(&str, &str)] = &[
         "active enabled deleted archived published verified visible locked flag admin read done completed",
         "choice(0, 1)",
     ),
-    // Seconds since 1970, of the years 2020 to 2025.
-    ("at timestamp datetime created updated modified time", "int(1577836800, 1767225599)"),
+    ("at timestamp datetime date created updated modified time", SECONDS),
 ];
+
+/// Days of the same years as moments.
+pub(super) const DAYS: &str = "date('2015-01-01', '2025-12-31')";
+
+/// Seconds since 1970, of the years 2015 to 2025.
+const SECONDS: &str = "int(1420070400, 1767225599)";
 
 const REALS: &[(&str, &str)] = &[
     ("lat latitude", "decimal(-90, 90, 6)"),
@@ -158,6 +165,11 @@ pub(super) fn is_second(name: &str) -> bool {
     lookup(TEXTS, &words(name)).is_some_and(|it| it.starts_with("timestamp("))
 }
 
+/// Whether an integer of that name is a second, counted from 1970.
+pub(super) fn is_epoch(name: &str) -> bool {
+    lookup(INTEGERS, &words(name)) == Some(SECONDS)
+}
+
 fn text(table: &str, words: &[String]) -> Option<&'static str> {
     if words.last().is_some_and(|word| word == "name") {
         if let Some(found) = lookup(TEXTS, words) {
@@ -184,7 +196,7 @@ fn lookup(table: &[(&str, &'static str)], words: &[String]) -> Option<&'static s
 }
 
 /// The words of a name, in small letters.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
     for letter in name.chars() {
@@ -241,9 +253,9 @@ mod tests {
                 "t",
                 "created_at",
                 Affinity::Text,
-                Some("timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')"),
+                Some("timestamp('2015-01-01 00:00:00', '2025-12-31 23:59:59')"),
             ),
-            ("t", "created_at", Affinity::Integer, Some("int(1577836800, 1767225599)")),
+            ("t", "created_at", Affinity::Integer, Some("int(1420070400, 1767225599)")),
             ("t", "is_admin", Affinity::Integer, Some("choice(0, 1)")),
             ("t", "unit_price", Affinity::Real, Some("decimal(1, 1000, 2)")),
             ("t", "lat", Affinity::Real, Some("decimal(-90, 90, 6)")),

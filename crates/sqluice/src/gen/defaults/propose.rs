@@ -1,6 +1,7 @@
 //! Expressions that may be right for a column, the likeliest first.
 
 use super::checks::{Bound, Bounds, End};
+use super::order::LAST_SECOND;
 use super::{names, types};
 use crate::affinity::Affinity;
 use crate::r#gen::functions::shifted;
@@ -53,6 +54,10 @@ fn choice(values: &[Literal]) -> String {
 /// A text that may be longer than its column, cut.
 fn cut(expression: String, column: &Column) -> String {
     let length = types::length(column).filter(|_| column.affinity == Affinity::Text);
+    // Of a moment there is room for the day.
+    if let (Some(10..19), true) = (length, expression.starts_with("timestamp(")) {
+        return names::DAYS.to_owned();
+    }
     let longest = types::longest(&expression);
     match (length, longest) {
         (Some(length), Some(longest)) if longest > length => format!("left({expression}, {length})"),
@@ -74,7 +79,7 @@ fn range(column: &Column, bounds: &Bounds, dates: bool) -> Option<String> {
         .into_iter()
         .flatten()
         .any(|bound| matches!(&bound.end, End::Value(Literal::Text(_))));
-    if texts || (dates && has_column_end(bounds)) {
+    if texts || (dates && has_column_end(bounds) && column.affinity != Affinity::Integer) {
         return moments(column, bounds);
     }
     let reals = [&bounds.low, &bounds.high]
@@ -177,9 +182,9 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
         || (!has("2000-01-01".len())
             && (upper.contains("TIME") || (!upper.contains("DATE") && names::is_second(&declared.name))));
     let (function, first, last, unit, computed) = if with_time {
-        ("timestamp", "2000-01-01 00:00:00", "2031-12-31 23:59:59", "second", "datetime")
+        ("timestamp", "2000-01-01 00:00:00", LAST_SECOND, "second", "datetime")
     } else {
-        ("date", "2000-01-01", "2031-12-31", "day", "date")
+        ("date", "2000-01-01", &LAST_SECOND[.."2000-01-01".len()], "day", "date")
     };
     let years = 20 * 365 * if with_time { 86_400 } else { 1 };
     // The end that is said, or one that lies some years from the other.
@@ -201,7 +206,10 @@ fn moments(declared: &Column, bounds: &Bounds) -> Option<String> {
                 Some(Literal::Text(text).to_string())
             }
             None => {
-                let far = value(other).and_then(|other| shifted(&other, sign * years));
+                let other = value(other);
+                // What begins in the past ends today at the latest.
+                let past = |other: &String| sign > 0 && other.as_str() < otherwise;
+                let far = other.filter(|other| !past(other)).and_then(|other| shifted(&other, sign * years));
                 Some(Literal::Text(far.unwrap_or(otherwise.to_owned())).to_string())
             }
         }
@@ -235,8 +243,8 @@ fn of_default(column: &Column) -> Option<String> {
     let default = column.default.as_deref()?.trim();
     let otherwise = types::expression(column);
     match &default.to_ascii_uppercase()[..] {
-        "CURRENT_TIMESTAMP" => Some("timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')".to_owned()),
-        "CURRENT_DATE" => Some("date('2000-01-01', '2029-12-31')".to_owned()),
+        "CURRENT_TIMESTAMP" => Some("timestamp('2000-01-01 00:00:00', '2025-12-31 23:59:59')".to_owned()),
+        "CURRENT_DATE" => Some("date('2000-01-01', '2025-12-31')".to_owned()),
         "TRUE" | "FALSE" => Some("choice(0, 1)".to_owned()),
         _ if default.parse::<i64>().is_ok() && column.affinity != Affinity::Text => {
             Some(format!("choice({default}: 3, {otherwise})"))

@@ -7,7 +7,7 @@ use crate::r#gen::functions::compile;
 
 /// What is chosen for a column of a table.
 fn expression(schema: &Schema, table: usize, column: usize) -> Option<String> {
-    Defaults::of(schema, &[]).unwrap().expressions[table][column].clone()
+    Defaults::of(schema, &[], &vec![true; schema.tables.len()]).unwrap().expressions[table][column].clone()
 }
 
 #[test]
@@ -31,9 +31,9 @@ fn declarations_suggest_values() {
         ("NUMERIC(5)", "int(0, 99999)"),
         ("NUMERIC(99)", "int(0, 999999999999999999)"),
         ("NUMERIC", "int(0, 1000000)"),
-        ("DATE", "date('2000-01-01', '2029-12-31')"),
-        ("DATETIME", "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')"),
-        ("TIMESTAMP(6)", "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')"),
+        ("DATE", "date('2000-01-01', '2025-12-31')"),
+        ("DATETIME", "timestamp('2000-01-01 00:00:00', '2025-12-31 23:59:59')"),
+        ("TIMESTAMP(6)", "timestamp('2000-01-01 00:00:00', '2025-12-31 23:59:59')"),
         ("BLOB", "blob(1, 32)"),
         ("BLOB(8)", "blob(1, 8)"),
         ("", "int(0, 1000000)"),

@@ -85,7 +85,7 @@ impl Trial {
 /// Some values, and the ends of all.
 fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
     let world = World { seed: 1, rows: Vec::new() };
-    let at = Scope { key: Key::of_column(1, "trial", "trial"), world: &world };
+    let at = Scope::new(Key::of_column(1, "trial", "trial"), &world);
     let mut vector = Vector::default();
     generator.fill(at, Rows { first: 0, count: ROWS }, &mut vector)?;
     let mut values: Vec<Sql> = (0..ROWS).map(|row| owned(vector.get(row))).collect();

@@ -8,7 +8,7 @@
 //! | VARCHAR(n) and other texts with a length | `text(1, n)` |
 //! | TEXT | `text(1, 20)` |
 //! | REAL, FLOAT, DOUBLE | `real(0, 1000)` |
-//! | DATE; DATETIME, TIMESTAMP | `date(...)`; `timestamp(...)` of the years 2000 to 2029 |
+//! | DATE; DATETIME, TIMESTAMP | `date(...)`; `timestamp(...)` of the years 2000 to 2025 |
 //! | NUMERIC(p), DECIMAL(p, s) | `int(0, 10^p - 1)`, `real(0, 10^(p-s) - 1)` |
 //! | NUMERIC, DECIMAL, no type, ANY | `int(0, 1000000)` |
 //! | BLOB, BLOB(n) | `blob(1, 32)`, `blob(1, n)` |
@@ -48,9 +48,9 @@ pub(super) fn expression(column: &Column) -> String {
         (Affinity::Blob, Some(n)) if has("BLOB") => format!("blob(1, {n})"),
         (Affinity::Blob, None) if has("BLOB") => "blob(1, 32)".to_owned(),
         (Affinity::Numeric, _) if has("DATETIME") || has("TIMESTAMP") => {
-            "timestamp('2000-01-01 00:00:00', '2029-12-31 23:59:59')".to_owned()
+            "timestamp('2000-01-01 00:00:00', '2025-12-31 23:59:59')".to_owned()
         }
-        (Affinity::Numeric, _) if has("DATE") => "date('2000-01-01', '2029-12-31')".to_owned(),
+        (Affinity::Numeric, _) if has("DATE") => "date('2000-01-01', '2025-12-31')".to_owned(),
         (Affinity::Numeric, Some(_)) => numeric(&sizes),
         _ => INTEGERS.to_owned(),
     }

@@ -446,19 +446,42 @@ struct Nested {
     options: Vec<Arc<dyn Generate>>,
 }
 
-impl Generate for Nested {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+impl Nested {
+    /// Makes all options by `fill`, and takes of each row the one that `pick` names.
+    fn choose(
+        &self,
+        at: Scope<'_>,
+        fill: impl Fn(&dyn Generate, Scope<'_>, &mut Vector) -> Result<()>,
+        (pick, count): (impl Fn(Key, &mut [usize]), usize),
+        out: &mut Vector,
+    ) -> Result<()> {
         let mut children = std::mem::take(&mut out.children);
         children.resize_with(self.options.len().max(children.len()), Vector::default);
         for (index, (option, child)) in self.options.iter().zip(&mut children).enumerate() {
-            option.fill(at.child(index as u64 + 1), rows, child)?;
+            fill(&**option, at.child(index as u64 + 1), child)?;
         }
         let mut picked = [0; ROWS_MAX];
-        let picked = &mut picked[..rows.count];
-        self.picker.pick(at.key.child(0), rows.first, picked, |index| index);
+        let picked = &mut picked[..count];
+        pick(at.key.child(0), picked);
         out.choose(&children[..self.options.len()], picked);
         out.children = children;
         Ok(())
+    }
+}
+
+impl Generate for Nested {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let pick = |key, picked: &mut [usize]| self.picker.pick(key, rows.first, picked, |index| index);
+        self.choose(at, |option, at, child| option.fill(at, rows, child), (pick, rows.count), out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let pick = |key, picked: &mut [usize]| {
+            for (&row, slot) in rows.iter().zip(picked) {
+                self.picker.pick(key, row, std::slice::from_mut(slot), |index| index);
+            }
+        };
+        self.choose(at, |option, at, child| option.fill_at(at, rows, child), (pick, rows.len()), out)
     }
 
     fn class(&self) -> ValueClass {

@@ -7,7 +7,7 @@ use super::{Arguments, Fault, Function, Generate, SMALL};
 use crate::error::Result;
 use crate::r#gen::generator::{Class, Domain, Scope, Size, World};
 use crate::r#gen::parse::{Literal, Node};
-use crate::r#gen::random::{below32, below64};
+use crate::r#gen::random::{Key, below32, below64};
 use crate::r#gen::vector::{Kind, Rows, SLACK, Vector};
 
 pub(super) const DATE: Function = Function {
@@ -63,8 +63,9 @@ fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, 
 
 /// A day or a second, if it is one.
 pub(super) fn parse(text: &[u8]) -> Option<u64> {
-    let number = |at: usize, digits: usize| -> Option<u64> {
-        std::str::from_utf8(text.get(at..at + digits)?).ok()?.parse().ok()
+    let number = |at: usize, digits: usize| {
+        let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+        text.get(at..at + digits)?.iter().try_fold(0, |number, &byte| Some(number * 10 + digit(byte)?))
     };
     let seconds = if text.len() == DAY_BYTES {
         0
@@ -140,13 +141,15 @@ impl Moments {
     }
 }
 
-impl Generate for Moments {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+impl Moments {
+    /// Makes the values of `row_count` rows.
+    #[inline(always)]
+    fn make(&self, key: Key, rows: impl Iterator<Item = u64>, row_count: usize, out: &mut Vector) {
         const { assert!(SLACK >= SECOND_BYTES) };
         let (first, step, width) = (self.first, u64::from(self.step), self.bytes());
         let count = (self.last - first) / step + 1;
-        let out = out.fixed(Kind::Text, width, rows.count);
-        for (index, row) in (rows.first..).take(rows.count).enumerate() {
+        let out = out.fixed(Kind::Text, width, row_count);
+        for (index, row) in rows.enumerate() {
             let bits = key.word(row);
             let drawn = if count <= SMALL {
                 u64::from(below32(bits as u32, count as u32))
@@ -155,6 +158,17 @@ impl Generate for Moments {
             };
             write(first + drawn * step, &mut out[index * width..]);
         }
+    }
+}
+
+impl Generate for Moments {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        self.make(at.key, (rows.first..).take(rows.count), rows.count, out);
+        Ok(())
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        self.make(at.key, rows.iter().copied(), rows.len(), out);
         Ok(())
     }
 

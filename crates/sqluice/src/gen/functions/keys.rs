@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::r#gen::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::r#gen::names::Context;
 use crate::r#gen::parse::{Expr, Literal, Node};
-use crate::r#gen::random::{Key, permute};
+use crate::r#gen::random::{Key, Shuffle, permute};
 use crate::r#gen::vector::{Rows, Vector};
 
 /// Combinations that are told apart: what has more is not used up.
@@ -68,7 +68,7 @@ fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     }
     Err(arguments.wrong(
         0,
-        "something of which there are so many (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, \
+        "something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, \
          choice of different values, names and places, ref of a key)",
     ))
 }
@@ -177,11 +177,12 @@ impl Distinct {
             return Ok(rows.map(number).collect());
         }
         let combinations = combinations(&counts);
+        let shuffle = Shuffle::new(key, combinations);
         let number = |row: u64| {
             if row >= combinations {
                 return Err(self.used_up(combinations));
             }
-            let mut rest = permute(key, row, combinations);
+            let mut rest = shuffle.place(row);
             counts[..self.place].iter().for_each(|count| rest /= count);
             Ok(rest % counts[self.place])
         };
@@ -193,7 +194,7 @@ impl Distinct {
         let s = if combinations == 1 { "" } else { "s" };
         let message = format!("{} has {combinations} {what}{s} for more rows than that", self.told);
         Error::usage(message)
-            .hint(format!("each comes once: ask for at most {combinations} rows, or allow more {what}s"))
+            .hint(format!("each is used once: ask for at most {combinations} rows, or allow more {what}s"))
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {

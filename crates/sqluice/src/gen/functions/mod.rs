@@ -16,6 +16,7 @@ mod compose;
 mod dates;
 mod distributions;
 mod keys;
+mod moments;
 mod numbers;
 mod operators;
 mod phrases;
@@ -36,6 +37,7 @@ use super::vector::{Rows, Vector};
 use crate::error::Error;
 pub(crate) use dates::shifted;
 pub(crate) use keys::group_of;
+pub(crate) use moments::{Form, literal as moment, seconds};
 
 /// Up to so many outcomes are drawn with 32 random bits, more with 64.
 const SMALL: u64 = 1024;
@@ -60,6 +62,8 @@ pub const FUNCTIONS: &[Function] = &[
     uuid::UUID7,
     dates::DATE,
     dates::TIMESTAMP,
+    moments::AFTER,
+    moments::LATEST,
     phrases::FIRST_NAME,
     phrases::LAST_NAME,
     phrases::NAME,
@@ -204,10 +208,19 @@ pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clo
     }
 }
 
-fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest_name<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_within(2.max(name.len() / 3), name, names)
+}
+
+/// The nearest of `names`, if at most `distance_max` letters have to be changed, whatever their case.
+pub(crate) fn nearest_within<'n>(
+    distance_max: usize,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
     let lower = name.to_ascii_lowercase();
     let nearest = names.map(|it| (distance(&lower, &it.to_ascii_lowercase()), it)).min_by_key(|it| it.0)?;
-    (nearest.0 <= 2.max(lower.len() / 3)).then_some(nearest.1)
+    (nearest.0 <= distance_max).then_some(nearest.1)
 }
 
 /// How many letters have to be changed, added or taken away (Levenshtein).
@@ -274,7 +287,9 @@ impl<'a> Arguments<'a> {
     fn varies(&self, index: usize) -> bool {
         match &self.expr(index).node {
             Node::Column { .. } | Node::Binary { .. } => true,
-            Node::Call { name, .. } => name.eq_ignore_ascii_case(sql::SQL.name),
+            Node::Call { name, .. } => [sql::SQL, moments::AFTER, moments::LATEST]
+                .iter()
+                .any(|function| name.eq_ignore_ascii_case(function.name)),
             _ => false,
         }
     }
@@ -424,7 +439,7 @@ mod tests {
             (
                 "distinct(text(1, 2))",
                 9,
-                "distinct: argument 1 is something of which there are so many (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
+                "distinct: argument 1 is something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
             ),
             ("normal(0, 0)", 10, "normal: argument 2 is a number above 0, not 0"),
             ("zipf(0, 1)", 5, "zipf: argument 1 is from 1 to 9223372036854775807, not 0"),

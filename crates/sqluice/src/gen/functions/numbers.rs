@@ -57,7 +57,7 @@ const PLACES_MAX: i64 = 9;
 pub(super) const DECIMAL: Function = Function {
     name: "decimal",
     signature: "decimal(a, b, places)",
-    about: "a number from a to b with so many decimal places, each as likely as the others",
+    about: "a number from a to b with the given number of decimal places, all equally likely",
     example: "decimal(0.99, 199.99, 2)",
     build: |arguments| {
         arguments.count(3)?;

@@ -71,7 +71,7 @@ phrase!(
 phrase!(
     PHONE,
     "phone",
-    "a telephone number that nobody has",
+    "a telephone number that is not in use",
     [Text("+1-"), Number(201, 989, 3), Text("-555-"), Number(0, 9999, 4), Suffix(" ext. ")]
 );
 phrase!(COMPANY, "company", "a company's name", [Word(LAST_NAMES), Text(" "), Word(TRADES), Suffix(" ")]);

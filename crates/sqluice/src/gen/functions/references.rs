@@ -13,11 +13,11 @@ use std::sync::Arc;
 use super::distributions::Zipf;
 use super::{Arguments, Fault, Function, Generate, nearest};
 use crate::batch::{ROWS_MAX, Value};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::r#gen::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::r#gen::names::Context;
 use crate::r#gen::parse::{Literal, Node};
-use crate::r#gen::random::{Key, below64, permute};
+use crate::r#gen::random::{Key, Shuffle, below64};
 use crate::r#gen::vector::{Rows, Vector};
 
 pub(super) const REF: Function = Function {
@@ -40,7 +40,7 @@ struct Column {
 
 impl Column {
     fn scope<'a>(&self, at: Scope<'a>) -> Scope<'a> {
-        Scope { key: Key::of_column(at.world.seed, &self.table_name, &self.name), ..at }
+        at.with_key(Key::of_column(at.world.seed, &self.table_name, &self.name))
     }
 
     fn new(context: Context<'_>, table: usize, column: usize, at: usize) -> Result<Column, Fault> {
@@ -297,9 +297,14 @@ impl Reference {
                 "{} has no rows that others could refer to",
                 self.column.table_name
             ))
-            .hint(format!("--rows {}=1000", self.column.table_name))),
+            .hint(Setting::Rows.to(format!("{}=1000", self.column.table_name)))),
             rows => Ok(rows),
         }
+    }
+
+    /// The numbers of the parents of rows that follow each other.
+    fn pick_rows(&self, at: Scope<'_>, rows: Rows, out: &mut [u64]) -> Result<()> {
+        at.draw_once(rows, out, |out| self.pick(at, (rows.first..).take(rows.count), out))
     }
 
     /// The numbers of the parents of these rows.
@@ -322,10 +327,8 @@ impl Reference {
             Which::Any => picked.for_each(|(row, slot)| *slot = below64(at.key.word(row), parents)),
             Which::Zipf(exponent) => {
                 // The popular ones are not the first.
-                let (zipf, shuffle) = (Zipf::new(parents, exponent), at.key.child(0));
-                picked.for_each(|(row, slot)| {
-                    *slot = permute(shuffle, zipf.rank(at.key.row(row)) - 1, parents);
-                });
+                let (zipf, shuffle) = (Zipf::new(parents, exponent), Shuffle::new(at.key.child(0), parents));
+                picked.for_each(|(row, slot)| *slot = shuffle.place(zipf.rank(at.key.row(row)) - 1));
             }
             Which::Each(low, high) => {
                 picked.for_each(|(row, slot)| *slot = each(at.key, row, low, high) % parents);
@@ -347,7 +350,7 @@ impl Generate for Reference {
     fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
         let mut picked = [0; ROWS_MAX];
         let picked = &mut picked[..rows.count];
-        self.pick(at, (rows.first..).take(rows.count), picked)?;
+        self.pick_rows(at, rows, picked)?;
         self.column.generator.fill_at(self.column.scope(at), picked, out)
     }
 
@@ -399,7 +402,12 @@ impl Parent for Reference {
 
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         let mut picked = vec![0; rows.len()];
-        self.pick(at, rows.iter().copied(), &mut picked)?;
+        let all = Rows { first: rows.first().copied().unwrap_or(0), count: rows.len() };
+        if (all.first..).zip(rows).all(|(next, &row)| next == row) {
+            self.pick_rows(at, all, &mut picked)?;
+        } else {
+            self.pick(at, rows.iter().copied(), &mut picked)?;
+        }
         *out = picked.into_iter().map(Some).collect();
         Ok(())
     }

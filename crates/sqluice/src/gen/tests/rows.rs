@@ -106,6 +106,6 @@ fn what_depends_on_itself_is_refused_with_the_way() {
         ("CREATE TABLE t (a -- gen: sql('a + 1')\n)", "s.sql:1:31: t.a depends on itself", "t.a needs t.a"),
     ] {
         let error = Spec::new(&Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).unwrap_err();
-        assert_eq!((error.to_string().as_str(), error.hint_text()), (place, Some(hint)));
+        assert_eq!((error.without_hint().as_str(), error.hint_text().as_deref()), (place, Some(hint)));
     }
 }

@@ -1,6 +1,7 @@
 //! What all tests of this module use: columns of text, and the rules in their slow form.
 
 mod evidence;
+mod print;
 mod sources;
 
 use proptest::prelude::*;
@@ -9,42 +10,32 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::Inferred;
+use print::{has_printer, stored};
 
 /// The rules, word for word.
 fn slow(values: &[String]) -> Inferred {
-    let decimals: Vec<Option<usize>> = values.iter().map(|text| decimals_of_real(text)).collect();
-    let ends_in_zero = values.iter().any(|text| text.contains('.') && text.ends_with('0'));
-    let same = decimals.iter().all(|count| *count == decimals[0]);
     if values.is_empty() {
         Inferred::Text
     } else if values.iter().all(|text| text.parse().is_ok_and(|int: i64| int.to_string() == *text)) {
         Inferred::Integer
-    } else if decimals.iter().all(Option::is_some) && (same || !ends_in_zero) {
+    } else if values.iter().all(|text| stored(text).is_some()) && !may_be_codes(values) && has_printer(values)
+    {
         Inferred::Real
     } else {
         Inferred::Text
     }
 }
 
-/// How many decimals a text has that can be a REAL, by its characters one after the other.
-fn decimals_of_real(text: &str) -> Option<usize> {
-    let mut state = "start";
-    for character in text.chars() {
-        state = match (state, character) {
-            ("start", '-') => "sign",
-            ("start" | "sign", '0') => "zero",
-            ("start" | "sign" | "whole", '1'..='9') | ("whole", '0') => "whole",
-            ("zero" | "whole", '.') => "point",
-            ("point" | "fraction", '0'..='9') => "fraction",
-            _ => return None,
-        };
-    }
-    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    let significant = digits.trim_start_matches('0').len();
-    let decimals = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let complete = matches!(state, "zero" | "whole" | "fraction");
-    let lost = significant > 15 || decimals > 300 || (significant == 0 && text.starts_with('-'));
-    (complete && !lost).then_some(decimals)
+/// Without a point anywhere, what is no integer needs an exponent with which printers write it.
+fn may_be_codes(values: &[String]) -> bool {
+    let exponents =
+        || values.iter().filter_map(|text| text.split_once(['e', 'E'])).map(|(_, exponent)| exponent);
+    let odd = |exponent: &str| match (exponent.as_bytes()[0], exponent.parse::<i32>()) {
+        (b'+', Ok(exponent)) => exponent < 5,
+        (b'-', Ok(exponent)) => exponent > -4,
+        _ => true,
+    };
+    !values.iter().any(|text| text.contains('.')) && (exponents().count() == 0 || exponents().any(odd))
 }
 
 fn digits(len: impl Strategy<Value = usize>) -> impl Strategy<Value = String> {
@@ -94,6 +85,23 @@ fn decimal(decimals: Option<usize>) -> impl Strategy<Value = String> {
     })
 }
 
+/// Any float, of those that are of some size more of them.
+fn float() -> impl Strategy<Value = f64> {
+    let of_any_bits =
+        any::<u64>().prop_map(f64::from_bits).prop_filter("it is a number", |real| real.is_finite());
+    let digits = (any::<i64>(), 0..64u32, -25..25i32);
+    let of_digits = digits.prop_map(|(int, bits, power)| (int >> bits) as f64 * 10f64.powi(power));
+    prop_oneof![
+        1 => of_any_bits,
+        4 => of_digits,
+        4 => -100.0..100.0f64,
+        2 => (-1000..1000i32).prop_map(f64::from),
+        2 => (-100_000..100_000i32, 0..8i32).prop_map(|(int, power)| f64::from(int) / 10f64.powi(power)),
+        1 => (1..10i32, -25..25i32).prop_map(|(int, power)| f64::from(int) * 10f64.powi(power)),
+    ]
+    .prop_map(|real| real + 0.0)
+}
+
 /// Next to a number.
 fn odd() -> impl Strategy<Value = String> {
     let odd = [
@@ -116,7 +124,40 @@ fn odd() -> impl Strategy<Value = String> {
         "5.",
         "-5.",
         "1e5",
+        "2E3",
         "1.5e3",
+        "1e+05",
+        "1e+16",
+        "1e16",
+        "1.5e16",
+        "1.5E7",
+        "1.0E7",
+        "1e-05",
+        "1e-5",
+        "1.50e-05",
+        "2e-03",
+        "0e+00",
+        "0.000000e+00",
+        "-0e+00",
+        "0e5",
+        "12e+05",
+        "1e+005",
+        "1e-0",
+        "1e",
+        "1.e5",
+        "1e400",
+        "1e-400",
+        "100000",
+        "1000000",
+        "0.0001",
+        "0.00001",
+        "0.00012",
+        "52.55889892578125",
+        "0.1000000000000000055511151231257827",
+        "100000000000000000000",
+        "9007199254740993",
+        "9007199254740994",
+        "1234567890123456800",
         "1..5",
         "1.5.",
         "1,5",
@@ -137,7 +178,12 @@ fn odd() -> impl Strategy<Value = String> {
         "1\0",
         "9:30",
     ];
-    prop_oneof![select(odd.map(str::to_owned).to_vec()), "[-+]?[0-9]{0,3}[.e ]?[0-9]{0,3}", "[-.0-9]{1,20}",]
+    prop_oneof![
+        select(odd.map(str::to_owned).to_vec()),
+        "[-+]?[0-9]{0,3}[.e ]?[0-9]{0,3}",
+        "[-.0-9]{1,20}",
+        "-?[1-9](\\.[0-9]{1,17})?[eE][-+]?[0-9]{1,2}",
+    ]
 }
 
 /// The values of a column, most of one kind, some with one that is of none.
@@ -148,14 +194,17 @@ fn column() -> impl Strategy<Value = Vec<String>> {
         false => text,
     };
     let of_one_kind = prop_oneof![
-        2 => prop::collection::vec(integer(), many.clone()),
+        5 => prop::collection::vec(integer(), many.clone()),
         3 => (1..8usize).prop_flat_map(move |n| prop::collection::vec(decimal(Some(n)), 0..40usize)),
         1 => (17..30usize).prop_flat_map(move |n| prop::collection::vec(decimal(Some(n)), 0..3usize)),
         3 => prop::collection::vec(decimal(None).prop_map(no_zeros), many.clone()),
         1 => prop::collection::vec(decimal(None), many.clone()),
-        1 => prop::collection::vec(odd(), 0..4usize),
+        2 => prop::collection::vec(odd(), 0..4usize),
+        4 => (prop::collection::vec(float(), many), print::printer())
+            .prop_map(|(floats, print)| floats.into_iter().map(|float| print.print(float)).collect::<Vec<_>>()),
     ];
-    let other = prop_oneof![odd(), integer(), decimal(None)];
+    let printed = (float(), print::printer()).prop_map(|(float, print)| print.print(float));
+    let other = prop_oneof![odd(), integer(), decimal(None), printed];
     (of_one_kind, prop::option::weighted(0.3, (other, any::<prop::sample::Index>()))).prop_map(
         |(mut values, other)| {
             if let Some((value, at)) = other {

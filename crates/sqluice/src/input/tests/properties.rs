@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::super::ahead::Ahead;
+use super::super::foreign;
 use super::{Drip, drain, gzip, skippable, text_of, utf_16, zstd};
 use crate::error::Place;
 use crate::progress::Cancel;
@@ -168,9 +169,9 @@ proptest! {
         bytes in rubble(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
     ) {
         let encoding = Encoding::for_label(label.as_bytes()).unwrap();
-        // A mark is a matter of its own, and so are bytes that say that they are compressed.
+        // A mark is a matter of its own, and so are bytes that say that they are compressed, or a picture.
         prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
-        prop_assume!(!bytes.starts_with(b"\x1f\x8b"));
+        prop_assume!(!bytes.starts_with(b"\x1f\x8b") && foreign::of_bytes(&bytes).is_none());
         let (text, place) = slow(encoding, &bytes);
         let oracle = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
         prop_assert_eq!(oracle.is_none(), place.is_some());
@@ -207,7 +208,7 @@ fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
         let twice = [&data[..], &data].concat();
         for end in (magic_bytes..data.len()).chain(data.len() + 1..twice.len()) {
             let (text, error) = text_of(&twice[..end], None);
-            let message = error.expect("an error").to_string();
+            let message = error.expect("an error").without_hint();
             assert_eq!(message, format!("x.csv: the {says} data ends too early"), "cut at {end}");
             let before = if end < data.len() { 0 } else { rows.len() };
             assert!(text.len() >= before && rows.repeat(2).starts_with(&text), "cut at {end}");
@@ -228,7 +229,7 @@ fn compressed_data_with_a_wrong_bit_is_an_error_or_makes_no_difference() {
                 None => assert_eq!(text, rows, "bit {bit}"),
                 Some(error) => {
                     errors += 1;
-                    assert!(error.to_string().starts_with("x.csv: the "), "{error}");
+                    assert!(error.without_hint().starts_with("x.csv: the "), "{error}");
                 }
             }
         }

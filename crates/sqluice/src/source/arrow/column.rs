@@ -15,29 +15,64 @@ use arrow_array::types::*;
 use arrow_array::{AnyDictionaryArray, Array, ArrowPrimitiveType, GenericByteArray};
 use arrow_schema::DataType;
 
-use super::nested::{json, moment, raw, scalar};
+use super::nested::{Json, beyond, integer, json, moment, raw};
 use super::{ArrowOptions, DecimalAs, TimestampAs, is_held};
-use crate::batch::{Bitmap, Bytes, Column, Span, Spans, Values};
+use crate::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
+use crate::error::{Message, Setting, message};
 
 /// A column of a batch.
 pub(super) struct Converted<'a> {
     values: Owned<'a>,
     validity: Option<Vec<u64>>,
+    /// What its texts and blobs have in all.
+    pub(super) bytes: usize,
 }
 
 enum Owned<'a> {
     Null,
     Ints(Cow<'a, [i64]>),
     Reals(Cow<'a, [f64]>),
+    Any(Vec<Value<'a>>),
     Text(Cow<'a, [u8]>, Vec<Span>),
     Blobs(Cow<'a, [u8]>, Vec<Span>),
 }
 
 /// A value that SQLite can't have.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Fault {
     pub(super) row: usize,
     pub(super) message: String,
+    pub(super) hint: Option<Message>,
+}
+
+/// What a column is to become.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// It has TEXT affinity.
+    pub(super) as_text: bool,
+    /// Views of bytes are texts, which may not be UTF-8.
+    pub(super) views_are_texts: bool,
+    pub(super) options: ArrowOptions,
+}
+
+/// Why an array is no column.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Fault(Fault),
+    /// Its texts and blobs have at least so many bytes, which is too many.
+    Room(usize),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
+}
+
+impl Fault {
+    fn new(row: usize, message: String) -> Fault {
+        Fault { row, message, hint: None }
+    }
 }
 
 impl Converted<'_> {
@@ -47,6 +82,7 @@ impl Converted<'_> {
             Owned::Null => Values::Null,
             Owned::Ints(ints) => Values::Int(ints),
             Owned::Reals(reals) => Values::Real(reals),
+            Owned::Any(values) => Values::Any(values),
             Owned::Text(data, spans) => Values::Text(bytes(data, spans)),
             Owned::Blobs(data, spans) => Values::Blob(bytes(data, spans)),
         };
@@ -116,12 +152,13 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
     }
 }
 
-/// An array as a column; `as_text`: that has TEXT affinity. Otherwise the first value that SQLite can't have.
+/// An array as a column. Otherwise the first value that SQLite can't have, or that its texts and blobs
+/// have more than `room` bytes.
 pub(super) fn convert<'a>(
     array: &'a dyn Array,
-    as_text: bool,
-    options: ArrowOptions,
-) -> Result<Converted<'a>, Fault> {
+    wanted: Wanted,
+    room: usize,
+) -> Result<Converted<'a>, Refusal> {
     let rows = array.len();
     // As they lie there.
     let direct = match array.data_type() {
@@ -136,12 +173,19 @@ pub(super) fn convert<'a>(
     if let Some(values) = direct {
         let places = (0..rows).map(|row| (!array.is_null(row)).then_some(row));
         let validity = (array.null_count() > 0).then(|| validity(places));
-        return Ok(Converted { values, validity });
+        return Ok(Converted { values, validity, bytes: 0 });
     }
     let (array, places) = resolved(array, (0..rows).map(Some).collect());
-    let values = values(array, &places, as_text, options)?;
+    let values = values(array, &places, wanted, room)?;
+    let bytes = match &values {
+        Owned::Text(_, spans) | Owned::Blobs(_, spans) => spans.iter().map(|span| span.len as usize).sum(),
+        _ => 0,
+    };
+    if bytes > room {
+        return Err(Refusal::Room(bytes));
+    }
     let nulls = places.iter().any(Option::is_none);
-    Ok(Converted { values, validity: nulls.then(|| validity(places.into_iter())) })
+    Ok(Converted { values, validity: nulls.then(|| validity(places.into_iter())), bytes })
 }
 
 fn validity(places: impl Iterator<Item = Option<usize>>) -> Vec<u64> {
@@ -158,9 +202,9 @@ fn validity(places: impl Iterator<Item = Option<usize>>) -> Vec<u64> {
 fn values<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
-    as_text: bool,
-    options: ArrowOptions,
-) -> Result<Owned<'a>, Fault> {
+    Wanted { as_text, views_are_texts, options }: Wanted,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
     Ok(match array.data_type() {
         DataType::Null => Owned::Null,
         DataType::Boolean => {
@@ -174,46 +218,54 @@ fn values<'a>(
         DataType::UInt8 => ints::<UInt8Type>(array, places),
         DataType::UInt16 => ints::<UInt16Type>(array, places),
         DataType::UInt32 => ints::<UInt32Type>(array, places),
-        DataType::UInt64 if as_text => written(places, |at, out| scalar_of(array, at, out))?,
-        DataType::UInt64 => unsigned(array, places)?,
+        DataType::UInt64 if as_text => written(places, room, |at, out| digits(array, at, out))?,
+        DataType::UInt64 => unsigned(array, places, options)?,
         DataType::Float16 => reals::<Float16Type>(array, places),
         DataType::Float32 => reals::<Float32Type>(array, places),
         DataType::Float64 => reals::<Float64Type>(array, places),
         DataType::Utf8 => {
-            let (data, spans) = spans(array.as_string::<i32>(), places)?;
+            let (data, spans) = spans(array.as_string::<i32>(), places, room)?;
             Owned::Text(data, spans)
         }
         DataType::LargeUtf8 => {
-            let (data, spans) = spans(array.as_string::<i64>(), places)?;
+            let (data, spans) = spans(array.as_string::<i64>(), places, room)?;
             Owned::Text(data, spans)
         }
         DataType::Binary => {
-            let (data, spans) = spans(array.as_binary::<i32>(), places)?;
+            let (data, spans) = spans(array.as_binary::<i32>(), places, room)?;
             Owned::Blobs(data, spans)
         }
         DataType::LargeBinary => {
-            let (data, spans) = spans(array.as_binary::<i64>(), places)?;
+            let (data, spans) = spans(array.as_binary::<i64>(), places, room)?;
             Owned::Blobs(data, spans)
         }
         DataType::Utf8View => {
             let views = array.as_string_view();
-            let (data, spans) = copied(places, |at| views.value(at).as_bytes())?;
+            let (data, spans) = copied(places, room, |at| views.value(at).as_bytes())?;
             Owned::Text(data, spans)
+        }
+        DataType::BinaryView if views_are_texts => {
+            let views = array.as_binary_view();
+            written(places, room, |at, out| {
+                let text = utf8(views.value(at))?;
+                out.push_str(text);
+                Ok(())
+            })?
         }
         DataType::BinaryView => {
             let views = array.as_binary_view();
-            let (data, spans) = copied(places, |at| views.value(at))?;
+            let (data, spans) = copied(places, room, |at| views.value(at))?;
             Owned::Blobs(data, spans)
         }
         DataType::FixedSizeBinary(_) => {
             let binaries = array.as_fixed_size_binary();
-            let (data, spans) = copied(places, |at| binaries.value(at))?;
+            let (data, spans) = copied(places, room, |at| binaries.value(at))?;
             Owned::Blobs(data, spans)
         }
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
-        | DataType::Decimal256(_, scale) => decimals(array, places, *scale, as_text, options)?,
+        | DataType::Decimal256(_, scale) => decimals(array, places, *scale, as_text, options, room)?,
         DataType::Duration(_) => whole(array, places),
         DataType::Timestamp(_, _) if options.timestamp == TimestampAs::Unix => whole(array, places),
         DataType::Date32
@@ -221,23 +273,33 @@ fn values<'a>(
         | DataType::Time32(_)
         | DataType::Time64(_)
         | DataType::Timestamp(_, _)
-        | DataType::Interval(_) => written(places, |at, out| {
+        | DataType::Interval(_) => written(places, room, |at, out| {
             let begin = out.len();
             moment(array, at, out).ok_or_else(|| {
                 out.truncate(begin);
-                let value = raw(array, at).unwrap_or_default();
-                format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
+                beyond(array, at)
             })
         })?,
-        _ => written(places, |at, out| {
-            json(array, at, out);
-            Ok(())
+        _ => written(places, room, |at, out| {
+            let mut out = Json::new(out, room, views_are_texts);
+            json(array, at, &mut out);
+            out.fault.map_or(Ok(()), Err)
         })?,
     })
 }
 
-fn scalar_of(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
-    scalar(array, at, false, out);
+/// Bytes as the text that they should be.
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, String> {
+    str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let start = String::from_utf8_lossy(&bytes[at.saturating_sub(20)..bytes.len().min(at + 20)]);
+        format!("byte {at} of a text, 0x{:02x} in {start:?}, is not UTF-8", bytes[at])
+    })
+}
+
+/// Writes an integer or a decimal.
+fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
+    out.push_str(&integer(array, at).unwrap_or_default());
     Ok(())
 }
 
@@ -262,27 +324,43 @@ fn whole<'a>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a> {
     Owned::Ints(places.iter().map(|at| at.and_then(|at| raw(array, at)).unwrap_or_default()).collect())
 }
 
-fn unsigned<'a>(array: &dyn Array, places: &[Option<usize>]) -> Result<Owned<'a>, Fault> {
+/// Integers; those beyond 64 bits with a sign are refused, or the floats that SQLite makes of them where that is asked for.
+fn unsigned<'a>(
+    array: &dyn Array,
+    places: &[Option<usize>],
+    options: ArrowOptions,
+) -> Result<Owned<'a>, Fault> {
     let values = array.as_primitive::<UInt64Type>().values();
+    let value = |at: &Option<usize>| at.map_or(0, |at| values[at]);
     let int = |(row, at): (usize, &Option<usize>)| {
-        let value = at.map_or(0, |at| values[at]);
-        i64::try_from(value)
-            .map_err(|_| Fault { row, message: format!("{value} is beyond 64 bits with a sign") })
+        i64::try_from(value(at)).map_err(|_| Fault {
+            row,
+            message: format!("{} is beyond 64 bits with a sign", value(at)),
+            hint: Some(message![Setting::Type.to("COLUMN=TEXT"), " keeps all its digits"]),
+        })
     };
-    Ok(Owned::Ints(places.iter().enumerate().map(int).collect::<Result<_, _>>()?))
+    match places.iter().enumerate().map(int).collect() {
+        Ok(ints) => Ok(Owned::Ints(ints)),
+        Err(_) if options.lossy => {
+            let number = |at| i64::try_from(value(at)).map_or(Value::Real(value(at) as f64), Value::Int);
+            Ok(Owned::Any(places.iter().map(number).collect()))
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 /// The bytes of an array, and where each value is.
 fn spans<'a, T: ByteArrayType>(
     array: &'a GenericByteArray<T>,
     places: &[Option<usize>],
-) -> Result<Spanned<'a>, Fault>
+    room: usize,
+) -> Result<Spanned<'a>, Refusal>
 where
     T::Native: AsRef<[u8]>,
 {
     let data = array.value_data();
     if u32::try_from(data.len()).is_err() {
-        return copied(places, |at| array.value(at).as_ref());
+        return copied(places, room, |at| array.value(at).as_ref());
     }
     let offsets = array.value_offsets();
     let offset = |at: usize| arrow_buffer::ArrowNativeType::as_usize(offsets[at]) as u32;
@@ -296,13 +374,21 @@ where
 /// Bytes, and where each value is in them.
 type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
 
-fn copied<'a, 'v>(places: &[Option<usize>], value: impl Fn(usize) -> &'v [u8]) -> Result<Spanned<'a>, Fault> {
+fn copied<'a, 'v>(
+    places: &[Option<usize>],
+    room: usize,
+    value: impl Fn(usize) -> &'v [u8],
+) -> Result<Spanned<'a>, Refusal> {
     let mut data = Vec::new();
     let mut spans = Vec::with_capacity(places.len());
     for (row, at) in places.iter().enumerate() {
         let start = data.len();
         if let Some(at) = at {
-            data.extend_from_slice(value(*at));
+            let value = value(*at);
+            if value.len() > room - start {
+                return Err(Refusal::Room(start + value.len()));
+            }
+            data.extend_from_slice(value);
         }
         spans.push(span(row, start..data.len())?);
     }
@@ -313,7 +399,7 @@ fn copied<'a, 'v>(places: &[Option<usize>], value: impl Fn(usize) -> &'v [u8]) -
 fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
     if u32::try_from(bytes.end).is_err() {
         let message = "up to this value there are more than 4 GiB in a thousand rows".to_owned();
-        return Err(Fault { row, message });
+        return Err(Fault::new(row, message));
     }
     Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
 }
@@ -321,48 +407,50 @@ fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
 /// A column of texts, each written by `write`, or refused.
 fn written<'a>(
     places: &[Option<usize>],
+    room: usize,
     mut write: impl FnMut(usize, &mut String) -> Result<(), String>,
-) -> Result<Owned<'a>, Fault> {
+) -> Result<Owned<'a>, Refusal> {
     let mut data = String::new();
     let mut spans = Vec::with_capacity(places.len());
     for (row, at) in places.iter().enumerate() {
         let start = data.len();
         if let Some(at) = at {
-            write(*at, &mut data).map_err(|message| Fault { row, message })?;
+            write(*at, &mut data).map_err(|message| Fault::new(row, message))?;
+        }
+        if data.len() > room {
+            return Err(Refusal::Room(data.len()));
         }
         spans.push(span(row, start..data.len())?);
     }
     Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
 }
 
-/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they are asked for; else text.
+/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they
+/// are asked for; else text. A number is never made of one that has more digits than its type: those digits were not reckoned with.
 fn decimals<'a>(
     array: &'a dyn Array,
     places: &[Option<usize>],
     scale: i8,
     as_text: bool,
     options: ArrowOptions,
-) -> Result<Owned<'a>, Fault> {
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
     if as_text
         || options.decimal == DecimalAs::Text
         || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
     {
-        return written(places, |at, out| scalar_of(array, at, out));
+        return written(places, room, |at, out| digits(array, at, out));
     }
-    let text = |at: usize| {
-        let mut text = String::new();
-        scalar(array, at, false, &mut text);
-        text
-    };
+    let text = |at: usize| integer(array, at).unwrap_or_default();
+    let overlong = places.iter().position(|at| at.is_some_and(|at| !has_declared_digits(array, at)));
+    if let Some((row, at)) = overlong.and_then(|row| Some((row, places[row]?))) {
+        let message = format!("{} is beyond its type, {}", text(at), array.data_type());
+        let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
+        return Err(Fault { row, message, hint: Some(hint) }.into());
+    }
     if options.decimal == DecimalAs::Auto && scale <= 0 {
-        let int = |(row, at): (usize, &Option<usize>)| {
-            let Some(at) = *at else { return Ok(0) };
-            text(at).parse::<i64>().map_err(|_| {
-                let message = format!("{} is beyond its type, {}", text(at), array.data_type());
-                Fault { row, message }
-            })
-        };
-        return Ok(Owned::Ints(places.iter().enumerate().map(int).collect::<Result<_, _>>()?));
+        let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
+        return Ok(Owned::Ints(places.iter().map(int).collect()));
     }
     // A product or quotient of two floats that are exact is the nearest one.
     if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
@@ -375,4 +463,18 @@ fn decimals<'a>(
     }
     let real = |at: usize| text(at).parse().unwrap_or(f64::NAN);
     Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
+}
+
+/// Whether a decimal has at most the digits that its type declares.
+fn has_declared_digits(array: &dyn Array, at: usize) -> bool {
+    fn of<T: DecimalType>(array: &dyn Array, at: usize, precision: u8) -> bool {
+        T::is_valid_decimal_precision(array.as_primitive::<T>().value(at), precision)
+    }
+    match *array.data_type() {
+        DataType::Decimal32(precision, _) => of::<Decimal32Type>(array, at, precision),
+        DataType::Decimal64(precision, _) => of::<Decimal64Type>(array, at, precision),
+        DataType::Decimal128(precision, _) => of::<Decimal128Type>(array, at, precision),
+        DataType::Decimal256(precision, _) => of::<Decimal256Type>(array, at, precision),
+        _ => true,
+    }
 }

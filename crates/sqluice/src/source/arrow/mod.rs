@@ -7,24 +7,31 @@
 //!
 //! | Arrow | SQLite | |
 //! |---|---|---|
-//! | integers, bool, duration | INTEGER | an unsigned one beyond 64 bits with a sign is a bad row, in a TEXT column text; a duration counts its unit |
+//! | integers, bool, duration | INTEGER | an unsigned one beyond 64 bits with a sign is a bad row, in a TEXT column text; a duration counts its unit. [`ArrowOptions::lossy`] |
 //! | floats | REAL | NaN is NULL |
 //! | strings, binaries (large ones, views, of fixed size) | TEXT, BLOB | |
-//! | decimals | INTEGER, NUMERIC, TEXT | [`DecimalAs`] |
+//! | decimals | INTEGER, NUMERIC, TEXT | [`DecimalAs`]. As a number, one with more digits than its type declares is a bad row |
 //! | dates, times, timestamps, intervals | TEXT | ISO 8601; those with a zone are in UTC, and say so. [`TimestampAs`] |
-//! | lists, structs, maps, unions | TEXT | JSON |
+//! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
 //! | dictionaries, runs | as their values | |
+//!
+//! A date or timestamp beyond the years 0 to 9999 makes its row a bad one, also within lists, structs and maps.
 
+mod alone;
+mod bound;
 mod column;
+mod damaged;
 pub mod ipc;
 mod moment;
 mod nested;
 mod part;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use arrow_schema::DataType;
 
+pub use self::alone::{BadValue, OneColumn};
+pub use self::bound::MemoryBound;
+pub use self::damaged::silence_reader_panics;
+pub(crate) use self::damaged::{BoxedError, read_damaged};
 pub use self::part::{ArrowSource, Rows};
 
 /// What becomes of decimals.
@@ -56,6 +63,11 @@ pub struct ArrowOptions {
     pub decimal: DecimalAs,
     /// What becomes of timestamps.
     pub timestamp: TimestampAs,
+    /// Unsigned integers beyond 64 bits with a sign are the nearest floats, which is what SQLite makes of such numbers. A load sets
+    /// this with its own `lossy`.
+    pub lossy: bool,
+    /// What the values of one row, a page, or a record batch may grow to. A load sets this with its memory.
+    pub memory: MemoryBound,
 }
 
 /// The type that a column for such values is declared with; `None`: it has none but NULL.
@@ -80,19 +92,6 @@ pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'st
         _ => "TEXT",
     })
 }
-
-/// Reads what may be damaged: the readers of Arrow and Parquet panic over some of that. Nobody uses a reader after it has.
-pub(crate) fn read_damaged<T, E: Into<BoxedError>>(
-    read: impl FnOnce() -> Result<T, E>,
-) -> Result<T, BoxedError> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(Into::into),
-        Err(_) => Err("its reader can't make sense of it".into()),
-    }
-}
-
-/// Why something can't be read.
-pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Whether a number of SQLite's keeps all digits of a decimal type.
 fn is_held(data_type: &DataType) -> bool {

@@ -1,7 +1,8 @@
 //! Lists, structs, maps and unions as JSON.
 //!
-//! Numbers are as short as they can be and still say which they are; NaN and infinities are null, binaries the hexadecimal digits of their
-//! bytes, dates and times as in columns of their own. A map is an object; keys that are no text are the JSON that they would be.
+//! Numbers are as short as they can be and still say which they are. NaN and infinities, which JSON lacks, are null. Binaries are the
+//! hexadecimal digits of their bytes, dates and times as in columns of their own: one beyond the years 0 to 9999 is a fault of its
+//! row here, too. A map is an object; keys that are no text are the JSON that they would be.
 
 use std::fmt::Write;
 
@@ -10,33 +11,68 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
+use super::column::utf8;
 use super::moment;
 
-/// Writes value `at`. A moment without a year of four digits is a number.
-pub(super) fn json(array: &dyn Array, at: usize, out: &mut String) {
+/// JSON that grows, and what is wrong with it.
+pub(super) struct Json<'a> {
+    pub(super) text: &'a mut String,
+    /// The first value that has no JSON. It is there as the number that Arrow has for it, so that a bad row can be shown.
+    pub(super) fault: Option<String>,
+    /// Where nothing more is written, because it is refused for its length.
+    end: usize,
+    /// Views of bytes are texts, which may not be UTF-8.
+    views_are_texts: bool,
+}
+
+impl<'a> Json<'a> {
+    /// Appends to `text`, which becomes at most one value longer than `bytes_max`.
+    pub(super) fn new(text: &'a mut String, bytes_max: usize, views_are_texts: bool) -> Json<'a> {
+        Json { text, fault: None, end: bytes_max, views_are_texts }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() > self.end
+    }
+}
+
+/// Why a date or a timestamp has no text.
+pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
+    let value = raw(array, at).unwrap_or_default();
+    format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
+}
+
+/// Writes value `at`.
+pub(super) fn json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
     if array.is_null(at) {
-        return out.push_str("null");
+        return out.text.push_str("null");
     }
     match array.data_type() {
-        DataType::Null => out.push_str("null"),
-        DataType::Boolean => out.push_str(if array.as_boolean().value(at) { "true" } else { "false" }),
-        DataType::Float16 => float(f64::from(array.as_primitive::<Float16Type>().value(at)), out),
+        DataType::Null => out.text.push_str("null"),
+        DataType::Boolean => out.text.push_str(if array.as_boolean().value(at) { "true" } else { "false" }),
+        DataType::Float16 => float(f64::from(array.as_primitive::<Float16Type>().value(at)), out.text),
         DataType::Float32 => {
             let real = array.as_primitive::<Float32Type>().value(at);
-            if real.is_finite() {
-                let _ = write!(out, "{real:?}");
-            } else {
-                out.push_str("null");
+            match real.is_finite() {
+                true => _ = write!(out.text, "{real:?}"),
+                false => out.text.push_str("null"),
             }
         }
-        DataType::Float64 => float(array.as_primitive::<Float64Type>().value(at), out),
-        DataType::Utf8 => string(array.as_string::<i32>().value(at), out),
-        DataType::LargeUtf8 => string(array.as_string::<i64>().value(at), out),
-        DataType::Utf8View => string(array.as_string_view().value(at), out),
-        DataType::Binary => hex(array.as_binary::<i32>().value(at), out),
-        DataType::LargeBinary => hex(array.as_binary::<i64>().value(at), out),
-        DataType::BinaryView => hex(array.as_binary_view().value(at), out),
-        DataType::FixedSizeBinary(_) => hex(array.as_fixed_size_binary().value(at), out),
+        DataType::Float64 => float(array.as_primitive::<Float64Type>().value(at), out.text),
+        DataType::Utf8 => string(array.as_string::<i32>().value(at), out.text),
+        DataType::LargeUtf8 => string(array.as_string::<i64>().value(at), out.text),
+        DataType::Utf8View => string(array.as_string_view().value(at), out.text),
+        DataType::Binary => hex(array.as_binary::<i32>().value(at), out.text),
+        DataType::LargeBinary => hex(array.as_binary::<i64>().value(at), out.text),
+        DataType::BinaryView if out.views_are_texts => {
+            let bytes = array.as_binary_view().value(at);
+            if let Err(fault) = utf8(bytes) {
+                out.fault.get_or_insert(fault);
+            }
+            string(&String::from_utf8_lossy(bytes), out.text);
+        }
+        DataType::BinaryView => hex(array.as_binary_view().value(at), out.text),
+        DataType::FixedSizeBinary(_) => hex(array.as_fixed_size_binary().value(at), out.text),
         DataType::List(_) => list(&array.as_list::<i32>().value(at), out),
         DataType::LargeList(_) => list(&array.as_list::<i64>().value(at), out),
         DataType::ListView(_) => list(&array.as_list_view::<i32>().value(at), out),
@@ -60,30 +96,29 @@ pub(super) fn json(array: &dyn Array, at: usize, out: &mut String) {
             let union = array.as_union();
             json(union.child(union.type_id(at)), union.value_offset(at), out);
         }
-        _ => scalar(array, at, true, out),
+        _ => scalar_in_json(array, at, out),
     }
 }
 
-/// Writes an integer, a decimal, or a moment as text, which JSON has in quotes.
-pub(super) fn scalar(array: &dyn Array, at: usize, quoted: bool, out: &mut String) {
+/// Writes a number as it is, or a moment in quotes.
+fn scalar_in_json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
     if let Some(number) = integer(array, at) {
-        return out.push_str(&number);
+        return out.text.push_str(&number);
     }
-    let start = out.len();
-    if quoted {
-        out.push('"');
-    }
-    match moment(array, at, out) {
-        Some(()) if quoted => out.push('"'),
-        Some(()) => {}
+    let start = out.text.len();
+    out.text.push('"');
+    match moment(array, at, out.text) {
+        Some(()) => out.text.push('"'),
         None => {
-            out.truncate(start);
-            let _ = write!(out, "{}", raw(array, at).unwrap_or_default());
+            out.text.truncate(start);
+            let _ = write!(out.text, "{}", raw(array, at).unwrap_or_default());
+            out.fault.get_or_insert_with(|| beyond(array, at));
         }
     }
 }
 
-fn integer(array: &dyn Array, at: usize) -> Option<String> {
+/// An integer or a decimal, with all its digits.
+pub(super) fn integer(array: &dyn Array, at: usize) -> Option<String> {
     Some(match array.data_type() {
         DataType::Int8 => array.as_primitive::<Int8Type>().value(at).to_string(),
         DataType::Int16 => array.as_primitive::<Int16Type>().value(at).to_string(),
@@ -159,51 +194,62 @@ pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
     })
 }
 
-fn list(values: &ArrayRef, out: &mut String) {
-    out.push('[');
+fn list(values: &ArrayRef, out: &mut Json<'_>) {
+    out.text.push('[');
     for at in 0..values.len() {
+        if out.is_full() {
+            return;
+        }
         if at > 0 {
-            out.push(',');
+            out.text.push(',');
         }
         json(values, at, out);
     }
-    out.push(']');
+    out.text.push(']');
 }
 
 /// Writes a row as an object.
 pub(super) fn members_of<'a>(
     members: impl Iterator<Item = (&'a str, &'a ArrayRef)>,
     at: usize,
-    out: &mut String,
+    out: &mut Json<'_>,
 ) {
-    out.push('{');
+    out.text.push('{');
     for (index, (name, column)) in members.enumerate() {
-        if index > 0 {
-            out.push(',');
+        if out.is_full() {
+            return;
         }
-        string(name, out);
-        out.push(':');
+        if index > 0 {
+            out.text.push(',');
+        }
+        string(name, out.text);
+        out.text.push(':');
         json(column, at, out);
     }
-    out.push('}');
+    out.text.push('}');
 }
 
-fn map(entries: &arrow_array::StructArray, out: &mut String) {
-    out.push('{');
+fn map(entries: &arrow_array::StructArray, out: &mut Json<'_>) {
+    out.text.push('{');
     for at in 0..entries.len() {
+        if out.is_full() {
+            return;
+        }
         if at > 0 {
-            out.push(',');
+            out.text.push(',');
         }
         let mut key = String::new();
-        json(entries.column(0), at, &mut key);
+        let mut of_key = Json::new(&mut key, out.end, out.views_are_texts);
+        json(entries.column(0), at, &mut of_key);
+        out.fault = out.fault.take().or(of_key.fault);
         match key.starts_with('"') {
-            true => out.push_str(&key),
-            false => string(&key, out),
+            true => out.text.push_str(&key),
+            false => string(&key, out.text),
         }
-        out.push(':');
+        out.text.push(':');
         json(entries.column(1), at, out);
     }
-    out.push('}');
+    out.text.push('}');
 }
 
 fn float(real: f64, out: &mut String) {

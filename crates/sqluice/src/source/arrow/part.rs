@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::ArrowOptions;
-use super::column::{Fault, convert};
-use super::nested::members_of;
+use super::column::{Fault, Refusal, Wanted, convert};
+use super::nested::{Json, members_of};
 use crate::batch::{Batch, Column, ROWS_MAX};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
@@ -19,6 +19,9 @@ use crate::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
 /// Rows of a part at most.
 pub(crate) const PART_ROWS: usize = 128 << 10;
+
+/// What the texts and blobs of one batch have at most, unless it is a single row. A dictionary can make any number of a few bytes.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// What becomes of the columns of record batches.
 pub struct Rows {
@@ -50,11 +53,35 @@ impl Rows {
 
     /// Gives all rows of a batch, the first of which has number `first_row`, to the sink.
     pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
-        for from in (0..batch.num_rows()).step_by(ROWS_MAX) {
-            let rows = ROWS_MAX.min(batch.num_rows() - from);
-            let mut some =
-                Slice { rows: self, batch: batch.slice(from, rows), first_row: first_row + from as u64 };
-            give(rows, &mut some, sink)?;
+        self.give_texts(batch, first_row, false, sink)
+    }
+
+    /// The same, of a batch whose views of bytes may be texts: those that are not UTF-8 make bad rows.
+    pub(crate) fn give_texts(
+        &self,
+        batch: &RecordBatch,
+        first_row: u64,
+        views_are_texts: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let (mut from, mut rows_max) = (0, ROWS_MAX);
+        while from < batch.num_rows() {
+            let rows = rows_max.min(batch.num_rows() - from);
+            let mut some = Slice {
+                rows: self,
+                batch: batch.slice(from, rows),
+                first_row: first_row + from as u64,
+                views_are_texts,
+                done: 0,
+                overfull: false,
+            };
+            let given = give(rows, &mut some, sink);
+            let Slice { done, overfull, .. } = some;
+            match given {
+                Ok(()) => (from, rows_max) = (from + rows, (rows_max * 2).min(ROWS_MAX)),
+                Err(_) if overfull => (from, rows_max) = (from + done, (rows / 2).max(1)),
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
@@ -66,6 +93,12 @@ struct Slice<'r> {
     batch: RecordBatch,
     /// The number of the first.
     first_row: u64,
+    /// Views of bytes are texts, which may not be UTF-8.
+    views_are_texts: bool,
+    /// How many of them are given, bad ones included.
+    done: usize,
+    /// The next ones are too large to be given together.
+    overfull: bool,
 }
 
 impl give::Rows for Slice<'_> {
@@ -74,16 +107,39 @@ impl give::Rows for Slice<'_> {
         let Rows { columns, as_text, options, .. } = self.rows;
         let mut converted = Vec::new();
         let mut refused: Vec<RefusedRow> = Vec::new();
+        let is_one = rows.len() == 1;
+        let row_bytes = options.memory.row_bytes();
+        let bytes_max = if is_one { row_bytes } else { BATCH_BYTES.min(row_bytes) };
+        let mut bytes = 0;
         for (column, filled) in columns.iter().enumerate() {
             let Filled::Field(field) = filled else {
                 converted.push(None);
                 continue;
             };
-            match convert(&**batch.column(*field), as_text.get(column) == Some(&true), *options) {
-                Ok(values) => converted.push(Some(values)),
-                Err(Fault { row, message }) => {
-                    let name = batch.schema_ref().field(*field).name().clone();
+            let wanted = Wanted {
+                as_text: as_text.get(column) == Some(&true),
+                views_are_texts: self.views_are_texts,
+                options: *options,
+            };
+            match convert(&**batch.column(*field), wanted, bytes_max - bytes) {
+                Ok(values) => {
+                    bytes += values.bytes;
+                    converted.push(Some(values));
+                }
+                Err(Refusal::Room(more)) => {
+                    self.overfull = !is_one;
+                    let number = self.first_row + rows.start as u64 + 1;
+                    let error = options.memory.refuse_row((bytes + more) as u64);
+                    let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
+                    return Err(Refused::Stop { at: None, error });
+                }
+                Err(Refusal::Fault(Fault { row, message, hint })) => {
+                    let name = batch.schema_ref().field(*field).name();
                     let error = Error::input(format!("column {name}: {message}"));
+                    let error = match hint {
+                        Some(hint) => error.hint(hint),
+                        None => error,
+                    };
                     refused.push(RefusedRow { row, column, error });
                 }
             }
@@ -97,16 +153,24 @@ impl give::Rows for Slice<'_> {
             (_, Some(converted)) => converted.column(),
             (_, None) => Column::NULL,
         });
-        sink.rows(&Batch { rows: rows.len(), columns: values.collect() })
+        sink.rows(&Batch { rows: rows.len(), columns: values.collect() })?;
+        self.done = rows.end;
+        Ok(())
     }
 
     fn refused(&mut self, row: usize, _: usize, error: Error) -> BadRow {
         let number = self.first_row + row as u64 + 1;
         let schema = self.batch.schema();
         let names = schema.fields().iter().map(|field| field.name().as_str());
+        self.done = row + 1;
         let mut raw = String::new();
-        members_of(names.zip(self.batch.columns()), row, &mut raw);
-        let error = error.with_words(&format!(" (row {number})")).at(self.rows.place());
+        let bytes_max = self.rows.options.memory.row_bytes();
+        members_of(
+            names.zip(self.batch.columns()),
+            row,
+            &mut Json::new(&mut raw, bytes_max, self.views_are_texts),
+        );
+        let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
         BadRow { error, raw: raw.into_bytes() }
     }
 }

@@ -17,7 +17,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::dialect::Marks;
+use super::delimiter::Delimiter;
+use super::dialect::{Dialect, Marks};
 use super::find::Finder;
 use super::naive::Limits;
 use super::scan::{Scan, ends_line};
@@ -42,6 +43,7 @@ pub(super) struct Cut {
 pub(super) struct Cutter {
     text: Text,
     marks: Marks,
+    delimiter: Delimiter,
     record_bytes_max: usize,
     records: u64,
     /// Records beyond this are not looked at.
@@ -50,10 +52,16 @@ pub(super) struct Cutter {
 
 impl Cutter {
     /// `file` is named in messages. A byte order mark is skipped here.
-    pub(super) fn new(input: Box<dyn Read + Send>, file: PathBuf, marks: Marks, limits: Limits) -> Cutter {
+    pub(super) fn new(
+        input: Box<dyn Read + Send>,
+        file: PathBuf,
+        dialect: Dialect,
+        limits: Limits,
+    ) -> Cutter {
         Cutter {
             text: Text::new(input, file),
-            marks,
+            marks: dialect.marks(),
+            delimiter: dialect.delimiter,
             record_bytes_max: limits.record_bytes_max,
             records: 0,
             records_max: u64::MAX,
@@ -120,7 +128,7 @@ impl Cutter {
             return Ok(None);
         }
         loop {
-            match scan.run(self.marks, &data, self.text.ended) {
+            match scan.run(self.marks, &self.delimiter, &data, self.text.ended) {
                 Some(end) => {
                     if scan.records < scan.records_max {
                         self.text.rest.extend_from_slice(&data[end..]);
@@ -129,7 +137,7 @@ impl Cutter {
                     break;
                 }
                 // Read no further.
-                None if scan.record_too_long(data.len(), self.text.ended) => {
+                None if scan.record_too_long(&self.delimiter, data.len(), self.text.ended) => {
                     data.truncate(scan.record + self.record_bytes_max + 1);
                     (self.text.ended, self.text.failed) = (true, None);
                     break;
@@ -155,7 +163,7 @@ impl Cutter {
         if data.is_empty() {
             return self.text.failed.take().map_or(Ok(None), Err);
         }
-        let last = scan.record < data.len() && !self.marks.comment_at(&data, scan.record);
+        let last = scan.content() < data.len() && !self.marks.comment_at(&data, scan.content());
         let records = scan.records + u64::from(last);
         let (at, first_record) = (self.text.at, self.records);
         self.records += records;

@@ -13,12 +13,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::CsvOptions;
 use super::cut::Cut;
 use super::dialect::Marks;
 use super::find::Finder;
-use super::naive::{Limits, Parser, Record, Width};
+use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
 use crate::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     pub(super) marks: Marks,
     pub(super) limits: Limits,
     pub(super) nulls: NullTokens,
+    /// Rows that were taken although fields are missing.
+    pub(super) padded: Arc<AtomicU64>,
     /// How many fields every record has.
     pub(super) fields: usize,
     pub(super) columns: Vec<Filled>,
@@ -85,8 +88,15 @@ impl CsvPart {
         let mut from = 0;
         let mut records = 0;
         loop {
-            let reader =
-                Records { data: self.input(), fields: self.shared.fields, marks, limits: self.shared.limits };
+            let reader = Records {
+                data: self.input(),
+                fields: self.shared.fields,
+                marks,
+                delimiter: self.shared.options.dialect.delimiter,
+                limits: self.shared.limits,
+                missing: self.shared.nulls.missing(self.raw_bytes),
+                strict_quotes: self.shared.options.strict_quotes,
+            };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             unescape(&mut self.cut.data, marks, scratch);
             give(rows, &mut Found { part: self, scratch, cursor: &mut cursor }, sink)?;
@@ -176,8 +186,8 @@ impl CsvPart {
     fn record(&self, start: usize, cursor: &mut Cursor) -> Option<Record> {
         let at = cursor.advance(self.input(), start, self.cut.at);
         let Shared { options, limits, fields, .. } = &*self.shared;
-        let mut parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
-        let mut record = parser.record(Width::Same(*fields))?;
+        let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
+        let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
         record.bytes = start + record.bytes.start..start + record.bytes.end;
         Some(record)
     }
@@ -192,7 +202,15 @@ struct Found<'f> {
 
 impl Rows for Found<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
-        self.part.batch(rows, self.scratch, sink)
+        self.part.batch(rows.clone(), self.scratch, sink)?;
+        // The rows are in order.
+        let padded = &self.scratch.padded;
+        let until = |row: usize| padded.partition_point(|&padded| padded < row);
+        let taken = until(rows.end) - until(rows.start);
+        if taken > 0 {
+            self.part.shared.padded.fetch_add(taken as u64, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow {

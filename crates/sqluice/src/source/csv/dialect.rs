@@ -1,12 +1,14 @@
 //! Which characters mean what.
 
+use super::delimiter::{Delimiter, is_blank};
 use crate::error::{Error, Result};
 
-/// The characters that separate and quote. Each is one byte of ASCII, no two are the same, and none ends a line.
+/// The characters that separate and quote. Quote, escape and comment are one byte of ASCII each, none is another or in the
+/// delimiter, and none ends a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// Between fields.
-    pub delimiter: u8,
+    pub delimiter: Delimiter,
     /// Around fields; `None`: a quote is a character like any other.
     pub quote: Option<u8>,
     /// Within quotes, the next character stands for itself. The quote itself as escape is none: quotes are always doubled.
@@ -17,7 +19,7 @@ pub struct Dialect {
 
 impl Default for Dialect {
     fn default() -> Dialect {
-        Dialect { delimiter: b',', quote: Some(b'"'), escape: None, comment: None }
+        Dialect { delimiter: Delimiter::COMMA, quote: Some(b'"'), escape: None, comment: None }
     }
 }
 
@@ -27,12 +29,13 @@ impl Dialect {
     /// # Errors
     /// When one of them can't be what it should, or would be two things.
     pub fn check(&self) -> Result<()> {
-        let roles = [
-            ("delimiter", Some(self.delimiter)),
-            ("quote", self.quote),
-            ("escape", self.own_escape()),
-            ("comment", self.comment),
-        ];
+        if let Some(end) = self.delimiter.as_bytes().iter().find(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
+        {
+            let found = char::from(*end);
+            return Err(Error::usage(format!("{found:?} can't be the delimiter character"))
+                .hint("lines end with it, or it is no text"));
+        }
+        let roles = [("quote", self.quote), ("escape", self.own_escape()), ("comment", self.comment)];
         for (index, &(role, byte)) in roles.iter().enumerate() {
             let Some(byte) = byte else { continue };
             let found = char::from(byte);
@@ -43,6 +46,10 @@ impl Dialect {
             if matches!(byte, b'\0' | b'\r' | b'\n') {
                 return Err(Error::usage(format!("{found:?} can't be the {role} character"))
                     .hint("lines end with it, or it is no text"));
+            }
+            if self.is_in_delimiter(byte) {
+                let message = format!("{found:?} can't be the delimiter and the {role} character at once");
+                return Err(Error::usage(message).hint(format!("name another {role} character")));
             }
             if let Some((other, _)) = roles[..index].iter().find(|(_, other)| *other == Some(byte)) {
                 let message = format!("{found:?} can't be the {other} and the {role} character at once");
@@ -58,6 +65,10 @@ impl Dialect {
         Ok(())
     }
 
+    fn is_in_delimiter(&self, byte: u8) -> bool {
+        self.delimiter.as_bytes().contains(&byte) || self.delimiter.is_whitespace() && is_blank(byte)
+    }
+
     /// The escape character, if it is not the quote.
     fn own_escape(&self) -> Option<u8> {
         self.escape.filter(|_| self.escape != self.quote)
@@ -66,7 +77,7 @@ impl Dialect {
     /// As the parsers use it.
     pub(super) fn marks(&self) -> Marks {
         Marks {
-            delimiter: self.delimiter,
+            delimiter: self.delimiter.first(),
             quote: self.quote.unwrap_or(NO_BYTE),
             escape: self.own_escape().unwrap_or(NO_BYTE),
             comment: self.comment,
@@ -80,6 +91,7 @@ const NO_BYTE: u8 = 0xff;
 /// A dialect for hot loops: no `Option`s but one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
+    /// The delimiter, or its first byte if it is wide: then only [`Delimiter::bytes_at`] tells it.
     pub(super) delimiter: u8,
     pub(super) quote: u8,
     pub(super) escape: u8,
@@ -111,21 +123,21 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
-    use super::Dialect;
+    use super::{Delimiter, Dialect};
     use crate::error::ErrorKind;
 
     #[track_caller]
     fn refused(dialect: Dialect, message: &str) {
         let error = dialect.check().unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Usage, message));
-        assert!(error.hint_text().is_some());
+        assert_eq!((error.kind(), error.message().as_str()), (ErrorKind::Usage, message));
+        assert!(error.remedy().is_some());
     }
 
     #[test]
     fn a_character_that_ends_lines_or_is_no_ascii_has_no_role() {
         let plain = Dialect::default();
         plain.check().unwrap();
-        refused(Dialect { delimiter: b'\n', ..plain }, r"'\n' can't be the delimiter character");
+        refused(Dialect { delimiter: b'\n'.into(), ..plain }, r"'\n' can't be the delimiter character");
         refused(Dialect { quote: Some(b'\r'), ..plain }, r"'\r' can't be the quote character");
         refused(Dialect { comment: Some(0), ..plain }, r"'\0' can't be the comment character");
         refused(Dialect { escape: Some(0xe9), ..plain }, "the escape character is not ASCII: byte 0xe9");
@@ -139,6 +151,16 @@ mod tests {
         let at_once = "can't be the quote and the comment character at once";
         refused(Dialect { comment: Some(b'"'), ..plain }, &format!("'\"' {at_once}"));
         Dialect { escape: Some(b'"'), ..plain }.check().unwrap();
+    }
+
+    #[test]
+    fn no_part_of_a_long_delimiter_has_another_role() {
+        let long = Dialect { delimiter: "|~".parse().unwrap(), ..Dialect::default() };
+        long.check().unwrap();
+        let message = "'~' can't be the delimiter and the quote character at once";
+        refused(Dialect { quote: Some(b'~'), ..long }, message);
+        let message = "'\\t' can't be the delimiter and the comment character at once";
+        refused(Dialect { delimiter: Delimiter::WHITESPACE, comment: Some(b'\t'), ..long }, message);
     }
 
     #[test]

@@ -40,6 +40,11 @@ impl Header {
         let names = (0..record.len()).map(by_position).collect();
         Header { names, at: record.iter().map(|field| field.at).collect(), renamed: Vec::new() }
     }
+
+    /// Names for a file of so many fields whose first row is at `at`.
+    pub(super) fn of_fields(fields: usize, at: Position) -> Header {
+        Header { names: (0..fields).map(by_position).collect(), at: vec![at; fields], renamed: Vec::new() }
+    }
 }
 
 fn by_position(index: usize) -> String {

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::CsvOptions;
+use super::delimiter::Delimiter;
 use super::naive::COLUMNS_MAX;
-use crate::error::Error;
+use crate::error::{Error, Message, Setting, message};
 use crate::source::text::Position;
 
 /// The first thing that is wrong with a record.
@@ -23,6 +24,8 @@ pub(super) enum What {
     Nul,
     /// Something other than a delimiter or a line end after a closing quote; at that character.
     AfterQuote(char),
+    /// A quote within an unquoted field, where that is not allowed; at that quote.
+    QuoteInUnquoted,
     /// The input ends within quotes; at the opening quote.
     Unterminated,
     /// More fields than the first record; at the first that is too many.
@@ -48,13 +51,23 @@ impl Malformed {
     pub(super) fn error(&self, file: &Path, options: &CsvOptions) -> Error {
         let error = Error::input(self.message(options)).at(self.at.place(file));
         match self.hint(options) {
+            _ if self.is_in_footer(options) => error.hint(message![
+                "this looks like a footer, which is no row; to leave it out: ",
+                Setting::Reject.to("FILE"),
+            ]),
             Some(hint) => error.hint(hint),
             None => error,
         }
     }
 
+    fn is_in_footer(&self, options: &CsvOptions) -> bool {
+        let odd = matches!(self.what, What::TooManyFields { .. } | What::TooFewFields { .. });
+        odd && options.footer.is_some_and(|footer| self.at.line >= footer)
+    }
+
     fn message(&self, options: &CsvOptions) -> String {
         let first = if options.header { "header" } else { "first record" };
+        let counted = options.fields.is_some() && !options.header;
         match self.what {
             What::InvalidUtf8(byte) => format!("this is not UTF-8: byte 0x{byte:02x}"),
             What::Nul => "a NUL byte, which is no text".to_owned(),
@@ -64,7 +77,14 @@ impl Malformed {
                     "expected {delimiter} or the end of the line after the closing quote, found {found:?}"
                 )
             }
+            What::QuoteInUnquoted => "a quote inside a field that is not quoted".to_owned(),
             What::Unterminated => "the quoted field that begins here never ends".to_owned(),
+            What::TooManyFields { expected } if counted => {
+                format!("field {} of this record: it should have only {expected}", expected + 1)
+            }
+            What::TooFewFields { fields, expected } if counted => {
+                format!("the record ends after field {fields}: it should have {expected}")
+            }
             What::TooManyFields { expected } => {
                 format!("field {} of this record: the {first} has only {expected}", expected + 1)
             }
@@ -82,41 +102,73 @@ impl Malformed {
         }
     }
 
-    fn hint(&self, options: &CsvOptions) -> Option<String> {
+    fn hint(&self, options: &CsvOptions) -> Option<Message> {
         let hint = match self.what {
             What::InvalidUtf8(_) => {
-                "if the file is in another encoding, name it, for example: --encoding windows-1252".to_owned()
+                message![
+                    "if the file is in another encoding, name it, for example: ",
+                    Setting::Encoding.to("windows-1252")
+                ]
             }
-            What::Nul => "is this a file of text? if it is UTF-16, say so: --encoding utf-16".to_owned(),
+            What::Nul => {
+                message!["is this a file of text? if it is UTF-16, say so: ", Setting::Encoding.to("utf-16")]
+            }
             What::AfterQuote(_) => {
                 let quote = char::from(options.dialect.quote?);
-                format!("a quote inside a quoted field is written twice: {quote}{quote}")
+                format!("a quote inside a quoted field is written twice: {quote}{quote}").into()
+            }
+            What::QuoteInUnquoted => {
+                let quote = char::from(options.dialect.quote?);
+                message![
+                    format!("a field with quotes is written {quote}...{quote}{quote}...{quote}; without "),
+                    Setting::StrictQuotes,
+                    " such a quote is a character of the field"
+                ]
             }
             What::FieldTooLong { .. } => {
-                "is a closing quote missing? SQLite stores no longer values than that".to_owned()
+                "is a closing quote missing? SQLite stores no longer values than that".into()
             }
             What::RecordTooLong { .. } => {
-                "is a closing quote missing? if the record is that long, give more memory: --memory"
-                    .to_owned()
+                message![
+                    "is a closing quote missing? if the record is that long, give more memory: ",
+                    Setting::Memory
+                ]
             }
-            What::TooManyColumns => "is the delimiter the right one?".to_owned(),
+            What::TooManyColumns => "is the delimiter the right one?".into(),
             What::Unterminated => {
-                "is its closing quote missing? --quote none takes quotes for characters like any other"
-                    .to_owned()
+                message![
+                    "is its closing quote missing? ",
+                    Setting::Quote.to("none"),
+                    " takes quotes for characters like any other"
+                ]
             }
-            What::TooManyFields { .. } | What::TooFewFields { .. } => {
-                "--reject FILE puts such rows aside and goes on".to_owned()
+            What::TooFewFields { .. } => {
+                message![
+                    Setting::Pad,
+                    " fills missing fields with NULL; ",
+                    Setting::Reject.to("FILE"),
+                    " writes such rows to a file and goes on"
+                ]
+            }
+            What::TooManyFields { .. } => {
+                message![Setting::Reject.to("FILE"), " writes such rows to a file and goes on"]
             }
         };
         Some(hint)
     }
 }
 
-fn delimiter_in_words(delimiter: u8) -> String {
+fn delimiter_in_words(delimiter: Delimiter) -> String {
     match delimiter {
-        b',' => "a comma".to_owned(),
-        b';' => "a semicolon".to_owned(),
-        b'\t' => "a tab".to_owned(),
-        other => format!("{:?}", char::from(other)),
+        Delimiter::COMMA => "a comma".to_owned(),
+        Delimiter::SEMICOLON => "a semicolon".to_owned(),
+        Delimiter::TAB => "a tab".to_owned(),
+        Delimiter::WHITESPACE => "a blank".to_owned(),
+        other => match str::from_utf8(other.as_bytes()) {
+            Ok(text) if text.chars().count() == 1 => format!("{:?}", text.chars().next().unwrap_or(' ')),
+            Ok(text) => format!("{text:?}"),
+            // One column.
+            Err(_) => "nothing".to_owned(),
+        },
     }
 }

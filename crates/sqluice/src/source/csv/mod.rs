@@ -7,18 +7,22 @@
 //!
 //! What is read:
 //!
-//! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. Names
+//! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. How many
+//!   every record has, the first one says, or [`CsvOptions::fields`]. Names
 //!   that are missing in the header, or there already (ASCII letters in either case are the same), are made up and told
 //!   ([`CsvReader::renamed`]).
-//! * Fields are separated by a delimiter, records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
+//! * Fields are separated by a delimiter of any characters, of which the first match counts (`a|||b` with `||` is `a` and
+//!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
 //!   record of one empty field is written `""`. Nor are lines that begin with the comment character: whatever bytes they have
 //!   are skipped.
 //! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
 //!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
-//!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is. ([`Dialect`] names the characters.)
+//!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
 //! * Text is UTF-8; a byte order mark is skipped.
 //! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
 //!   [`CsvOptions::empty_as_text`]). A quoted one never is.
+//!
+//! * Fields that are missing at the end of a record are NULL with [`CsvOptions::pad`].
 //!
 //! What is malformed (a record with more or fewer fields than the first, text after a closing quote, no closing quote, bytes
 //! that are no UTF-8, a NUL byte) is a bad row with an [`Error`] that names file, line and column, never repaired. The sink
@@ -31,6 +35,7 @@
 
 mod cut;
 mod decode;
+mod delimiter;
 mod dialect;
 mod find;
 mod header;
@@ -51,6 +56,7 @@ use std::sync::atomic::AtomicU64;
 
 use self::cut::Cutter;
 use self::decode::{CsvPart, Shared};
+pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
 pub use self::dialect::Dialect;
 use self::header::Header;
 pub use self::header::Renamed;
@@ -58,7 +64,7 @@ pub(in crate::source) use self::header::unique;
 pub(crate) use self::naive::COLUMNS_MAX;
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
-pub use self::sniff::{Given, Sniffed, sniff};
+pub use self::sniff::{Given, Preamble, Sniffed, sniff};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
@@ -84,12 +90,20 @@ pub struct CsvOptions {
     pub dialect: Dialect,
     /// The first record names the fields; otherwise it is a row.
     pub header: bool,
+    /// How many fields every record has, where no header says it; `None`: as many as the first.
+    pub fields: Option<usize>,
     /// Lines before everything else that are not looked at. Places in messages count them.
     pub skip_lines: u64,
+    /// The line from which on records look like a footer: what is wrong with them says so.
+    pub footer: Option<u64>,
     /// Fields that are NULL where they are not quoted.
     pub null_tokens: Vec<Vec<u8>>,
     /// Unquoted empty fields are empty text, too (unless that is one of the tokens).
     pub empty_as_text: bool,
+    /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
+    pub pad: bool,
+    /// A quote within an unquoted field is malformed; otherwise it is a character like any other.
+    pub strict_quotes: bool,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
     pub part_bytes: usize,
     /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
@@ -104,9 +118,13 @@ impl Default for CsvOptions {
         CsvOptions {
             dialect: Dialect::default(),
             header: true,
+            fields: None,
             skip_lines: 0,
+            footer: None,
             null_tokens: Vec::new(),
             empty_as_text: false,
+            pad: false,
+            strict_quotes: false,
             part_bytes: PART_BYTES,
             field_bytes_max: FIELD_BYTES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
@@ -120,6 +138,11 @@ impl CsvOptions {
             field_bytes_max: self.field_bytes_max.min(FIELD_BYTES_MAX),
             record_bytes_max: self.record_bytes_max.min(RECORD_BYTES_MAX),
         }
+    }
+
+    /// How many fields a record after the first may have.
+    fn width(&self, fields: usize) -> Width {
+        if self.pad { Width::AtMost(fields) } else { Width::Same(fields) }
     }
 }
 
@@ -148,15 +171,20 @@ impl CsvReader {
     pub fn new(input: Box<dyn Read + Send>, file: &Path, options: CsvOptions) -> Result<CsvReader> {
         options.dialect.check()?;
         let limits = options.limits();
-        let mut cutter = Cutter::new(input, file.to_owned(), options.dialect.marks(), limits);
+        let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
         cutter.skip_lines(options.skip_lines);
         let header = loop {
             // Parts of one byte are parts of one line.
             let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
-            let Some(record) = Parser::new(&cut.data, cut.at, options.dialect, limits).record(Width::First)
-            else {
+            let parser = Parser::new(&cut.data, cut.at, options.dialect, limits);
+            let Some(record) = parser.with_strict_quotes(options.strict_quotes).record(Width::First) else {
                 continue;
             };
+            if let (Some(fields), false, false) = (options.fields, options.header, record.is_fatal()) {
+                // Whatever is wrong with it, it is a row like the others.
+                cutter.put_back(cut);
+                break Header::of_fields(fields, record.at);
+            }
             let fields = record.fields.map_err(|malformed| malformed.error(file, &options))?;
             if options.header {
                 break Header::of_names(fields);
@@ -199,7 +227,9 @@ impl CsvReader {
             fields,
             marks: options.dialect.marks(),
             limits: options.limits(),
-            nulls: NullTokens::new(tokens, options.empty_as_text, options.dialect.quote),
+            nulls: NullTokens::new(tokens, options.empty_as_text, options.dialect.quote)
+                .with_missing(options.pad),
+            padded: Arc::default(),
             pool: Pool::default(),
             options,
         };
@@ -231,6 +261,16 @@ impl CsvSource {
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
         self.handed_out = HandedOut::new(read, total);
+        self
+    }
+
+    /// Adds the rows that a sink takes although fields are missing to `padded`.
+    ///
+    /// # Panics
+    /// When a part was handed out.
+    #[must_use]
+    pub(crate) fn with_padded(mut self, padded: Arc<AtomicU64>) -> CsvSource {
+        Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
         self
     }
 }

@@ -22,6 +22,7 @@
 
 use std::ops::Range;
 
+use super::delimiter::is_blank;
 use super::dialect::Dialect;
 use super::malformed::{Malformed, What};
 use crate::source::text::Position;
@@ -45,6 +46,8 @@ pub(super) enum Width {
     First,
     /// As many as the first record.
     Same(usize),
+    /// At most as many as the first record: those that are missing at the end are NULL.
+    AtMost(usize),
 }
 
 /// A field.
@@ -67,6 +70,13 @@ pub(super) struct Record {
     pub(super) fields: Result<Vec<Field>, Malformed>,
 }
 
+impl Record {
+    /// Whether nothing after it can be read.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.fields.as_ref().is_err_and(Malformed::is_fatal)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
@@ -84,21 +94,39 @@ pub(super) struct Parser<'a> {
     at: Position,
     dialect: Dialect,
     limits: Limits,
+    strict_quotes: bool,
 }
 
 impl<'a> Parser<'a> {
     /// `input` begins at `at`, with a record (or a comment, or an empty line).
     pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
-        Parser { input, read: 0, at, dialect, limits }
+        Parser { input, read: 0, at, dialect, limits, strict_quotes: false }
+    }
+
+    /// A quote within an unquoted field is malformed, if so asked.
+    pub(super) fn with_strict_quotes(mut self, strict_quotes: bool) -> Parser<'a> {
+        self.strict_quotes = strict_quotes;
+        self
     }
 
     /// The next record; `None` after the last.
     pub(super) fn record(&mut self, width: Width) -> Option<Record> {
+        let blanks = self.dialect.delimiter.is_whitespace();
+        let (mut at, mut start);
         loop {
-            match self.peek()? {
-                b'\n' | b'\r' => self.advance(1),
-                byte if Some(byte) == self.dialect.comment => {
-                    let (at, start) = (self.at, self.read);
+            (at, start) = (self.at, self.read);
+            while blanks && self.peek().is_some_and(is_blank) {
+                self.advance(1);
+            }
+            match self.peek() {
+                None | Some(b'\n' | b'\r') if self.read > start => {
+                    if let Some(too_long) = self.too_long(at, start) {
+                        return Some(too_long);
+                    }
+                }
+                None => return None,
+                Some(b'\n' | b'\r') => self.advance(1),
+                byte if byte == self.dialect.comment => {
                     while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
                         self.advance(1);
                     }
@@ -109,8 +137,7 @@ impl<'a> Parser<'a> {
                 _ => break,
             }
         }
-        let (at, start) = (self.at, self.read);
-        let fields = Reading::new(self, width).fields();
+        let fields = Reading::new(self, width).fields(start);
         let record = Record { at, bytes: start..self.read, fields };
         Some(self.too_long(at, start).unwrap_or(record))
     }
@@ -149,6 +176,10 @@ impl<'a> Parser<'a> {
     /// The character at the present place, if it is one.
     fn character(&self) -> Result<char, What> {
         let rest = &self.input[self.read..];
+        // What most text is: this parser also reads the samples of thousands of files.
+        if let Some(&byte @ 1..=0x7f) = rest.first() {
+            return Ok(char::from(byte));
+        }
         let rest = &rest[..rest.len().min(4)];
         let valid = match str::from_utf8(rest) {
             Ok(valid) => valid,
@@ -170,6 +201,8 @@ struct Reading<'p, 'a> {
     fields: Vec<Field>,
     /// The present field.
     field: Field,
+    /// No other field follows.
+    ended: bool,
     /// The first.
     fault: Option<Malformed>,
 }
@@ -177,12 +210,11 @@ struct Reading<'p, 'a> {
 impl<'p, 'a> Reading<'p, 'a> {
     fn new(parser: &'p mut Parser<'a>, width: Width) -> Reading<'p, 'a> {
         let field = Field { value: Vec::new(), quoted: false, at: parser.at };
-        Reading { parser, width, state: State::Start, fields: Vec::new(), field, fault: None }
+        Reading { parser, width, state: State::Start, fields: Vec::new(), field, ended: false, fault: None }
     }
 
-    /// Reads to the end of the record.
-    fn fields(mut self) -> Result<Vec<Field>, Malformed> {
-        let start = self.parser.read;
+    /// Reads to the end of the record, whose line begins at `start`.
+    fn fields(mut self, start: usize) -> Result<Vec<Field>, Malformed> {
         while let Some(byte) = self.parser.peek() {
             let quoted = matches!(self.state, State::Quoted | State::Escaped);
             let too_long = self.parser.read - start > self.parser.limits.record_bytes_max;
@@ -199,7 +231,9 @@ impl<'p, 'a> Reading<'p, 'a> {
         if matches!(self.state, State::Quoted | State::Escaped) {
             self.fault(self.field.at, What::Unterminated);
         }
-        self.end_field();
+        if !self.ended {
+            self.end_field();
+        }
         if let Width::Same(expected) = self.width
             && self.fields.len() < expected
         {
@@ -225,10 +259,8 @@ impl<'p, 'a> Reading<'p, 'a> {
                 self.state = State::Quoted;
                 keep = true;
             }
-            _ if byte == delimiter => {
-                self.end_field();
-                self.parser.advance(bytes);
-                self.begin_field();
+            _ if delimiter.bytes_at(&self.parser.input[self.parser.read..]) > 0 => {
+                self.delimiter();
                 return;
             }
             State::Start if Some(byte) == quote => {
@@ -238,6 +270,8 @@ impl<'p, 'a> Reading<'p, 'a> {
             before => {
                 if before == State::QuoteInQuoted {
                     self.fault(self.parser.at, What::AfterQuote(character));
+                } else if self.parser.strict_quotes && Some(byte) == quote {
+                    self.fault(self.parser.at, What::QuoteInUnquoted);
                 }
                 self.state = State::Unquoted;
                 keep = true;
@@ -254,11 +288,27 @@ impl<'p, 'a> Reading<'p, 'a> {
         self.parser.advance(bytes);
     }
 
+    /// Goes past a delimiter.
+    fn delimiter(&mut self) {
+        let delimiter = self.parser.dialect.delimiter;
+        self.end_field();
+        let end = self.parser.read + delimiter.bytes_at(&self.parser.input[self.parser.read..]);
+        while self.parser.read < end {
+            self.parser.advance(self.parser.character().map_or(1, char::len_utf8));
+        }
+        // Blanks at the end of a line separate nothing.
+        self.ended = delimiter.is_whitespace() && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
+        match self.ended {
+            true => self.state = State::Start,
+            false => self.begin_field(),
+        }
+    }
+
     fn begin_field(&mut self) {
         self.state = State::Start;
         self.field.at = self.parser.at;
         match self.width {
-            Width::Same(expected) if self.fields.len() >= expected => {
+            Width::Same(expected) | Width::AtMost(expected) if self.fields.len() >= expected => {
                 self.fault(self.parser.at, What::TooManyFields { expected });
             }
             Width::First if self.fields.len() >= COLUMNS_MAX => {

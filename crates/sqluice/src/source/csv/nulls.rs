@@ -9,6 +9,8 @@ pub(super) struct NullTokens {
     /// A bit for every length of a token; the last for that and all beyond.
     lengths: u64,
     quote: Option<u8>,
+    /// Fields may be missing.
+    pads: bool,
 }
 
 impl NullTokens {
@@ -17,7 +19,22 @@ impl NullTokens {
             tokens.push(Vec::new());
         }
         let lengths = tokens.iter().fold(0, |lengths, token| lengths | 1 << token.len().min(63));
-        NullTokens { tokens, lengths, quote }
+        NullTokens { tokens, lengths, quote, pads: false }
+    }
+
+    /// Fields that are missing at the end of a record are NULL, if so asked.
+    pub(super) fn with_missing(mut self, pads: bool) -> NullTokens {
+        self.pads = pads;
+        self
+    }
+
+    /// What stands for a missing field, if one may be missing: the span of nothing where that is NULL anyway, or else that of the
+    /// end of the input, which no other field has.
+    pub(super) fn missing(&self, raw_bytes: usize) -> Option<Span> {
+        let empty_is_null = self.tokens.iter().any(Vec::is_empty);
+        // A part is shorter than 4 GiB.
+        let end = Span { start: raw_bytes as u32, len: 0 };
+        self.pads.then_some(if empty_is_null { Span::default() } else { end })
     }
 
     /// Sets the bits of the rows whose field is not NULL; whether there are others. `raw_bytes` of `data` are input, what
@@ -30,7 +47,10 @@ impl NullTokens {
         validity: &mut [u64],
     ) -> bool {
         match &self.tokens[..] {
-            [] => false,
+            [] => match self.missing(raw_bytes) {
+                Some(missing) => mark(spans, validity, |span| span != missing),
+                None => false,
+            },
             // An empty field that is not quoted has the span of nothing.
             [empty] if empty.is_empty() => mark(spans, validity, |span| span != Span::default()),
             _ => mark(spans, validity, |span| !self.is_null(&data[..raw_bytes], span)),
@@ -40,6 +60,9 @@ impl NullTokens {
     #[inline]
     fn is_null(&self, input: &[u8], span: Span) -> bool {
         let (start, len) = (span.start as usize, span.len as usize);
+        if len == 0 && self.pads && start == input.len() {
+            return true;
+        }
         if self.lengths >> len.min(63) & 1 == 0 {
             return false;
         }

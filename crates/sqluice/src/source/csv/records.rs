@@ -12,9 +12,11 @@
 //!
 //! What is malformed is only noticed here; [`naive`](super::naive) says what and where it is.
 
+use super::delimiter::Delimiter;
 use super::dialect::Marks;
 use super::find::Finder;
 use super::naive::Limits;
+use super::scan::wide_needles;
 use crate::batch::{ROWS_MAX, Span};
 
 /// The spans of a batch need no more than this, in bytes.
@@ -32,6 +34,8 @@ pub(super) struct Scratch {
     pub(super) starts: Vec<u32>,
     /// Which of `spans` have doubled quotes or escapes.
     pub(super) escaped: Vec<usize>,
+    /// Which rows had fewer fields than there are.
+    pub(super) padded: Vec<usize>,
     /// A bitmap for every column of the table.
     pub(super) validity: Vec<u64>,
     /// Which columns have NULLs.
@@ -49,6 +53,7 @@ impl Scratch {
             spans: vec![Span::default(); stride * fields],
             starts: vec![0; rows_max],
             escaped: Vec::new(),
+            padded: Vec::new(),
             validity: vec![0; rows_max / 64 * columns],
             nulls: vec![false; columns],
         }
@@ -61,7 +66,12 @@ pub(super) struct Records<'a> {
     /// How many every record has.
     pub(super) fields: usize,
     pub(super) marks: Marks,
+    pub(super) delimiter: Delimiter,
     pub(super) limits: Limits,
+    /// What stands for fields that are missing at the end of a record; `None`: they make it malformed.
+    pub(super) missing: Option<Span>,
+    /// A quote within an unquoted field is malformed.
+    pub(super) strict_quotes: bool,
 }
 
 /// What came of it.
@@ -81,34 +91,81 @@ pub(super) enum Next {
     Malformed,
 }
 
+/// How the delimiter is told: the compiler makes a loop for each kind.
+trait Between: Copy {
+    /// Another byte than a delimiter's may begin like one, and within a delimiter there may be hits.
+    const WIDE: bool;
+    /// Blanks separate nothing at the start and the end of a line.
+    const BLANKS: bool;
+
+    /// How many bytes of a delimiter there are at `at`, where `byte` is.
+    fn bytes(self, data: &[u8], at: usize, byte: u8) -> usize;
+}
+
+/// A delimiter of one byte.
+#[derive(Clone, Copy)]
+struct Narrow(u8);
+
+impl Between for Narrow {
+    const WIDE: bool = false;
+    const BLANKS: bool = false;
+
+    #[inline(always)]
+    fn bytes(self, _: &[u8], _: usize, byte: u8) -> usize {
+        usize::from(byte == self.0)
+    }
+}
+
+/// Any other; whether it is blanks.
+#[derive(Clone, Copy)]
+struct Wide<'d, const BLANKS: bool>(&'d Delimiter);
+
+impl<const BLANKS: bool> Between for Wide<'_, BLANKS> {
+    const WIDE: bool = true;
+    const BLANKS: bool = BLANKS;
+
+    fn bytes(self, data: &[u8], at: usize, _: u8) -> usize {
+        self.0.bytes_at(&data[at..])
+    }
+}
+
 impl Records<'_> {
     /// Fills `scratch` from byte `from` on, where a record, a comment or an empty line begins.
     pub(super) fn read(&self, from: usize, valid: &mut Valid, scratch: &mut Scratch) -> Read {
         scratch.escaped.clear();
+        scratch.padded.clear();
         let Marks { delimiter, .. } = self.marks;
         let quote = self.marks.quote_needle();
-        let read = if self.marks.are_plain() {
-            self.run([delimiter, quote, b'\n', b'\r'], from, valid, scratch)
+        let wide = wide_needles(self.marks, &self.delimiter);
+        let read = if self.delimiter.is_whitespace() {
+            self.run(wide, Wide::<true>(&self.delimiter), from, valid, scratch)
+        } else if self.delimiter.is_wide() {
+            self.run(wide, Wide::<false>(&self.delimiter), from, valid, scratch)
+        } else if self.marks.are_plain() {
+            self.run([delimiter, quote, b'\n', b'\r'], Narrow(delimiter), from, valid, scratch)
         } else {
-            self.run([delimiter, quote, b'\n', b'\r', self.marks.escape_needle()], from, valid, scratch)
+            let needles = [delimiter, quote, b'\n', b'\r', self.marks.escape_needle()];
+            self.run(needles, Narrow(delimiter), from, valid, scratch)
         };
         if let Next::Malformed = read.next {
             // What the malformed record left behind.
             scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
+            scratch.padded.retain(|&row| row < read.rows);
         }
         read
     }
 
     /// A fifth needle means that there may be escapes and comments.
-    fn run<const N: usize>(
+    fn run<const N: usize, B: Between>(
         &self,
         needles: [u8; N],
+        between: B,
         from: usize,
         valid: &mut Valid,
         scratch: &mut Scratch,
     ) -> Read {
         let data = self.data;
-        let Marks { delimiter, quote, escape, .. } = self.marks;
+        let Marks { quote, escape, .. } = self.marks;
         let stride = scratch.stride;
         let spans_len = self.fields * stride;
         let spans = &mut scratch.spans[..spans_len];
@@ -120,14 +177,29 @@ impl Records<'_> {
         let mut rows = 0;
         let mut record = from;
         let mut start = from;
+        // The record's first character that is no blank; only blanks differ from `record`.
+        let mut content = from;
         // The present field's place in `spans`.
         let mut slot = 0;
         let next = loop {
             // The input may end without a line end.
             let mut at = finder.next().unwrap_or(data.len());
             let mut byte = data.get(at).copied().unwrap_or(b'\n');
-            if N == 5 {
-                if start == record && self.marks.comment_at(data, record) {
+            if B::WIDE && at < start {
+                continue;
+            }
+            let mut delimiter = between.bytes(data, at, byte);
+            if B::WIDE && delimiter == 0 && byte != quote && !matches!(byte, b'\n' | b'\r') {
+                continue;
+            }
+            let begin = if B::BLANKS { content } else { record };
+            if B::BLANKS && at == begin && delimiter > 0 {
+                content = at + delimiter;
+                start = content;
+                continue;
+            }
+            if N >= 5 {
+                if start == begin && self.marks.comment_at(data, begin) {
                     if !matches!(byte, b'\n' | b'\r') {
                         continue;
                     }
@@ -135,7 +207,7 @@ impl Records<'_> {
                         break Next::Malformed;
                     }
                     record = (at + 1).min(data.len());
-                    start = record;
+                    (start, content) = (record, record);
                     continue;
                 }
                 if byte == escape {
@@ -145,6 +217,9 @@ impl Records<'_> {
             let span = if byte == quote {
                 if at != start {
                     // A quote within an unquoted field is a character like any other.
+                    if self.strict_quotes {
+                        break Next::Malformed;
+                    }
                     continue;
                 }
                 let Some((end, dropped)) = closing_quote(data, &mut finder, self.marks) else {
@@ -159,19 +234,23 @@ impl Records<'_> {
                 }
                 at = end + 1;
                 byte = data.get(at).copied().unwrap_or(b'\n');
-                if byte != delimiter && !matches!(byte, b'\n' | b'\r') {
+                delimiter = between.bytes(data, at, byte);
+                if delimiter == 0 && !matches!(byte, b'\n' | b'\r') {
                     break Next::Malformed;
                 }
                 finder.next();
                 span
             } else if at == start {
-                if at == record && byte != delimiter {
+                if at == begin && delimiter == 0 {
+                    if B::BLANKS && at - record > self.limits.record_bytes_max {
+                        break Next::Malformed;
+                    }
                     if at == data.len() {
                         break Next::Done;
                     }
                     // An empty line.
                     record = at + 1;
-                    start = record;
+                    (start, content) = (record, record);
                     continue;
                 }
                 Span::default()
@@ -183,28 +262,44 @@ impl Records<'_> {
             };
 
             spans[slot] = span;
-            start = at + 1;
             slot += stride;
-            if byte == delimiter {
+            if B::BLANKS && matches!(data.get(at + delimiter), None | Some(b'\n' | b'\r')) {
+                at += delimiter;
+                delimiter = 0;
+            }
+            start = if B::WIDE { at + delimiter.max(1) } else { at + 1 };
+            if delimiter > 0 {
                 if slot >= spans_len {
                     break Next::Malformed;
                 }
                 continue;
             }
+            if slot < spans_len && !self.pad(spans, slot, stride, &mut scratch.padded) {
+                break Next::Malformed;
+            }
             let too_long = at - record > self.limits.record_bytes_max;
-            if slot < spans_len || too_long || at > valid.until && !valid.reaches(data, record, at) {
+            if too_long || at > valid.until && !valid.reaches(data, record, at) {
                 break Next::Malformed;
             }
             scratch.starts[rows] = record as u32;
             rows += 1;
             record = start.min(data.len());
-            start = record;
+            (start, content) = (record, record);
             slot = rows;
             if rows == scratch.rows_max {
                 break Next::More;
             }
         };
         Read { rows, end: record, next }
+    }
+
+    /// Fills the fields from `slot` on, which the record does not have; whether that is asked for.
+    #[cold]
+    fn pad(&self, spans: &mut [Span], slot: usize, stride: usize, padded: &mut Vec<usize>) -> bool {
+        let Some(missing) = self.missing else { return false };
+        spans[slot..].iter_mut().step_by(stride).for_each(|span| *span = missing);
+        padded.push(slot % stride);
+        true
     }
 }
 
@@ -221,7 +316,7 @@ fn closing_quote<const N: usize>(
     let mut from = 0;
     loop {
         let at = finder.next()?;
-        if N == 5 && at < from {
+        if N >= 5 && at < from {
             continue;
         }
         if data[at] == marks.quote {
@@ -230,7 +325,7 @@ fn closing_quote<const N: usize>(
             }
             dropped += 1;
             finder.next();
-        } else if N == 5 && data[at] == marks.escape {
+        } else if N >= 5 && data[at] == marks.escape {
             dropped += 1;
             from = at + 2;
         }

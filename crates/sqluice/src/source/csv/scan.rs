@@ -10,12 +10,16 @@
 //! is before each quote that opens is looked at: a delimiter, a line end or the quote that it doubles. Blocks with another,
 //! and dialects with escapes or comments, go hit by hit, and so do blocks of few hits, because that is faster.
 //!
-//! Invariant: both ways find the same, which is what [`naive`](super::naive) finds.
+//! What is before a quote does not say enough where a delimiter is wide: of `|||"` the first two are `||`, and the third begins a
+//! field. So there fields are followed, hit by hit, on a path of its own.
+//!
+//! Invariant: all ways find the same, which is what [`naive`](super::naive) finds.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
+use super::delimiter::Delimiter;
 use super::dialect::Marks;
-use super::find::{mask, short};
+use super::find::{Finder, mask, short};
 
 /// With so many hits in a block, it pays to look at all of them at once.
 const HITS_MIN: u32 = 8;
@@ -39,6 +43,10 @@ pub(super) struct Scan {
     pub(super) records: u64,
     /// Ended lines.
     pub(super) lines: u64,
+    /// With a wide delimiter: where the present record has its first character that is no blank.
+    content: usize,
+    /// With a wide delimiter: where the present field begins.
+    field: usize,
 }
 
 impl Scan {
@@ -54,15 +62,24 @@ impl Scan {
             escaped: 0,
             records: 0,
             lines: 0,
+            content: 0,
+            field: 0,
         }
     }
 
     /// Looks through what is new in `data`; where to cut, if that is known already.
-    pub(super) fn run(&mut self, marks: Marks, data: &[u8], ended: bool) -> Option<usize> {
-        // One byte stays unseen, as what a CR means depends on the next.
-        let end = if ended { data.len() } else { data.len().saturating_sub(1) };
+    pub(super) fn run(
+        &mut self,
+        marks: Marks,
+        delimiter: &Delimiter,
+        data: &[u8],
+        ended: bool,
+    ) -> Option<usize> {
+        let end = data.len().saturating_sub(unseen(delimiter, ended));
         let quote = marks.quote_needle();
-        let ran = if marks.are_plain() {
+        let ran = if delimiter.is_wide() {
+            self.wide(marks, delimiter, data, end)
+        } else if marks.are_plain() {
             self.blocks([quote, b'\n', b'\r'], marks, data, end)
         } else {
             self.blocks([quote, b'\n', b'\r', marks.escape_needle()], marks, data, end)
@@ -74,6 +91,52 @@ impl Scan {
                 None
             }
         }
+    }
+
+    /// With a wide delimiter.
+    fn wide(
+        &mut self,
+        marks: Marks,
+        delimiter: &Delimiter,
+        data: &[u8],
+        end: usize,
+    ) -> ControlFlow<Option<usize>> {
+        let from = self.seen.min(end);
+        for at in Finder::new(&data[..end], from, wide_needles(marks, delimiter)) {
+            let byte = data[at];
+            let comment = marks.comment_at(data, self.content());
+            if matches!(byte, b'\n' | b'\r') {
+                self.line_end(data, at, self.quoted, comment || at == self.content())?;
+                if !self.quoted {
+                    (self.content, self.field) = (self.record, self.record);
+                }
+            } else if comment || at < self.escaped {
+                // It means nothing here.
+            } else if self.quoted {
+                if byte == marks.quote {
+                    self.quoted = false;
+                    self.reopens = at + 1;
+                } else if byte == marks.escape {
+                    self.escaped = at + 2;
+                }
+            } else if byte == marks.quote {
+                self.quoted = at == self.reopens || at == self.field;
+            } else if at >= self.field {
+                let bytes = delimiter.bytes_at(&data[at..]);
+                if bytes > 0 {
+                    if delimiter.is_whitespace() && at == self.content() {
+                        self.content = at + bytes;
+                    }
+                    self.field = at + bytes;
+                }
+            }
+        }
+        Continue(())
+    }
+
+    /// Where the present record has its first character, unless it is a blank that separates nothing.
+    pub(super) fn content(&self) -> usize {
+        self.content.max(self.record)
     }
 
     /// A fourth needle means that there may be escapes and comments.
@@ -197,10 +260,22 @@ impl Scan {
     }
 
     /// The present record is longer than allowed, and enough of it is there to see that.
-    pub(super) fn record_too_long(&self, data_bytes: usize, ended: bool) -> bool {
-        // One byte may be unseen, and be the line end.
-        data_bytes - self.record > self.record_bytes_max + usize::from(!ended)
+    pub(super) fn record_too_long(&self, delimiter: &Delimiter, data_bytes: usize, ended: bool) -> bool {
+        // One of the unseen bytes may be the line end.
+        data_bytes - self.record > self.record_bytes_max + unseen(delimiter, ended)
     }
+}
+
+/// How many bytes at the end are not looked at before more is read: what a CR means depends on the next byte, and a long delimiter may
+/// have begun.
+fn unseen(delimiter: &Delimiter, ended: bool) -> usize {
+    if ended { 0 } else { (delimiter.as_bytes().len() - 1).max(1) }
+}
+
+/// What to look for where a delimiter is wide: its first byte, or all kinds of blanks, before the others.
+pub(super) fn wide_needles(marks: Marks, delimiter: &Delimiter) -> [u8; 6] {
+    let second = if delimiter.is_whitespace() { b'\t' } else { marks.delimiter };
+    [marks.delimiter, second, marks.quote_needle(), b'\n', b'\r', marks.escape_needle()]
 }
 
 /// Whether the line end at `at` ends a line: the LF of a CRLF does, its CR does not (but ends the record).

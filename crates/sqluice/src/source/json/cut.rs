@@ -6,7 +6,12 @@
 //!
 //!  array    [{"a":1},{"a":[2,3]},{"a":3}]     a record is what is between commas that are in no string and no brackets
 //!            ─────────────────────┴           cut: behind such a comma
+//!
+//!  objects  {"a":1}{⏎ "a":[2,3]⏎}{"a":3}      a record ends with the bracket that closes it
+//!           ──────────────────────┴           cut: behind such a bracket
 //! ```
+//!
+//! The array may be anywhere in a document (`path`): then what stands around it is gone past.
 //!
 //! This runs under a lock, so it looks only at what ends a record. It judges nothing: whatever is wrong within a record, where it
 //! ends follows from quotes and brackets alone. One that is longer than allowed is cut off behind the limit, and is the last.
@@ -17,9 +22,10 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::Layout;
 use super::nested::space_end;
-use crate::error::{Error, Result};
+use super::path::{Closing, Finder};
+use super::{Layout, RecordsPath};
+use crate::error::{Error, Message, Result, Setting, message};
 use crate::source::text::{Position, Text};
 
 /// How much is read at once beyond a part, in bytes.
@@ -51,6 +57,10 @@ pub(super) struct Cutter {
     closed: bool,
     /// The array has records in the parts so far.
     begun: bool,
+    /// What stands around the array.
+    around: Closing,
+    /// Of what the end is looked for: the array, or the document that it is in.
+    whole: &'static str,
 }
 
 impl Cutter {
@@ -60,6 +70,7 @@ impl Cutter {
         input: Box<dyn Read + Send>,
         file: PathBuf,
         layout: Layout,
+        path: Option<&RecordsPath>,
         record_bytes_max: usize,
         records: Range<u64>,
     ) -> Result<Cutter> {
@@ -72,9 +83,13 @@ impl Cutter {
             records_max: records.end,
             closed: false,
             begun: false,
+            around: Closing::new(path.map_or(0, RecordsPath::depth)),
+            whole: if path.is_some() { "document" } else { "array" },
         };
-        if layout == Layout::Array {
-            cutter.open()?;
+        match path {
+            Some(path) => cutter.find(path)?,
+            None if layout == Layout::Array => cutter.open()?,
+            None => {}
         }
         Ok(cutter)
     }
@@ -100,11 +115,37 @@ impl Cutter {
             if !found {
                 return Err(Error::input("this is no array of JSON: it does not begin with [")
                     .at(self.text.at.place(&self.text.file))
-                    .hint("for objects that are one a line: --format ndjson"));
+                    .hint(one_a_line("")));
             }
             self.text.at.advance(b"[");
             self.text.rest = data.split_off(at + 1);
             return Ok(());
+        }
+    }
+
+    /// Goes past the bracket that begins the array which the path leads to.
+    fn find(&mut self, path: &RecordsPath) -> Result<()> {
+        let mut finder = Finder::new(path);
+        let mut data = std::mem::take(&mut self.text.rest);
+        loop {
+            for at in 0..data.len() {
+                let found = finder.step(data[at]);
+                let begins = found
+                    .map_err(|error| error.at(self.text.at.later(&data[..at]).place(&self.text.file)))?;
+                if begins {
+                    self.text.at.advance(&data[..=at]);
+                    self.text.rest = data.split_off(at + 1);
+                    return Ok(());
+                }
+            }
+            self.text.at.advance(&data);
+            data.clear();
+            if self.text.ended {
+                let lost =
+                    || finder.lost("the document ends before it").at(self.text.at.place(&self.text.file));
+                return Err(self.text.failed.take().unwrap_or_else(lost));
+            }
+            self.text.read(&mut data, READ_BYTES);
         }
     }
 
@@ -134,7 +175,8 @@ impl Cutter {
         loop {
             let end = match self.layout {
                 Layout::Lines => scan.lines(&data, self.text.ended),
-                Layout::Array => scan.array(&data, self.text.ended),
+                Layout::Array => scan.values::<true>(&data, self.text.ended),
+                Layout::Objects => scan.values::<false>(&data, self.text.ended),
             };
             if let Some(end) = end {
                 (self.closed, self.begun) = (scan.closed, true);
@@ -173,8 +215,7 @@ impl Cutter {
         if self.layout == Layout::Array && self.text.failed.is_none() {
             let mut end = self.text.at;
             end.advance(data);
-            let error = Error::input("the array never ends: a ] is missing").at(end.place(&self.text.file));
-            self.text.failed = Some(error.hint("the file is cut short, or somebody still writes to it"));
+            self.text.failed = Some(never_ends("array", ']').at(end.place(&self.text.file)));
         }
     }
 
@@ -191,26 +232,34 @@ impl Cutter {
         Ok(Some(Cut { data, at, first_record, records: scan.records, too_long: scan.too_long }))
     }
 
-    /// Behind the array there must be nothing.
+    /// Behind the array, or the document that it is in, there must be nothing.
     fn after_array(&mut self) -> Result<Option<Cut>> {
         let mut data = std::mem::take(&mut self.text.rest);
         loop {
-            let at = space_end(&data, 0);
+            let at = space_end(&data, self.around.skip(&data));
             self.text.at.advance(&data[..at]);
             if at < data.len() {
-                return Err(Error::input("something follows the end of the array")
+                return Err(Error::input(format!("something follows the end of the {}", self.whole))
                     .at(self.text.at.place(&self.text.file))
-                    .hint(
-                        "a file is one array of objects; for objects that are one a line: --format ndjson",
-                    ));
+                    .hint(one_a_line("a file is one array of objects; ")));
             }
             if self.text.ended {
-                return self.text.failed.take().map_or(Ok(None), Err);
+                let failed = self.text.failed.take().or_else(|| {
+                    let at = self.text.at.place(&self.text.file);
+                    (!self.around.is_done()).then(|| never_ends(self.whole, '}').at(at))
+                });
+                return failed.map_or(Ok(None), Err);
             }
             data.clear();
             self.text.read(&mut data, READ_BYTES);
         }
     }
+}
+
+/// What is cut short.
+fn never_ends(what: &str, bracket: char) -> Error {
+    Error::input(format!("the {what} never ends: a {bracket} is missing"))
+        .hint("the file is cut short, or another program still writes to it")
 }
 
 /// Looks for the end of a part, in data that grows.
@@ -250,57 +299,87 @@ impl Scan {
         (ended && self.record == data.len() && self.record > 0).then_some(self.record)
     }
 
-    /// The same for an array.
-    fn array(&mut self, data: &[u8], ended: bool) -> Option<usize> {
+    /// The same for the elements of an array, or else for objects one after another.
+    fn values<const IN_ARRAY: bool>(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while self.at < data.len() {
             if self.in_string {
-                let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
-                    self.at = data.len();
-                    break;
-                };
-                let found = self.at + found;
-                if data[found] == b'"' {
-                    self.in_string = false;
-                    self.at = found + 1;
-                } else if found + 1 < data.len() || ended {
-                    self.at = (found + 2).min(data.len());
-                } else {
-                    // What it escapes comes next.
-                    self.at = found;
+                if !self.string(data, ended) {
                     break;
                 }
                 continue;
             }
             let at = self.at;
             self.at += 1;
-            match data[at] {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b']' if self.depth == 0 => {
+            let ends = match data[at] {
+                b'"' => {
+                    self.in_string = true;
+                    false
+                }
+                b'{' | b'[' => {
+                    self.depth += 1;
+                    false
+                }
+                b']' if IN_ARRAY && self.depth == 0 => {
                     // Only an array without any may end where a record should be.
                     let none = !self.begun && self.record == 0 && space_end(data, 0) == at;
                     self.records += u64::from(!none);
                     (self.record, self.closed) = (at, true);
                     return Some(at);
                 }
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                b',' if self.depth == 0 => {
-                    self.records += 1;
-                    self.record = at + 1;
-                    if self.record >= self.part_bytes || self.records == self.records_max {
-                        return Some(self.record);
-                    }
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    !IN_ARRAY && self.depth == 0
                 }
-                _ => {}
+                b',' => IN_ARRAY && self.depth == 0,
+                _ => false,
+            };
+            if ends {
+                self.records += 1;
+                self.record = at + 1;
+                if self.record >= self.part_bytes || self.records == self.records_max {
+                    return Some(self.record);
+                }
             }
         }
         None
     }
+
+    /// Goes to the end of a string; `false` where the data ends before it.
+    fn string(&mut self, data: &[u8], ended: bool) -> bool {
+        let Some(found) = memchr::memchr2(b'"', b'\\', &data[self.at..]) else {
+            self.at = data.len();
+            return false;
+        };
+        let found = self.at + found;
+        if data[found] == b'"' {
+            self.in_string = false;
+            self.at = found + 1;
+        } else if found + 1 < data.len() || ended {
+            self.at = (found + 2).min(data.len());
+        } else {
+            // What it escapes comes next.
+            self.at = found;
+            return false;
+        }
+        true
+    }
+}
+
+/// Where the record ends that begins at `start`, whatever is wrong with it: behind the bracket that closes it, or with the data.
+pub(super) fn object_end(data: &[u8], start: usize) -> usize {
+    let rest = &data[start..];
+    let mut scan = Scan { records_max: 1, part_bytes: usize::MAX, begun: true, ..Scan::default() };
+    scan.values::<false>(rest, true).map_or(data.len(), |end| start + end)
 }
 
 /// Where the element of an array ends that begins at `start`, whatever is wrong with it: at the comma behind it, or with the data.
 pub(super) fn element_end(data: &[u8], start: usize) -> usize {
     let rest = &data[start..];
     let mut scan = Scan { records_max: 1, part_bytes: usize::MAX, begun: true, ..Scan::default() };
-    scan.array(rest, true).map_or(data.len(), |end| start + end - 1)
+    scan.values::<true>(rest, true).map_or(data.len(), |end| start + end - 1)
+}
+
+/// The hint of what an array is not.
+fn one_a_line(words: &str) -> Message {
+    message![words, "for objects that are one a line: ", Setting::Format.to("ndjson")]
 }

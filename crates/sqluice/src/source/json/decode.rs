@@ -288,6 +288,13 @@ impl Reader {
                 (end, read)
             }
             Layout::Array => self.element(data, start, shared, row, scratch),
+            Layout::Objects => {
+                let read = object(data, start, &shared.fields, row, scratch, &mut self.new);
+                let end = read.unwrap_or_else(|_| super::cut::object_end(data, start));
+                self.from = end;
+                // A fault beyond the record is one at its end.
+                (end, read.map(drop).map_err(|fault| Fault { at: fault.at.min(end), ..fault }))
+            }
         };
         let too_long = end - start > shared.record_bytes_max;
         let end = start + data[start..end].trim_ascii_end().len();

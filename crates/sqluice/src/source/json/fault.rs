@@ -1,6 +1,6 @@
 //! What can be wrong with a record of JSON, where, and in what words it is told.
 
-use crate::error::Error;
+use crate::error::{Error, Message, Setting, message};
 
 /// The first thing that is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,19 +77,19 @@ impl Fault {
         }
     }
 
-    fn hint(&self, record: &[u8]) -> Option<String> {
+    fn hint(&self, record: &[u8]) -> Option<Message> {
         let rest = record.get(self.at..).unwrap_or_default();
         let hint = match self.what {
             What::Expected(_)
                 if ["NaN", "Infinity", "-Infinity"].iter().any(|no| rest.starts_with(no.as_bytes())) =>
             {
-                "JSON has no such number: null says that there is none"
+                "JSON has no such number: a missing one is null"
             }
             What::Expected(_) if rest.is_empty() && record.trim_ascii() == b"{" => {
                 "a record is one line; jq -c . makes it so"
             }
             What::Expected(_) | What::TooDeep | What::NulInKey => {
-                "--reject FILE puts such rows aside and goes on"
+                return Some(message![Setting::Reject.to("FILE"), " writes such rows to a file and goes on"]);
             }
             What::Control(_) => "in a string it is written as an escape, such as \\n",
             What::Escape => {
@@ -100,12 +100,17 @@ impl Fault {
                 "is its closing quote missing? a record is one line, unless the file is an array"
             }
             What::InvalidUtf8 => {
-                "if the file is in another encoding, name it, for example: --encoding windows-1252"
+                return Some(message![
+                    "if the file is in another encoding, name it, for example: ",
+                    Setting::Encoding.to("windows-1252")
+                ]);
             }
             What::ValueTooLong => return None,
-            What::RecordTooLong { .. } => "if the record is that long, give more memory: --memory",
+            What::RecordTooLong { .. } => {
+                return Some(message!["if the record is that long, give more memory: ", Setting::Memory]);
+            }
         };
-        Some(hint.to_owned())
+        Some(hint.into())
     }
 }
 

@@ -1,4 +1,5 @@
-//! JSON: objects, one a line ([NDJSON](https://github.com/ndjson/ndjson-spec), JSON Lines), or an array of them.
+//! JSON: objects, one a line ([NDJSON](https://github.com/ndjson/ndjson-spec), JSON Lines) or one after another, or an array of them,
+//! which may be anywhere in a document (`path.rs`).
 //!
 //! ```text
 //!  keys_of ──> names of columns ──> JsonSource::new ──> JsonSource::next_part ──> JsonPart::decode
@@ -10,12 +11,12 @@
 //! * A record is an object. Its keys are columns, in the order in which they come first; a key that a record does not have is NULL,
 //!   one that it has twice has the later value. A key that is not known ends the load, which begins again when all keys are known.
 //! * `null` is NULL; `true` and `false` are 1 and 0, or in a TEXT column these words. Integers and decimals are numbers if SQLite's say
-//!   the same (`number.rs`), otherwise text, as they are in a TEXT column. So no digit is lost.
+//!   the same (`number.rs`), otherwise text, as they are in a TEXT column. So no digit is lost, nor the sign of `-0`.
 //! * Strings are text. Arrays and objects within a record are text, too: JSON as it stands in the file.
 //! * Lines end with LF or CRLF; what has only white space on it is no record. A byte order mark is skipped.
 //!
 //! What is malformed is a bad row, with an error that names file, line and column. The sink may go on after it: where a record ends is
-//! known whatever is wrong with it, by the line end, or in an array by quotes and brackets.
+//! known whatever is wrong with it, by the line end, or elsewhere by quotes and brackets.
 //!
 //! Invariant: values and errors equal those of serde_json, for any input and any size of parts; but a number beyond the range of floats
 //! is no error.
@@ -26,6 +27,7 @@ mod fault;
 mod fields;
 mod nested;
 mod number;
+mod path;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ use self::cut::Cutter;
 use self::decode::{JsonPart, Shared};
 pub use self::fields::Wanted;
 use self::fields::{Fields, NewKey, Target};
+pub use self::path::{RecordsPath, arrays_of_objects};
 pub use super::csv::{PART_BYTES, RECORD_BYTES_MAX};
 use super::csv::{Renamed, unique};
 use crate::error::{Place, Result};
@@ -57,6 +60,61 @@ pub enum Layout {
     Lines,
     /// Between the brackets of one array.
     Array,
+    /// One after another, each over as many lines as it likes.
+    Objects,
+}
+
+impl Layout {
+    /// Of a text that begins with `head`: an array if that is a bracket; objects one after another where the first one goes on
+    /// behind the end of its line, or another begins on it; else lines. `None`: more of the text decides, unless this is the `whole`.
+    pub fn of_text(head: &[u8], whole: bool) -> Option<Layout> {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let unless_more = whole.then_some(Layout::Lines);
+        match head.first() {
+            Some(b'[') => return Some(Layout::Array),
+            Some(b'{') => {}
+            Some(_) => return Some(Layout::Lines),
+            None => return unless_more,
+        }
+        let (mut depth, mut in_string, mut escaped, mut last) = (0usize, false, false, 0);
+        for (at, &byte) in head.iter().enumerate() {
+            let rest = &head[at + 1..];
+            match byte {
+                _ if escaped => escaped = false,
+                // No string has one: the record is broken, and ends here.
+                b'\n' if in_string => return Some(Layout::Lines),
+                b'\\' if in_string => escaped = true,
+                b'"' => in_string = !in_string,
+                _ if in_string => {}
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 1 => {
+                    let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+                    return match line.trim_ascii_start().first() {
+                        Some(b'{') => Some(Layout::Objects),
+                        None if line.len() == rest.len() => unless_more,
+                        _ => Some(Layout::Lines),
+                    };
+                }
+                b'}' | b']' => depth -= 1,
+                // A record that is cut off is broken: only where it can go on it does.
+                b'\n' => {
+                    let next = rest.trim_ascii_start().first();
+                    return match (last, next) {
+                        (b'{' | b'[' | b',' | b':', _) | (_, Some(b'}' | b']' | b',')) => {
+                            Some(Layout::Objects)
+                        }
+                        (_, None) => unless_more,
+                        _ => Some(Layout::Lines),
+                    };
+                }
+                _ => {}
+            }
+            if !byte.is_ascii_whitespace() {
+                last = byte;
+            }
+        }
+        unless_more
+    }
 }
 
 /// How a file is read.
@@ -64,6 +122,8 @@ pub enum Layout {
 pub struct JsonOptions {
     /// Where records are.
     pub layout: Layout,
+    /// The array that they are in, where it is not the whole document.
+    pub records: Option<RecordsPath>,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
     pub part_bytes: usize,
     /// A longer record is an error: so much may be in memory for one part. At most [`RECORD_BYTES_MAX`].
@@ -77,6 +137,7 @@ impl JsonOptions {
     pub fn new(layout: Layout) -> JsonOptions {
         JsonOptions {
             layout,
+            records: None,
             part_bytes: PART_BYTES,
             record_bytes_max: RECORD_BYTES_MAX,
             wanted: Wanted::All,
@@ -181,7 +242,8 @@ impl JsonSource {
         rows: Range<u64>,
     ) -> Result<JsonSource> {
         let record_bytes_max = options.record_bytes_max.min(RECORD_BYTES_MAX);
-        let cutter = Cutter::new(input, file.to_owned(), options.layout, record_bytes_max, rows)?;
+        let path = options.records.as_ref();
+        let cutter = Cutter::new(input, file.to_owned(), options.layout, path, record_bytes_max, rows)?;
         let shared = Shared {
             file: file.to_owned(),
             layout: options.layout,

@@ -1,11 +1,12 @@
 //! Numbers: which of SQLite's an integer or a decimal is, if it is one.
 //!
 //! ```text
-//!  42              Int       digits alone, that fit 64 bits; -0 is 0
+//!  42              Int       digits alone, that fit 64 bits
 //!  0.1  1e3        Real      a decimal that the nearest float prints back, with as many digits
 //!  18446744073709551616      Neither: an integer beyond 64 bits
 //!  0.12345678901234567890    Neither: a float does not hold these digits
 //!  1e999                     Neither: beyond the range of floats
+//!  -0  -0.0                  Neither: SQLite stores no negative zero
 //! ```
 //!
 //! At most 15 digits are always held, and where the float is a product or quotient of two that are exact it is the nearest one
@@ -51,7 +52,8 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
         // 18 digits fit.
         if at - whole <= 18 {
             let int = mantissa as i64;
-            return Ok((Number::Int(if negative { -int } else { int }), at));
+            let held = if negative { Number::Int(-int) } else { Number::Int(int) };
+            return Ok((if negative && int == 0 { Number::Neither } else { held }, at));
         }
         let int = str::from_utf8(&data[start..at]).ok().and_then(|text| text.parse().ok());
         return Ok((int.map_or(Number::Neither, Number::Int), at));
@@ -77,7 +79,8 @@ pub(super) fn number(data: &[u8], start: usize) -> Result<(Number, usize), Fault
     if let (Some(factor), true) = (factor, seen <= DIGITS_HELD) {
         let real = mantissa as f64;
         let real = if power < 0 { real / factor } else { real * factor };
-        return Ok((Number::Real(if negative { -real } else { real }), at));
+        let held = Number::Real(if negative { -real } else { real });
+        return Ok((if negative && mantissa == 0 { Number::Neither } else { held }, at));
     }
     Ok((long(&data[start..at]), at))
 }
@@ -113,7 +116,7 @@ fn long(text: &[u8]) -> Number {
     let Ok(real) = text.parse::<f64>() else { return Number::Neither };
     let Some((digits, exponent)) = significant(text) else { return Number::Neither };
     if digits.is_empty() {
-        return Number::Real(real);
+        return if text.starts_with('-') { Number::Neither } else { Number::Real(real) };
     }
     // Half of the last digit is rounded to an even one, but the shortest decimal that is this float may have the other.
     let rounded = format!("{real:.*e}", digits.len() - 1);
@@ -155,7 +158,6 @@ mod tests {
     #[test]
     fn integers_are_those_of_64_bits() {
         assert_eq!(read("0"), Number::Int(0));
-        assert_eq!(read("-0"), Number::Int(0));
         assert_eq!(read("9223372036854775807"), Number::Int(i64::MAX));
         assert_eq!(read("-9223372036854775808"), Number::Int(i64::MIN));
         assert_eq!(read("9223372036854775808"), Number::Neither);
@@ -185,9 +187,18 @@ mod tests {
                 assert_eq!(read(text), Number::Real(real), "{text}");
             }
         }
-        for text in
-            ["0.12345678901234567890", "1e999", "-1e309", "1e-400", "2e-324", "1.0000000000000000000001"]
-        {
+        for text in [
+            "-0",
+            "-0.0",
+            "-0e3",
+            "-0.00000000000000000000",
+            "0.12345678901234567890",
+            "1e999",
+            "-1e309",
+            "1e-400",
+            "2e-324",
+            "1.0000000000000000000001",
+        ] {
             assert_eq!(read(text), Number::Neither, "{text}");
         }
     }

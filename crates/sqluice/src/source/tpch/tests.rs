@@ -90,6 +90,6 @@ fn scales_that_give_a_key_twice_are_refused() {
         assert!(!a_key_comes_twice(suppliers * 20 + 19, suppliers), "{suppliers} suppliers");
     }
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 100_001.0] {
-        assert!(TpchTable::all(scale).unwrap_err().hint_text().is_some());
+        assert!(TpchTable::all(scale).unwrap_err().remedy().is_some());
     }
 }

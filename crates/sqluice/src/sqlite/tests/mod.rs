@@ -107,8 +107,8 @@ impl Waiting {
         let error = self.finish().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Input, "{error}");
         Told {
-            message: error.to_string(),
-            hint: error.hint_text().unwrap_or_default().to_owned(),
+            message: error.without_hint(),
+            hint: error.remedy().map(ToString::to_string).unwrap_or_default().to_owned(),
             record: error.record().map(|(table, record)| (table.to_owned(), record)),
         }
     }

@@ -110,7 +110,7 @@ fn rows_that_no_number_tells_apart_are_refused() {
     let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
     let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
     let error = Work { schema: &schema, plan: &plan }.staging_schema().unwrap_err();
-    assert!(error.message().contains("rowid, _rowid_ and oid") && error.hint_text().is_some());
+    assert!(error.message().contains("rowid, _rowid_ and oid") && error.remedy().is_some());
     // A generated column takes no place there.
     let sql = "CREATE TABLE t (rowid, _rowid_, oid AS (rowid) STORED)";
     let connection = Waiting::new(sql, "INSERT INTO staging.t VALUES (5, 6)").finished();

@@ -2,6 +2,7 @@
 
 mod cases;
 mod files;
+mod generated;
 mod ourairports;
 mod properties;
 mod sniff;
@@ -9,12 +10,16 @@ mod sniff;
 use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
 use super::{ColumnFrom, Constant, CsvOptions, CsvReader, CsvSource, Dialect, Renamed};
 use crate::batch::{Batch, ROWS_MAX, Value};
 use crate::error::{Error, Place, Result};
+use crate::input::{InputFile, InputOptions};
+use crate::progress::Cancel;
 use crate::source::chain::Counted;
 use crate::source::text::Position;
 use crate::source::{BadRow, Refused, RefusedRow, Sink, Source};
@@ -33,13 +38,15 @@ enum Taken {
 }
 
 /// What comes of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     header: Vec<String>,
     renamed: Vec<Renamed>,
     taken: Vec<Taken>,
     /// What ended it.
     error: Option<Told>,
+    /// Rows that were taken although fields are missing.
+    padded: u64,
 }
 
 impl Outcome {
@@ -58,7 +65,7 @@ impl Outcome {
 }
 
 fn told(error: &Error) -> Told {
-    (error.message().to_owned(), error.hint_text().map(str::to_owned), error.place().cloned())
+    (error.message(), error.hint_text(), error.place().cloned())
 }
 
 fn shown((message, _, place): &Told) -> String {
@@ -143,9 +150,36 @@ fn source(input: &[u8], options: CsvOptions, columns: Vec<ColumnFrom>) -> CsvSou
     reader(input, options).unwrap().into_source(columns, 0..u64::MAX)
 }
 
+/// The text as a load sees it, from a file in an encoding (`bom`: UTF-8 with a mark).
+fn sampled(text: &str, encoding: &str) -> Vec<u8> {
+    let wide = |bytes: fn(u16) -> [u8; 2]| {
+        ['\u{feff}']
+            .into_iter()
+            .chain(text.chars())
+            .flat_map(move |character| {
+                character.encode_utf16(&mut [0; 2]).iter().flat_map(|&unit| bytes(unit)).collect::<Vec<u8>>()
+            })
+            .collect()
+    };
+    let bytes: Vec<u8> = match encoding {
+        "bom" => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+        "utf-16le" => wide(u16::to_le_bytes),
+        "utf-16be" => wide(u16::to_be_bytes),
+        "windows-1252" => text.chars().map(|character| character as u8).collect(),
+        _ => text.as_bytes().to_vec(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, bytes).unwrap();
+    let given = (encoding == "windows-1252").then(|| encoding.parse().unwrap());
+    let mut input =
+        InputFile::new(&path, InputOptions { encoding: given, cancel: Cancel::default() }).unwrap();
+    input.sample(1 << 20).unwrap().text
+}
+
 /// What the fast parser makes of it.
 fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
-    let mut outcome = Outcome { header: Vec::new(), renamed: Vec::new(), taken: Vec::new(), error: None };
+    let mut outcome = Outcome::default();
     outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| told(&error));
     outcome
 }
@@ -161,7 +195,8 @@ fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
     outcome.renamed = reader.renamed().to_vec();
     let fields = (0..outcome.header.len()).map(ColumnFrom::Field);
     let columns = fields.chain([ColumnFrom::Constant(Constant::Int(7))]).collect();
-    let mut source = reader.into_source(columns, setup.rows.clone());
+    let padded = Arc::new(AtomicU64::new(0));
+    let mut source = reader.into_source(columns, setup.rows.clone()).with_padded(Arc::clone(&padded));
     let mut result = Ok(());
     let mut input_bytes = 0;
     loop {
@@ -180,6 +215,7 @@ fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
         assert_eq!(part.first_row(), setup.rows.start + outcome.taken.len() as u64);
         let next_row = part.first_row();
         result = part.decode(&mut Taking { taste: setup.sink, next_row, taken: &mut outcome.taken });
+        outcome.padded = padded.load(Ordering::Relaxed);
         if result.is_ok() {
             assert_eq!(source.rows_done(), outcome.taken.len() as u64);
         }
@@ -236,11 +272,12 @@ impl Sink for Taking<'_> {
 /// What the slow one makes of it.
 fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut setup = setup.into();
-    let mut outcome = Outcome { header: Vec::new(), renamed: Vec::new(), taken: Vec::new(), error: None };
+    let mut outcome = Outcome::default();
     let input = &input[..setup.fails_at.unwrap_or(input.len()).min(input.len())];
     let options = setup.options.clone();
     let (text, at) = start(input, options.skip_lines);
-    let mut parser = Parser::new(text, at, options.dialect, options.limits());
+    let mut parser =
+        Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
     let mut next = |width| {
         let record = parser.record(width)?;
         // Where reading failed, nothing is known of a record without an end.
@@ -248,23 +285,26 @@ fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         (fatal || setup.fails_at.is_none() || record.bytes.end < text.len()).then_some(record)
     };
     let in_file = Path::new("in.csv");
-    let Some(first) = next(Width::First) else {
+    let known = options.fields.filter(|_| !options.header);
+    let Some(first) = next(known.map_or(Width::First, |fields| options.width(fields))) else {
         outcome.error = Some(match setup.fails_at {
             Some(_) => told(&Error::read(in_file, std::io::Error::other("broken"))),
             None => told(&super::no_record(in_file, &options)),
         });
         return outcome;
     };
-    let fields = match first.fields {
-        Ok(ref fields) => fields.clone(),
-        Err(malformed) => {
+    let header = match (&first.fields, known) {
+        // Whatever is wrong with it, it is a row.
+        (_, Some(fields)) if !first.is_fatal() => Header::of_fields(fields, first.at),
+        (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
+        (Ok(fields), _) => Header::of_row(fields),
+        (Err(malformed), _) => {
             outcome.error = Some(told(&malformed.error(in_file, &options)));
             return outcome;
         }
     };
-    let header = if options.header { Header::of_names(fields) } else { Header::of_row(&fields) };
     (outcome.header, outcome.renamed) = (header.names, header.renamed);
-    let width = Width::Same(outcome.header.len());
+    let width = options.width(outcome.header.len());
     let mut first = Some(first).filter(|_| !options.header);
     while !setup.rows.is_empty() {
         let Some(record) = first.take().or_else(|| next(width)) else {
@@ -273,8 +313,13 @@ fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
             break;
         };
         let row = setup.rows.next().unwrap();
-        match slow_row(text, record, row, &options, setup.sink, outcome.header.len()) {
-            Ok(taken) => outcome.taken.push(taken),
+        let fields = outcome.header.len();
+        let short = record.fields.as_ref().is_ok_and(|found| found.len() < fields);
+        match slow_row(text, record, row, &options, setup.sink, fields) {
+            Ok(taken) => {
+                outcome.padded += u64::from(short && matches!(taken, Taken::Row(_)));
+                outcome.taken.push(taken);
+            }
             Err(error) => {
                 outcome.error = Some(told(&error));
                 break;
@@ -311,7 +356,10 @@ fn slow_row(
         (!null).then(|| field.value.clone())
     };
     let error = match (&record.fields, taste.blames(row, fields + 1)) {
-        (Ok(fields), None) => return Ok(Taken::Row(fields.iter().map(value).collect())),
+        (Ok(found), None) => {
+            let missing = std::iter::repeat_n(None, fields - found.len());
+            return Ok(Taken::Row(found.iter().map(value).chain(missing).collect()));
+        }
         (Ok(fields), Some(column)) => {
             let at = fields.get(column).map_or(record.at, |field| field.at);
             Error::input("refused").at(at.place(file))
@@ -328,7 +376,7 @@ fn slow_row(
 /// What csv-core makes of it, the header included: it knows no errors and no NULL.
 fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
     let mut reader = csv_core::ReaderBuilder::new()
-        .delimiter(dialect.delimiter)
+        .delimiter(dialect.delimiter.as_bytes()[0])
         .quoting(dialect.quote.is_some())
         .quote(dialect.quote.unwrap_or(b'"'))
         .escape(dialect.escape.filter(|_| dialect.escape != dialect.quote))

@@ -7,28 +7,39 @@ use super::super::{CsvOptions, Dialect};
 use super::{Setup, Taken, Taste, as_csv_core, csv_core, fast, lenient, slow};
 
 /// Dialects that make sense.
-fn dialect() -> impl Strategy<Value = Dialect> {
+fn dialect(delimiters: impl Strategy<Value = &'static str>) -> impl Strategy<Value = Dialect> {
     let of = |bytes: &'static [u8]| select(bytes.iter().copied().map(Some).collect::<Vec<_>>());
     let escape = prop_oneof![2 => Just(None), 2 => Just(Some(b'\\')), 1 => of(b"\"'")];
     let quote = prop_oneof![3 => Just(Some(b'"')), 1 => Just(Some(b'\'')), 1 => Just(None)];
     let comment = prop_oneof![2 => Just(None), 1 => of(b"#%")];
-    let custom = (of(b",\t;| "), quote, escape, comment).prop_filter_map("no dialect", |all| {
+    let custom = (delimiters, quote, escape, comment).prop_filter_map("no dialect", |all| {
         let (delimiter, quote, escape, comment) = all;
-        let dialect = Dialect { delimiter: delimiter?, quote, escape, comment };
+        let dialect = Dialect { delimiter: delimiter.parse().unwrap(), quote, escape, comment };
         dialect.check().is_ok().then_some(dialect)
     });
     prop_oneof![1 => Just(Dialect::default()), 2 => custom]
 }
 
+/// Dialects that csv-core can read, too.
+fn narrow() -> impl Strategy<Value = Dialect> {
+    dialect(select(vec![",", "\t", ";", "|", " "]))
+}
+
+/// Dialects whose delimiters are anything.
+fn any_dialect() -> impl Strategy<Value = Dialect> {
+    let wide = select(vec!["||", "aba", ", ", "¦", "\t\t", "::", "🚀é", "whitespace", "none"]);
+    prop_oneof![narrow(), dialect(wide)]
+}
+
 /// Text that is made of the characters of the plainest dialect, in another.
 fn translated(text: Vec<u8>, dialect: Dialect) -> Vec<u8> {
-    let byte = |byte| match byte {
-        b',' => dialect.delimiter,
-        b'"' => dialect.quote.unwrap_or(b'"'),
-        b'#' => dialect.comment.unwrap_or(b'#'),
-        other => other,
+    let bytes = |byte| match byte {
+        b',' => dialect.delimiter.as_bytes().to_vec(),
+        b'"' => vec![dialect.quote.unwrap_or(b'"')],
+        b'#' => vec![dialect.comment.unwrap_or(b'#')],
+        other => vec![other],
     };
-    text.into_iter().map(byte).collect()
+    text.into_iter().flat_map(bytes).collect()
 }
 
 /// Whether a backslash escapes.
@@ -54,6 +65,16 @@ fn rubble() -> impl Strategy<Value = Vec<u8>> {
         b"\\",
         b"\\",
         b"\\\"",
+        b"|",
+        b"|",
+        b":",
+        b"  ",
+        b"\t",
+        b"ab",
+        b"aba",
+        b"\xc2",
+        b"\xc2\xa6",
+        b"\xfe",
         b"#",
         b"\n#",
         b"\0",
@@ -110,8 +131,8 @@ fn line_end(dialect: Dialect) -> impl Strategy<Value = &'static [u8]> {
 }
 
 /// A dialect, and a well-formed file of it with a header.
-fn well_formed() -> impl Strategy<Value = (Dialect, Vec<u8>)> {
-    (dialect(), 1..6usize).prop_flat_map(|(dialect, fields)| {
+fn well_formed(dialects: impl Strategy<Value = Dialect>) -> impl Strategy<Value = (Dialect, Vec<u8>)> {
+    (dialects, 1..6usize).prop_flat_map(|(dialect, fields)| {
         let record = (prop::collection::vec(field(dialect), fields), line_end(dialect));
         let records = prop::collection::vec(record, 0..40);
         (any::<bool>(), any::<bool>(), line_end(dialect), records).prop_map(
@@ -141,14 +162,16 @@ fn damaged() -> impl Strategy<Value = (Dialect, Vec<u8>)> {
     let piece =
         select(vec![&b"\""[..], b",", b"\n", b"\r", b"x", b"\\", b"#", b"\0", b"\xff", b"\xe2\x82", b""]);
     let damage = (any::<prop::sample::Index>(), piece, any::<bool>());
-    (well_formed(), prop::collection::vec(damage, 1..4)).prop_map(|((dialect, mut file), damages)| {
-        for (at, piece, take) in damages {
-            let at = at.index(file.len() + 1);
-            let end = if take { (at + 1).min(file.len()) } else { at };
-            file.splice(at..end, translated(piece.to_vec(), dialect));
-        }
-        (dialect, file)
-    })
+    (well_formed(any_dialect()), prop::collection::vec(damage, 1..4)).prop_map(
+        |((dialect, mut file), damages)| {
+            for (at, piece, take) in damages {
+                let at = at.index(file.len() + 1);
+                let end = if take { (at + 1).min(file.len()) } else { at };
+                file.splice(at..end, translated(piece.to_vec(), dialect));
+            }
+            (dialect, file)
+        },
+    )
 }
 
 fn part_bytes() -> impl Strategy<Value = usize> {
@@ -161,14 +184,21 @@ fn any_options() -> impl Strategy<Value = CsvOptions> {
         select(vec![&b"a"[..], b"", b"bc", b"\"", b"1.50", b"\xc3\xa9", b"longer-than-a-word-of-eight"]);
     let tokens = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(token, 1..3)];
     let skip = prop_oneof![3 => Just(0u64), 1 => 0..4u64];
-    (part_bytes(), any::<bool>(), limit(), limit(), tokens, any::<bool>(), skip).prop_map(
-        |(part_bytes, empty_as_text, field_bytes_max, record_bytes_max, tokens, header, skip_lines)| {
+    let fields = prop_oneof![2 => Just(None), 1 => (1..5usize).prop_map(Some)];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (part_bytes(), flags, limit(), limit(), tokens, skip, fields).prop_map(
+        |(part_bytes, flags, field_bytes_max, record_bytes_max, tokens, skip_lines, fields)| {
+            let (header, empty_as_text, pad, strict_quotes) = flags;
             CsvOptions {
                 dialect: Dialect::default(),
                 header,
+                fields,
                 skip_lines,
+                footer: None,
                 null_tokens: tokens.into_iter().map(<[u8]>::to_vec).collect(),
                 empty_as_text,
+                pad,
+                strict_quotes,
                 part_bytes,
                 field_bytes_max,
                 record_bytes_max,
@@ -220,7 +250,7 @@ proptest! {
 
     #[test]
     fn rubble_is_read_as_the_slow_parser_reads_it(
-        rubble in rubble(), dialect in dialect(), setup in any_setup(), header: bool,
+        rubble in rubble(), dialect in any_dialect(), setup in any_setup(), header: bool,
     ) {
         let setup = of_dialect(setup, dialect);
         let input = if header { [b"x,y\n", &rubble[..]].concat() } else { rubble };
@@ -235,8 +265,41 @@ proptest! {
     }
 
     #[test]
+    fn files_with_any_delimiter_are_read_as_the_slow_parser_reads_them(
+        (dialect, input) in well_formed(any_dialect()), setup in any_setup(),
+    ) {
+        let setup = of_dialect(setup, dialect);
+        prop_assert_eq!(fast(&input, setup.clone()), slow(&input, setup));
+    }
+
+    #[test]
+    fn padding_changes_short_records_alone_and_counts_them(
+        (dialect, input) in damaged(), setup in any_setup(), bad_rows: bool,
+    ) {
+        let setup = of_dialect(setup, dialect);
+        let sink = Taste { bad_rows, ..Taste::default() };
+        let of = |pad| Setup { options: CsvOptions { pad, ..setup.options.clone() }, sink, ..setup.clone() };
+        let (plain, padded) = (fast(&input, of(false)), fast(&input, of(true)));
+        prop_assert_eq!(&plain.header, &padded.header);
+        let short = |taken: &Taken| match taken {
+            Taken::Bad { error, .. } => error.0.starts_with("the record ends after field"),
+            Taken::Row(_) => false,
+        };
+        let filled = plain.taken.iter().filter(|taken| short(taken)).count() as u64;
+        if plain.error.is_none() {
+            prop_assert_eq!(padded.padded, filled);
+        }
+        for (plain, padded) in plain.taken.iter().zip(&padded.taken) {
+            match padded {
+                Taken::Row(row) if short(plain) => prop_assert_eq!(row.last(), Some(&None)),
+                padded => prop_assert_eq!(plain, padded),
+            }
+        }
+    }
+
+    #[test]
     fn well_formed_files_are_read_as_csv_core_reads_them(
-        (dialect, input) in well_formed(), part_bytes in part_bytes(), header: bool,
+        (dialect, input) in well_formed(narrow()), part_bytes in part_bytes(), header: bool,
     ) {
         let options = CsvOptions { dialect, part_bytes, header, ..CsvOptions::default() };
         let fast = fast(&input, options.clone());
@@ -246,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble(), dialect in dialect()) {
+    fn whatever_the_slow_parser_takes_is_what_csv_core_reads(rubble in rubble(), dialect in narrow()) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
         let slow = slow(&input, CsvOptions { dialect, ..CsvOptions::default() });
         if slow.error.is_none() && comments_end_with_lf(&input, dialect) {
@@ -256,7 +319,7 @@ proptest! {
 
     #[test]
     fn after_a_bad_record_the_slow_parser_goes_on_where_csv_core_does(
-        rubble in rubble(), dialect in dialect(),
+        rubble in rubble(), dialect in narrow(),
     ) {
         let input = translated([b"x\n", &rubble[..]].concat(), dialect);
         if comments_end_with_lf(&input, dialect) {
@@ -275,7 +338,7 @@ proptest! {
 
     #[test]
     fn what_a_sink_takes_and_what_it_refuses_is_all_there_is_in_order(
-        (dialect, input) in well_formed(), part_bytes in part_bytes(), taste in taste(),
+        (dialect, input) in well_formed(narrow()), part_bytes in part_bytes(), taste in taste(),
     ) {
         let options = CsvOptions { dialect, part_bytes, ..CsvOptions::default() };
         let sink = Taste { bad_rows: true, ..taste };

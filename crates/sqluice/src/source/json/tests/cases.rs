@@ -222,3 +222,29 @@ fn a_key_that_is_not_known_ends_it_unless_nobody_asks_for_it() {
         assert_eq!((fed.is_err(), met.any()), (ends, ends));
     }
 }
+
+#[test]
+fn a_path_that_leads_to_no_array_is_told_at_its_place() {
+    let read = |document: &str, path: &str| {
+        let records = Some(RecordsPath::parse(path).unwrap());
+        let options = JsonOptions { records, ..options(Layout::Array, 1 << 20) };
+        read(document.as_bytes(), &options).error.unwrap_or_default()
+    };
+    for (document, path, expected) in [
+        ("[1]", "a", "x.json:1:1: the file has no array at a: a: the document is no object"),
+        ("{\n\"b\":1}", "a", "x.json:2:6: the file has no array at a: a: the key does not exist"),
+        ("{\"a\":{\"b\":1}}", "a", "x.json:1:6: the file has no array at a: a: its value is no array"),
+        ("{\"a\":{\"b\":1}}", "a.b", "x.json:1:11: the file has no array at a.b: a.b: its value is no array"),
+        ("{\"a\":1}", "a.b", "x.json:1:6: the file has no array at a.b: a: its value is no object"),
+        (
+            "{\"a\":{\"c\":",
+            "a.b",
+            "x.json:1:11: the file has no array at a.b: a.b: the document ends before it",
+        ),
+        ("{\"a\":[{}]", "a", "x.json:1:10: the document never ends: a } is missing"),
+        ("{\"a\":[{}]}}", "a", "x.json:1:11: something follows the end of the document"),
+        ("{\"a\":[{}", "a", "x.json:1:9: the array never ends: a ] is missing"),
+    ] {
+        assert_eq!(read(document, path), expected);
+    }
+}

@@ -6,7 +6,7 @@ mod properties;
 use std::io::Cursor;
 use std::path::Path;
 
-use super::{ColumnFrom, JsonColumn, JsonOptions, JsonSource, Layout};
+use super::{ColumnFrom, JsonColumn, JsonOptions, JsonSource, Layout, RecordsPath};
 use crate::batch::{Batch, Value};
 use crate::error::{Error, Result};
 use crate::source::{BadRow, Refused, RefusedRow, Sink, Source};
@@ -85,7 +85,7 @@ impl Sink for Taker {
 
     fn bad_row(&mut self, bad: BadRow) -> Result<()> {
         let raw = String::from_utf8_lossy(&bad.raw).into_owned();
-        self.taken.push(Taken::Bad { error: bad.error.to_string(), raw });
+        self.taken.push(Taken::Bad { error: bad.error.without_hint(), raw });
         Ok(())
     }
 }
@@ -128,5 +128,5 @@ fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_text: bool) 
     let columns = (0..keys.len()).map(|field| JsonColumn { from: ColumnFrom::Field(field), as_text });
     let source = JsonSource::new(input(), file, options, &keys, columns.collect(), 0..u64::MAX);
     let fed = source.and_then(|mut source| feed(&mut source, &mut sink));
-    Outcome { keys, taken: sink.taken, error: fed.err().map(|error| error.to_string()) }
+    Outcome { keys, taken: sink.taken, error: fed.err().map(|error| error.without_hint()) }
 }

@@ -97,6 +97,10 @@ fn cell_of(raw: &str) -> Cell {
         b'{' | b'[' => text(raw),
         b'n' => Cell::Null,
         b't' | b'f' => Cell::Int(i64::from(raw == "true")),
+        // No number of SQLite's has its sign.
+        b'-' if !raw.split(['e', 'E']).next().unwrap().contains(|digit| ('1'..='9').contains(&digit)) => {
+            text(raw)
+        }
         _ if !raw.contains(['.', 'e', 'E']) => raw.parse().map_or(text(raw), Cell::Int),
         _ => match raw.parse::<f64>() {
             Ok(real) if held(raw, real) => Cell::Real(real),
@@ -105,13 +109,14 @@ fn cell_of(raw: &str) -> Cell {
     }
 }
 
-/// Whether a float, written with as many digits as the text, is the same number.
+/// Whether a float, written with as many digits as the text or as few as tell it, is the same number.
 fn held(text: &str, real: f64) -> bool {
     let digits: String =
         text.split(['e', 'E']).next().unwrap().chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_start_matches('0');
     let printed = format!("{real:.*e}", digits.len().max(1) - 1);
-    real.is_finite() && same_number(text, &printed)
+    // Exactly between two decimals of its length, the shortest one that is this float may be the other.
+    real.is_finite() && (same_number(text, &printed) || same_number(text, &format!("{real:e}")))
 }
 
 /// Whether two decimals are the same number, by long hand.
@@ -167,11 +172,12 @@ proptest! {
     fn how_the_input_is_cut_changes_nothing(
         records in prop::collection::vec(record(), 0..12),
         part_bytes in 1..100usize,
-        layout in select(vec![Layout::Lines, Layout::Array]),
+        layout in select(vec![Layout::Lines, Layout::Array, Layout::Objects]),
         closed: bool,
     ) {
         let text = match layout {
             Layout::Lines => records.join("\n"),
+            Layout::Objects => records.join(if closed { "" } else { "\n \n" }),
             Layout::Array => format!("\n[{}{}", records.join(",\n"), if closed { "]\n" } else { "" }),
         };
         let whole = read(text.as_bytes(), &options(layout, 1 << 20));
@@ -188,10 +194,50 @@ proptest! {
     }
 
     #[test]
+    fn objects_have_the_rows_that_they_have_as_lines_however_they_are_laid_out(
+        records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
+        between in select(vec!["", " ", "\n", "\r\n\t"]),
+        part_bytes in 1..100usize,
+    ) {
+        let lines = read(records.join("\n").as_bytes(), &options(Layout::Lines, 1 << 20));
+        let objects = read(records.join(between).as_bytes(), &options(Layout::Objects, part_bytes));
+        prop_assert_eq!((&objects.keys, &objects.taken, &objects.error), (&lines.keys, &lines.taken, &lines.error));
+    }
+
+    #[test]
+    fn an_array_in_a_document_has_the_rows_of_the_array_alone(
+        records in prop::collection::vec(record().prop_filter("it is good", |record| expected(record).is_some()), 0..12),
+        before in select(vec![
+            "", r#""x":1,"#, r#""items":{"rows":[{"no":1}]},"d":"[{\"","#, r#""data":{"rows":3},"#, "\"dat\\u0061\":[1, {}], ",
+        ]),
+        after in select(vec!["", r#","x":[{"a":"}]"}]"#, r#","data":{"items":[]}"#]),
+        part_bytes in 1..100usize,
+    ) {
+        let alone = read(format!("[{}]", records.join(",")).as_bytes(), &options(Layout::Array, part_bytes));
+        let document = format!("{{{before} \"data\" : {{\"z\":[[]], \"it\\u0065ms\":\n[{}]}}{after}}}\n", records.join(","));
+        let path = RecordsPath::parse("data.items").unwrap();
+        let found = read(document.as_bytes(), &JsonOptions { records: Some(path), ..options(Layout::Array, part_bytes) });
+        if before.contains("\"dat") {
+            // The first key of that name counts.
+            prop_assert!(found.error.is_some());
+        } else {
+            let plain = |outcome: &Outcome| -> Vec<Option<Vec<Cell>>> {
+                let row = |taken: &Taken| match taken {
+                    Taken::Row(row) => Some(row.clone()),
+                    Taken::Bad { .. } => None,
+                };
+                outcome.taken.iter().map(row).collect()
+            };
+            prop_assert_eq!((&found.keys, plain(&found)), (&alone.keys, plain(&alone)));
+            prop_assert_eq!(found.error.is_some(), alone.error.is_some(), "{:?}", found.error);
+        }
+    }
+
+    #[test]
     fn any_bytes_are_read_without_a_panic(
         bytes in prop::collection::vec(prop_oneof![4 => select(b"{}[],:\"\\ \n\tnulltrue0123-.eE".to_vec()), 1 => any::<u8>()], 0..200),
         part_bytes in 1..50usize,
-        layout in select(vec![Layout::Lines, Layout::Array]),
+        layout in select(vec![Layout::Lines, Layout::Array, Layout::Objects]),
     ) {
         let whole = read(&bytes, &options(layout, 1 << 20));
         prop_assert_eq!(read(&bytes, &options(layout, part_bytes)), whole);

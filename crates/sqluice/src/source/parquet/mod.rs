@@ -7,7 +7,15 @@
 //! ```
 //!
 //! A part is some rows of a row group: whole groups are too long for the queue between workers and writer. A worker goes past the
-//! pages before its rows, unread where the file says where pages are.
+//! pages before its rows without reading more than their headers.
+
+mod header;
+mod pages;
+mod prefixes;
+mod refused;
+mod thrift;
+mod unpack;
+mod views;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -18,16 +26,19 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Fields, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
 };
 use parquet::basic::Type;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::Type as Node;
 
-use super::arrow::{ArrowOptions, BoxedError, Rows, read_damaged};
+use self::pages::{Group, Held};
+pub use self::refused::ENCRYPTED_MAGIC;
+use self::views::Texts;
+use super::arrow::{ArrowOptions, BoxedError, MemoryBound, Rows, read_damaged};
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 use crate::source::chain::Counted;
@@ -43,8 +54,12 @@ const PART_ROWS: u64 = 128 << 10;
 /// Bytes of a part at most, roughly, as they are before compression.
 const PART_BYTES: u64 = 32 << 20;
 
-/// Rows that are decoded at once.
-const BATCH_ROWS: usize = 4096;
+/// Rows that are decoded at once, and bytes of them, roughly, as the file tells.
+const BATCH_ROWS: u64 = 4096;
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// Rows that are decoded at once where texts are read as blobs, which multiplies other blobs.
+const BATCH_ROWS_AS_BLOBS: u64 = 32;
 
 /// A part of a file that is a file: each reader has a place of its own.
 #[derive(Clone, Debug)]
@@ -117,6 +132,7 @@ pub struct ParquetFile {
     name: PathBuf,
     input: FilePart,
     metadata: ArrowReaderMetadata,
+    unreadable_hint: bool,
 }
 
 impl ParquetFile {
@@ -125,18 +141,26 @@ impl ParquetFile {
     /// # Errors
     /// When it is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
-        let metadata = read_damaged(|| metadata(&input)).map_err(|error| {
-            Error::input("this is no Parquet file, or it is damaged")
+        let (metadata, unreadable_hint) = footer(&input).map_err(|error| {
+            if let Some(refused) = refused::why(&input) {
+                return refused.at(Place::file(name));
+            }
+            Error::input("this is not a Parquet file, or it is damaged")
                 .at(Place::file(name))
                 .because(error)
                 .hint("is it cut short, or still being written? its end says what is in it")
         })?;
-        Ok(ParquetFile { name: name.to_owned(), input, metadata })
+        Ok(ParquetFile { name: name.to_owned(), input, metadata, unreadable_hint })
     }
 
     /// Its columns.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
+    }
+
+    /// Whether it has an Arrow schema that can't be read. Its types are those of its Parquet schema, then.
+    pub fn has_unreadable_hint(&self) -> bool {
+        self.unreadable_hint
     }
 
     /// How many rows it has.
@@ -169,18 +193,25 @@ impl ParquetFile {
             constant @ ColumnFrom::Constant(_) => constant,
         });
         let rows_of = Rows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
-        let shared = Shared { file: self.clone(), read, rows: rows_of };
+        let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
 }
 
-/// The footer of a file. Timestamps of 96 bits, which nobody should write any more, are read to the microsecond: nanoseconds of 64
+/// The footer of a file, and whether it has an Arrow schema that can't be read: that is a hint, and Parquet's own schema says all that
+/// must be known. Timestamps of 96 bits, which nobody should write any more, are read to the microsecond: nanoseconds of 64
 /// bits end in 2262.
-fn metadata(input: &FilePart) -> Result<ArrowReaderMetadata, ParquetError> {
-    let metadata = ArrowReaderMetadata::load(input, ArrowReaderOptions::new())?;
+fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
+    let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;
+    let parquet = Arc::new(parquet);
+    let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(&parquet), options));
+    let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {
+        Ok(metadata) => (metadata, false),
+        Err(_) => (with(ArrowReaderOptions::new().with_skip_arrow_metadata(true))?, true),
+    };
     let columns = metadata.parquet_schema().columns();
     if columns.iter().all(|column| column.physical_type() != Type::INT96) {
-        return Ok(metadata);
+        return Ok((metadata, unreadable));
     }
     let roots = metadata.parquet_schema().root_schema().get_fields();
     let is_int96 = |root: &Node| root.is_primitive() && root.get_physical_type() == Type::INT96;
@@ -192,8 +223,7 @@ fn metadata(input: &FilePart) -> Result<ArrowReaderMetadata, ParquetError> {
         _ => Arc::clone(field),
     });
     let schema = Schema::new_with_metadata(fields.collect::<Fields>(), metadata.schema().metadata().clone());
-    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-    ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)
+    Ok((with(ArrowReaderOptions::new().with_schema(Arc::new(schema)))?, unreadable))
 }
 
 /// What all parts know.
@@ -201,6 +231,7 @@ struct Shared {
     file: ParquetFile,
     /// The columns that are read, ascending.
     read: Vec<usize>,
+    memory: MemoryBound,
     rows: Rows,
 }
 
@@ -283,29 +314,92 @@ impl Part for ParquetPart {
     }
 
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let Shared { file, read, rows } = &*self.shared;
-        let damaged = |error: BoxedError| {
-            let message = format!("row group {} can't be read", self.group + 1);
-            Error::input(message).at(rows.place()).because(error).hint("the file is damaged")
-        };
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file.input.clone(), file.metadata.clone());
-        let columns = ProjectionMask::roots(builder.parquet_schema(), read.iter().copied());
-        let builder = builder
-            .with_row_groups(vec![self.group])
-            .with_projection(columns)
-            .with_batch_size(BATCH_ROWS)
-            .with_offset(self.rows.start as usize)
-            .with_limit((self.rows.end - self.rows.start) as usize);
-        let mut next = self.first_row;
-        let mut reader = read_damaged(|| builder.build()).map_err(damaged)?;
-        while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(damaged)? {
-            rows.give(&batch, next, sink)?;
-            next += batch.num_rows() as u64;
+        let group = self.shared.file.metadata.metadata().row_group(self.group);
+        let [rows, bytes] = [group.num_rows(), group.total_byte_size()]
+            .map(|number| u64::try_from(number).unwrap_or_default());
+        let row_bytes = (bytes / rows.max(1)).max(1);
+        let mut batch_rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
+        let mut texts = Texts::Checked;
+        let mut done = 0;
+        loop {
+            match self.decode_from(&mut done, batch_rows, texts, sink) {
+                Ok(()) => return Ok(()),
+                Err(Stopped::Failed(error)) => return Err(error),
+                // Rows are larger here than they are on average.
+                Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
+                Err(Stopped::TooLarge(error)) => return Err(error.at(self.shared.rows.place())),
+                // Perhaps one text is not UTF-8: the row that has it is a bad one.
+                Err(Stopped::Damaged(_)) if texts == Texts::Checked => {
+                    (texts, batch_rows) = (Texts::AsBlobs, batch_rows.min(BATCH_ROWS_AS_BLOBS));
+                }
+                Err(Stopped::Damaged(error)) => return Err(self.damaged(error)),
+            }
         }
-        if next - self.first_row < self.rows.end - self.rows.start {
-            return Err(damaged("it has fewer rows than the end of the file says".into()));
+    }
+}
+
+/// Why the rows of a part are not all given.
+enum Stopped {
+    /// By the sink.
+    Failed(Error),
+    /// They take too much memory at once.
+    TooLarge(Error),
+    Damaged(BoxedError),
+}
+
+impl ParquetPart {
+    /// Gives the rows after the first `done`, which counts along.
+    fn decode_from(
+        &self,
+        done: &mut u64,
+        batch_rows: u64,
+        texts: Texts,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Stopped> {
+        let Shared { file, read, memory, rows } = &*self.shared;
+        let held = Arc::new(Held::new(*memory, batch_rows));
+        let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
+        let count = self.rows.end - self.rows.start - *done;
+        let wanted =
+            [RowSelector::skip((self.rows.start + *done) as usize), RowSelector::select(count as usize)];
+        let group = Group {
+            file: file.input.clone(),
+            metadata: Arc::clone(file.metadata.metadata()),
+            index: self.group,
+            held: Arc::clone(&held),
+        };
+        let reader = read_damaged(|| {
+            let levels = views::levels(&file.metadata, read, texts)?;
+            let selection = RowSelection::from(wanted.to_vec());
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &group,
+                batch_rows as usize,
+                Some(selection),
+            )
+        });
+        let mut reader = reader.map_err(stopped)?;
+        let first_row = self.first_row + *done;
+        let mut next = first_row;
+        while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(stopped)? {
+            let texts_are_blobs = texts == Texts::AsBlobs;
+            rows.give_texts(&batch, next, texts_are_blobs, sink).map_err(Stopped::Failed)?;
+            next += batch.num_rows() as u64;
+            *done += batch.num_rows() as u64;
+            held.next_batch();
+        }
+        if next - first_row < count {
+            return Err(Stopped::Damaged("it has fewer rows than the end of the file says".into()));
         }
         Ok(())
+    }
+
+    fn damaged(&self, error: BoxedError) -> Error {
+        let place = self.shared.rows.place();
+        if let Some(refused) = refused::why(&self.shared.file.input) {
+            return refused.at(place);
+        }
+        let message = format!("row group {} can't be read", self.group + 1);
+        Error::input(message).at(place).because(error).hint("the file is damaged")
     }
 }

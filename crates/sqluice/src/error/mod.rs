@@ -1,7 +1,17 @@
-//! The one error of the engine: what happened, where, and what to do about it.
+//! The one error of the engine, as data: whose fault it is, what happened, where, and what to do about it.
+//!
+//! Messages and hints name settings by [`Setting`], never by a front end's word for them: the command renders
+//! `Setting::TempDir` as `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
+
+mod message;
+mod setting;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+pub use crate::message;
+pub use message::Message;
+pub use setting::{Setting, SettingValue};
 
 /// The result of everything that can go wrong here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -17,6 +27,18 @@ pub enum ErrorKind {
     Usage,
     /// Asked to stop.
     Interrupted,
+}
+
+impl ErrorKind {
+    /// In one word: `input`, `target`, `usage` or `interrupted`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Input => "input",
+            ErrorKind::Target => "target",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Interrupted => "interrupted",
+        }
+    }
 }
 
 /// A place in an input file. Lines, columns and bytes count from 1, 1 and 0.
@@ -69,15 +91,20 @@ pub struct Error(Box<Inner>);
 #[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
-    message: String,
+    message: Message,
+    path: Option<PathBuf>,
     place: Option<Place>,
     record: Option<(String, u64)>,
-    hint: Option<String>,
+    hint: Option<Message>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     out_of_order: bool,
     out_of_date: bool,
     duplicate: Option<Duplicate>,
+    parts: Vec<Error>,
 }
+
+/// So many errors are listed in the message of one that sums them up.
+const LISTED_MAX: usize = 24;
 
 /// Two rows of a table that have the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,10 +140,11 @@ impl fmt::Display for DuplicateRows {
 }
 
 impl Error {
-    fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+    fn new(kind: ErrorKind, message: impl Into<Message>) -> Error {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
+            path: None,
             place: None,
             record: None,
             hint: None,
@@ -124,21 +152,45 @@ impl Error {
             out_of_order: false,
             out_of_date: false,
             duplicate: None,
+            parts: Vec::new(),
         }))
     }
 
+    /// Several errors as one: its message lists them below `what`, the first few dozen of them with their places. Its kind is
+    /// that of the first.
+    pub fn several(what: impl Into<Message>, parts: Vec<Error>) -> Error {
+        let mut message = what.into();
+        for part in parts.iter().take(LISTED_MAX) {
+            message.push("\n  ");
+            if let Some(place) = part.place() {
+                message.push(format!("{place}: "));
+            }
+            message.push(part.what());
+            if let Some(cause) = std::error::Error::source(part) {
+                message.push(format!(": {cause}"));
+            }
+        }
+        if let Some(more) = parts.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+            message.push(format!("\n  and {more} more"));
+        }
+        let kind = parts.first().map_or(ErrorKind::Input, Error::kind);
+        let mut error = Error::new(kind, message);
+        error.0.parts = parts;
+        error
+    }
+
     /// The input is at fault.
-    pub fn input(message: impl Into<String>) -> Error {
+    pub fn input(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Input, message)
     }
 
     /// The target is at fault.
-    pub fn target(message: impl Into<String>) -> Error {
+    pub fn target(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Target, message)
     }
 
     /// The request is at fault.
-    pub fn usage(message: impl Into<String>) -> Error {
+    pub fn usage(message: impl Into<Message>) -> Error {
         Error::new(ErrorKind::Usage, message)
     }
 
@@ -149,7 +201,7 @@ impl Error {
 
     /// Reading `path` failed.
     pub fn read(path: &Path, source: std::io::Error) -> Error {
-        Error::input(format!("cannot read {}", path.display())).because(source)
+        Error::input(format!("cannot read {}", path.display())).about(path).because(source)
     }
 
     /// What a reader failed with: the engine's own error, with its place and hint, if that is what it handed through
@@ -168,6 +220,13 @@ impl Error {
         self
     }
 
+    /// Adds the file or folder that the message is about, where it is no place in the input.
+    #[must_use]
+    pub fn about(mut self, path: impl Into<PathBuf>) -> Error {
+        self.0.path = Some(path.into());
+        self
+    }
+
     /// Adds the record that is at fault: the table that it was for, and its number among the records of the table's source, bad
     /// ones included, counted from 1, as messages count. Whoever knows where they come from can tell the place.
     #[must_use]
@@ -178,7 +237,7 @@ impl Error {
 
     /// Adds what the user can do about it.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+    pub fn hint(mut self, hint: impl Into<Message>) -> Error {
         self.0.hint = Some(hint.into());
         self
     }
@@ -213,8 +272,8 @@ impl Error {
 
     /// Puts more words behind what happened.
     #[must_use]
-    pub fn with_words(mut self, words: &str) -> Error {
-        self.0.message += words;
+    pub fn with_words(mut self, words: impl Into<Message>) -> Error {
+        self.0.message.push(words);
         self
     }
 
@@ -233,14 +292,37 @@ impl Error {
         self.0.duplicate.take()
     }
 
+    /// The errors that this one sums up, all of them; of most errors none.
+    pub fn parts(&self) -> &[Error] {
+        &self.0.parts
+    }
+
     /// Whose fault it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
     /// What happened, without the place.
-    pub fn message(&self) -> &str {
+    pub fn what(&self) -> &Message {
         &self.0.message
+    }
+
+    /// [`Error::what`] in the terms of Rust.
+    pub fn message(&self) -> String {
+        self.0.message.to_string()
+    }
+
+    /// Place and message in the terms of Rust, without the hint that `Display` adds.
+    pub fn without_hint(&self) -> String {
+        match &self.0.place {
+            Some(place) => format!("{place}: {}", self.0.message),
+            None => self.0.message.to_string(),
+        }
+    }
+
+    /// The file or folder that it is about: what could not be read or written, or else the file of the place.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref().or_else(|| self.place().map(|place| place.file.as_path()))
     }
 
     /// Where in the input.
@@ -255,16 +337,23 @@ impl Error {
     }
 
     /// What the user can do about it.
-    pub fn hint_text(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+    pub fn remedy(&self) -> Option<&Message> {
+        self.0.hint.as_ref()
+    }
+
+    /// [`Error::remedy`] in the terms of Rust.
+    pub fn hint_text(&self) -> Option<String> {
+        self.0.hint.as_ref().map(ToString::to_string)
     }
 }
 
+/// In the terms of Rust: place, message and hint.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.place {
-            Some(place) => write!(f, "{place}: {}", self.0.message),
-            None => f.write_str(&self.0.message),
+        f.write_str(&self.without_hint())?;
+        match &self.0.hint {
+            Some(hint) => write!(f, " (hint: {hint})"),
+            None => Ok(()),
         }
     }
 }

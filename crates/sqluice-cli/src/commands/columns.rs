@@ -1,0 +1,108 @@
+//! The columns of loaded tables, in words.
+
+use sqluice::error::Setting;
+use sqluice::plan::{ColumnReport, MissedType};
+use sqluice::report::TableReport;
+
+use crate::printer::{Printer, counted, grouped};
+use crate::terms;
+
+/// Tables that are listed, unless all are asked for.
+const TABLES_MAX: usize = 20;
+
+/// Remarks on types that are listed, unless all are asked for.
+const REMARKS_MAX: usize = 20;
+
+/// Characters of a line, unless all columns are asked for.
+const LINE_MAX: usize = 110;
+
+/// A line for each table, then what a user might have expected of its types.
+pub(super) fn tell(tables: &[TableReport], printer: &Printer) {
+    let shown = if printer.is_verbose() { tables.len() } else { tables.len().min(TABLES_MAX) };
+    for table in &tables[..shown] {
+        if printer.is_verbose() {
+            printer.note(&format!("{}:", table.name));
+            table.columns.iter().for_each(|column| printer.note(&format!("  {}", typed(column))));
+        } else {
+            printer.note(&line(table));
+        }
+    }
+    if shown < tables.len() {
+        printer.note(&format!("and {} more tables", grouped((tables.len() - shown) as u64)));
+    }
+    say(tables.iter().flat_map(|table| remarks(&table.name, &table.columns)), printer);
+}
+
+/// Says the remarks on types: all if that was asked for, or some.
+pub(super) fn say(remarks: impl Iterator<Item = String>, printer: &Printer) {
+    let shown = if printer.is_verbose() { usize::MAX } else { REMARKS_MAX };
+    let mut more = 0;
+    for (number, remark) in remarks.enumerate() {
+        match number < shown {
+            true => printer.note(&remark),
+            false => more += 1,
+        }
+    }
+    if more > 0 {
+        printer.note(&format!("and {} on types; -v lists all", counted(more, "more note")));
+    }
+}
+
+/// What a user might have expected of the types of a table.
+pub(super) fn remarks<'a>(table: &'a str, columns: &'a [ColumnReport]) -> impl Iterator<Item = String> + 'a {
+    columns.iter().flat_map(move |column| {
+        let missed = column.missed.as_ref().map(|missed| just_missed(table, &column.name, missed));
+        let changed = column.changed.as_ref().map(|changed| {
+            let (value, becomes) = (&changed.value, &changed.becomes);
+            let place = place(changed.file.as_deref(), changed.line);
+            let (name, declared) = (&column.name, &column.declared_type);
+            format!("warning: {table}.{name} is declared {declared:?}, so that {value:?}{place} becomes {becomes}; TEXT keeps it")
+        });
+        missed.into_iter().chain(changed)
+    })
+}
+
+fn just_missed(table: &str, column: &str, missed: &MissedType) -> String {
+    let MissedType { near, value, values, others, .. } = missed;
+    let place = place(missed.file.as_deref(), missed.line);
+    let why = match others {
+        0 => format!("no printer of numbers prints {value:?}{place} beside the other values"),
+        1 => format!("{value:?}{place} is no number, the only one of {} values", grouped(*values)),
+        _ => format!(
+            "{value:?}{place} is no number, nor are {} others of {} values",
+            grouped(others - 1),
+            grouped(*values)
+        ),
+    };
+    let flag = terms::flag(Setting::Type, Some(&format!("{column}={near}")));
+    format!("note: {table}.{column} is TEXT, not {near}: {why}; {flag} takes it for {near}")
+}
+
+fn place(file: Option<&std::path::Path>, line: Option<u64>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!(" ({}:{line})", file.display()),
+        (Some(file), None) => format!(" ({})", file.display()),
+        (None, _) => String::new(),
+    }
+}
+
+fn typed(column: &ColumnReport) -> String {
+    let converted = column.conversion.as_ref().map_or(String::new(), |how| format!(" ({how})"));
+    match column.declared_type.as_str() {
+        "" => format!("{}{converted}", column.name),
+        declared => format!("{} {declared}{converted}", column.name),
+    }
+}
+
+fn line(table: &TableReport) -> String {
+    let mut line = format!("{}: ", table.name);
+    for (number, column) in table.columns.iter().enumerate() {
+        let typed = typed(column);
+        if number > 0 && line.chars().count() + typed.chars().count() > LINE_MAX {
+            return format!("{line} and {} more", grouped((table.columns.len() - number) as u64));
+        }
+        let comma = if number + 1 < table.columns.len() { ", " } else { "" };
+        line += &format!("{typed}{comma}");
+    }
+    line.trim_end().to_owned()
+}

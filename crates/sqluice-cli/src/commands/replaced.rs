@@ -1,0 +1,131 @@
+//! `--overwrite`: what is lost is listed, a person at a terminal is asked, and the report says it.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use sqluice::error::Error;
+use sqluice::output::{Replaced, ReplacedTable};
+use sqluice::plan::Plan;
+use sqluice::progress::Cancel;
+use sqluice::report::Report;
+
+use crate::args::Write;
+use crate::printer::{Printer, counted, grouped};
+
+/// Tables that are listed.
+const TABLES_MAX: usize = 20;
+
+/// How long Ctrl-C may wait while the answer is awaited.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Asks before a database is replaced, unless `--yes` is given or no answer is possible: standard input is not a terminal, or is one of the
+/// `inputs`.
+pub(super) fn confirm<'p>(
+    plan: &Plan,
+    write: &Write,
+    inputs: impl IntoIterator<Item = &'p Path>,
+    printer: &Printer,
+    cancel: &Cancel,
+) -> anyhow::Result<()> {
+    let reads_stdin = inputs.into_iter().any(|input| input == Path::new("-"));
+    if write.yes || reads_stdin || !printer.can_ask() {
+        return Ok(());
+    }
+    let Some(wanted) = plan.wanted().filter(|wanted| wanted.replaces) else { return Ok(()) };
+    let Some(replaced) = wanted.recover_replaced()?.filter(|replaced| !replaced.is_empty()) else {
+        return Ok(());
+    };
+    printer.ask(&question(wanted.path, &replaced));
+    let answer = answer(cancel)?;
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Error::target(format!("{} is kept, as you answered", wanted.path.display())).into()),
+    }
+}
+
+/// The line that is typed.
+fn answer(cancel: &Cancel) -> anyhow::Result<String> {
+    let (send, receive) = mpsc::channel();
+    // A read can't be interrupted: this thread ends with the process.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = io::stdin().read_line(&mut line);
+        let _ = send.send(read.map(|_| line));
+    });
+    loop {
+        match receive.recv_timeout(TICK) {
+            Ok(line) => return Ok(line?),
+            Err(RecvTimeoutError::Timeout) => cancel.check()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
+        }
+    }
+}
+
+fn question(path: &Path, replaced: &Replaced) -> String {
+    let mut text = format!("{} will be replaced. It holds {}:\n", path.display(), summary(replaced));
+    for table in replaced.tables.iter().take(TABLES_MAX) {
+        let _ = writeln!(text, "  {}: {}", table.name, rows(table));
+    }
+    if let Some(more @ 1..) = replaced.tables.len().checked_sub(TABLES_MAX) {
+        let _ = writeln!(text, "  and {}", counted(more as u64, "more table"));
+    }
+    text + "Replace it? [y/N] "
+}
+
+fn rows(table: &ReplacedTable) -> String {
+    match table.rows {
+        Some(number) if table.estimated => format!("about {}", counted(number, "row")),
+        Some(number) => counted(number, "row"),
+        None => "unknown rows".to_owned(),
+    }
+}
+
+/// In a few words: `3 tables, 12,000 rows`.
+fn summary(replaced: &Replaced) -> String {
+    let Replaced { tables, rows, estimated, unread, .. } = replaced;
+    if let Some(why) = unread {
+        return format!("what is unknown ({why})");
+    }
+    let rows = match estimated {
+        true => format!("about {} rows", grouped(*rows)),
+        false => counted(*rows, "row"),
+    };
+    format!("{}, {rows}", counted(tables.len() as u64, "table"))
+}
+
+/// Reports what was replaced.
+pub(super) fn tell(report: &Report, printer: &Printer) {
+    let (Some(replaced), Some(target)) = (&report.replaced, &report.target) else { return };
+    printer.note(&format!("replaced: {} ({})", target.display(), summary(replaced)));
+    for table in replaced.tables.iter().take(TABLES_MAX) {
+        printer.detail(&format!("  {}: {}", table.name, rows(table)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(tables: usize) -> Replaced {
+        let table = |number| ReplacedTable { name: format!("t{number}"), rows: Some(1000), estimated: false };
+        let tables: Vec<_> = (0..tables).map(table).collect();
+        Replaced { rows: 1000 * tables.len() as u64, tables, ..Replaced::default() }
+    }
+
+    #[test]
+    fn the_question_lists_what_is_lost_up_to_a_bound() {
+        let mut one = replaced(1);
+        assert_eq!(
+            question(Path::new("x.db"), &one),
+            "x.db will be replaced. It holds 1 table, 1,000 rows:\n  t0: 1,000 rows\nReplace it? [y/N] "
+        );
+        (one.estimated, one.tables[0].estimated) = (true, true);
+        assert!(question(Path::new("x.db"), &one).contains("about 1,000 rows:\n  t0: about 1,000 rows\n"));
+        let many = question(Path::new("x.db"), &replaced(23));
+        assert!(many.contains("  t19: 1,000 rows\n  and 3 more tables\nReplace"), "{many}");
+        assert_eq!(many.lines().count(), 23);
+    }
+}

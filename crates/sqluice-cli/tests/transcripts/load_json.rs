@@ -1,0 +1,84 @@
+//! `load`: JSON in its layouts, and files that are something else than their names say.
+
+use crate::transcript::{Transcript, sqluice};
+
+fn load(flags: &str, name: &str, content: &[u8]) -> Transcript {
+    sqluice(&format!("load x.db {name} --table t {flags}")).file(name, content)
+}
+
+#[test]
+fn objects_may_be_pretty_printed_or_follow_one_another() {
+    for content in [
+        "{\n  \"a\": 1,\n  \"b\": [\n    {}\n  ]\n}\n{\n  \"a\": 2,\n  \"b\": \"}\"\n}\n",
+        "{\"a\":1,\"b\":[\n    {}\n  ]}{\"a\":2,\"b\":\"}\"}",
+    ] {
+        load("", "t.json", content.as_bytes())
+            .succeeds()
+            .holds("SELECT a, replace(replace(b, char(10), ''), ' ', '') FROM t", "1|'[{}]'\n2|'}'");
+    }
+}
+
+#[test]
+fn a_line_that_is_cut_off_is_one_bad_row() {
+    load("--reject bad.csv", "t.json", b"{\"a\":1\n{\"a\":2}\n{\"a\":3}\n")
+        .succeeds()
+        .holds("SELECT a FROM t", "2\n3");
+}
+
+#[test]
+fn an_array_in_a_document_is_suggested_and_loaded() {
+    let geojson =
+        br#"{"type":"FeatureCollection","features":[{"id":1,"geometry":{"x":0}},{"id":2,"geometry":null}]}"#;
+    load("", "t.geojson", geojson).succeeds().says(
+        "note: t.geojson: the file is one object, with an array of objects in features; --records features loads a row for each of its elements\n[..]\nt: type TEXT, features TEXT",
+    );
+    load("--records features", "t.geojson", geojson)
+        .succeeds()
+        .says("note: t.geojson: records are the elements of features; what stands around that array is left out\n[..]\nt: id INTEGER, geometry TEXT")
+        .holds("SELECT id, geometry FROM t", "1|'{\"x\":0}'\n2|NULL");
+    load("--records data.items", "t.json", b"{\n \"data\": {\"next\": null, \"items\": [{\"a\": 1}]}}")
+        .succeeds()
+        .holds("SELECT a FROM t", "1");
+    load("--records data", "t.json", b"{\"items\":[]}").fails(
+        1,
+        "error: t.json:1:12: the file has no array at data: data: the key does not exist\n\n\
+         hint: a path names the keys that lead to the array of records, such as --records data.items",
+    );
+    load("--records data -f csv", "t.csv", b"a,b\n1,2\n").fails(
+        2,
+        "error: --records is about a JSON document, and t.csv is CSV\n\nhint: leave it out, or say what the file is: --format",
+    );
+}
+
+#[test]
+fn a_negative_zero_is_text_as_in_csv() {
+    load("", "t.json", b"[{\"a\":-0},{\"a\":1}]").succeeds().holds("SELECT a FROM t", "'-0'\n'1'");
+    load("", "t.csv", b"a\n-0\n1\n").succeeds().holds("SELECT a FROM t", "'-0'\n'1'");
+}
+
+#[test]
+fn files_that_are_no_rows_are_named_as_what_they_are() {
+    for (content, error, hint) in [
+        (
+            &b"<!DOCTYPE html>\n<html><body>404, not found</body></html>\n"[..],
+            "an HTML page",
+            "download the data instead of the page that shows it; a table in a page must be saved as CSV",
+        ),
+        (
+            b"PK\x03\x04\x14\0\x06\0[Content_Types].xml xl/workbook.xml",
+            "an Excel workbook (.xlsx)",
+            "save the sheet as CSV in a spreadsheet program, and load that",
+        ),
+        (
+            b"%PDF-1.7\n%\xe2\xe3",
+            "a PDF file",
+            "export its tables as CSV with another program, and load that",
+        ),
+        (b"PK\x03\x04\x14\0data.csv", "a ZIP archive", "extract it, and load the files in it"),
+    ] {
+        load("", "t.csv", content)
+            .fails(1, &format!("error: t.csv: this is {error}, which is not read here\n\nhint: {hint}"));
+    }
+    // Text that is meant as rows is taken for rows.
+    load("-f csv --no-header", "t.csv", b"<html>\n").succeeds().holds("SELECT * FROM t", "'<html>'");
+}

@@ -1,0 +1,98 @@
+//! Keys in UTF-16 as SQLite compares them.
+//!
+//! BINARY compares the bytes that are stored. NOCASE and RTRIM only know UTF-8, so SQLite converts both texts first, and in its own
+//! way: half a surrogate pair takes the next unit for its other half whatever that is, and at the end of the text stays alone.
+//!
+//! ```text
+//!  stored      | a: 41 00 62 00 | b: 3d d8 00 de | 7 |         UTF-16, little-endian
+//!  compared    | a: 41 62       | b: f0 9f 98 80 |             the columns of the key, those that are not BINARY in UTF-8
+//! ```
+
+use crate::key::{Collation, KeyOrder};
+use crate::record;
+use crate::value::Value;
+
+/// The order of bytes of the text in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Utf16 {
+    /// The low byte first.
+    Little,
+    /// The high byte first.
+    Big,
+}
+
+impl Utf16 {
+    /// The one that a database header names by this number; `None`: UTF-8.
+    pub fn of_header(text_encoding: u32) -> Option<Utf16> {
+        match text_encoding {
+            2 => Some(Utf16::Little),
+            3 => Some(Utf16::Big),
+            _ => None,
+        }
+    }
+
+    /// A record that compares in UTF-8 as SQLite compares `record`: its first columns, which are the key. `None` when it is no record.
+    pub(super) fn comparable(self, order: &KeyOrder, record: &[u8]) -> Option<Vec<u8>> {
+        let values = record::decode(record).ok()?;
+        let columns = order.columns().iter().zip(&values);
+        let texts = columns.map(|(column, value)| match value {
+            Value::Text(text) if column.collation != Collation::Binary => Some(self.to_utf8(text)),
+            _ => None,
+        });
+        let texts: Vec<Option<Vec<u8>>> = texts.collect();
+        let compared = values.iter().zip(&texts).map(|(value, text)| match text {
+            Some(text) => Value::Text(text),
+            None => *value,
+        });
+        let mut comparable = Vec::with_capacity(record.len());
+        record::encode(&compared.collect::<Vec<_>>(), &mut comparable);
+        Some(comparable)
+    }
+
+    /// Text in UTF-8, as SQLite converts it: a last byte that is half a unit is left out.
+    fn to_utf8(self, text: &[u8]) -> Vec<u8> {
+        let mut units = text.as_chunks::<2>().0.iter().map(|bytes| match self {
+            Utf16::Little => u32::from(u16::from_be_bytes([bytes[1], bytes[0]])),
+            Utf16::Big => u32::from(u16::from_be_bytes(*bytes)),
+        });
+        let mut utf8 = Vec::with_capacity(text.len() / 2);
+        while let Some(unit) = units.next() {
+            let is_half = (0xd800..0xe000).contains(&unit);
+            let other = if is_half { units.next() } else { None };
+            let character = match other {
+                Some(other) => (other & 0x3ff) + ((unit & 0x3f) << 10) + (((unit & 0x3c0) + 0x40) << 10),
+                None => unit,
+            };
+            push(character, &mut utf8);
+        }
+        utf8
+    }
+}
+
+/// Appends the bytes of a character, which may be half a pair.
+fn push(character: u32, utf8: &mut Vec<u8>) {
+    let low = |shift: u32| 0x80 | (character >> shift) as u8 & 0x3f;
+    match character {
+        0..0x80 => utf8.push(character as u8),
+        0x80..0x800 => utf8.extend([0xc0 | (character >> 6) as u8, low(0)]),
+        0x800..0x1_0000 => utf8.extend([0xe0 | (character >> 12) as u8, low(6), low(0)]),
+        _ => utf8.extend([0xf0 | (character >> 18) as u8 & 7, low(12), low(6), low(0)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_converted_as_sqlite_does() {
+        for text in ["", "abc", "Grüße", "1 €", "😀 and \u{10ffff}", "\u{e000}\u{ffff}\0x"] {
+            let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            assert_eq!(Utf16::Little.to_utf8(&little), text.as_bytes());
+            assert_eq!(Utf16::Big.to_utf8(&big), text.as_bytes());
+        }
+        assert_eq!(Utf16::Big.to_utf8(&[0, 0x41, 0]), b"A");
+        assert_eq!(Utf16::Big.to_utf8(&[0xd8, 0x3d]), [0xed, 0xa0, 0xbd]);
+    }
+}

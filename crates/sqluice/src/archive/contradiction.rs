@@ -1,0 +1,53 @@
+//! Archives that contradict themselves: what one row says is a file or a link, is a folder in the name of another.
+//!
+//! ```text
+//!  l      link to elsewhere        one of the two can be restored, and the other is refused
+//!  l/x    a file                   by the names of both
+//! ```
+
+use rusqlite::Connection;
+
+use super::name::{SafeName, shown};
+use super::rows::Archive;
+use super::{Kind, Selection};
+use crate::error::Result;
+
+/// Why a row can't be restored: the row that is in its way, if it is one of the archive that does that. `kind` is what the row is.
+pub(super) fn with_another_row(
+    (archive, connection): (&Archive, &Connection),
+    selection: &Selection,
+    name: &SafeName,
+    kind: Kind,
+) -> Result<Option<String>> {
+    if kind != Kind::Folder
+        && let Some(below) = archive.name_below(connection, name.bytes())?
+        && SafeName::new(&below).is_ok_and(|below| selection.takes(below.bytes()))
+    {
+        let (what, below) = (what(kind), shown(&below));
+        return Ok(Some(format!(
+            "the archive contradicts itself: this row is {what}, and row {below} is in a folder of its name"
+        )));
+    }
+    let mut above = name.split().0;
+    while !above.is_empty() {
+        if let Some(kind) = archive.kind_of(connection, above)?
+            && kind != Kind::Folder
+            && selection.takes(above)
+        {
+            let (what, above) = (what(kind), shown(above));
+            return Ok(Some(format!(
+                "the archive contradicts itself: row {above} is {what}, and this row is in a folder of its name"
+            )));
+        }
+        above = super::name::split(above).0;
+    }
+    Ok(None)
+}
+
+fn what(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Folder => "a folder",
+        Kind::Link => "a link",
+    }
+}

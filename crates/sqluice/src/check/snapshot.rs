@@ -1,0 +1,83 @@
+//! Pages of a database whose newest ones are in its write-ahead log: SQLite finds them, as its read transaction sees them.
+//!
+//! ```text
+//!  watch       data_version ─────────────── the same? then both connections see one state
+//!  connection              BEGIN                  schema, integrity_check
+//!  reader                         BEGIN           pages, by sqlite_dbpage
+//! ```
+//!
+//! The file alone has old pages, and which frames of the log are valid only its shared memory says.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use super::sqlite::{begin, open};
+use crate::error::{Error, Result};
+use crate::existing::dbpage;
+use crate::progress::Cancel;
+
+/// How often both connections begin, if each time somebody else commits in between.
+const TRIES: usize = 100;
+
+/// A state of a database, page by page, for any number of threads.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    reader: Mutex<Connection>,
+    page_bytes: usize,
+    page_count: u32,
+}
+
+impl Snapshot {
+    /// Begins to read: returns a connection in a transaction, and the pages as it sees them.
+    pub(super) fn begin(path: &Path, target: &Path, cancel: &Cancel) -> Result<(Connection, Snapshot)> {
+        let failed = |error| super::sqlite::unreadable(target, error);
+        let watch = open(path, cancel).map_err(failed)?;
+        let version =
+            || watch.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).map_err(failed);
+        for _ in 0..TRIES {
+            cancel.check()?;
+            let before = version()?;
+            let (connection, reader) =
+                (begin(path, cancel).map_err(failed)?, begin(path, cancel).map_err(failed)?);
+            if version()? == before {
+                return Ok((connection, Snapshot::new(reader, target)?));
+            }
+        }
+        Err(Error::target(format!("{} is in use: others write to it all the time", target.display()))
+            .hint("run again when less is written"))
+    }
+
+    fn new(reader: Connection, target: &Path) -> Result<Snapshot> {
+        let failed = |error| super::sqlite::unreadable(target, error);
+        if !dbpage::is_there(&reader).map_err(failed)? {
+            let message = format!("the newest pages of {} are in its write-ahead log", target.display());
+            return Err(Error::target(message)
+                .because(
+                    "this build of SQLite has no sqlite_dbpage (SQLITE_ENABLE_DBPAGE_VTAB) to read them with",
+                )
+                .hint("have SQLite copy them into the file: PRAGMA wal_checkpoint(TRUNCATE)"));
+        }
+        let number = |pragma: &str| reader.query_row(pragma, [], |row| row.get::<_, u32>(0)).map_err(failed);
+        let (page_bytes, page_count) = (number("PRAGMA page_size")? as usize, number("PRAGMA page_count")?);
+        Ok(Snapshot { reader: Mutex::new(reader), page_bytes, page_count })
+    }
+
+    /// Bytes of all pages.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::from(self.page_count) * self.page_bytes as u64
+    }
+
+    /// Reads what begins at `at`, where a page begins, and ends where any page ends or within the first.
+    pub(super) fn read_at(&self, into: &mut [u8], at: u64) -> rusqlite::Result<()> {
+        let first = at / self.page_bytes as u64 + 1;
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, part) in (first..).zip(into.chunks_mut(self.page_bytes)) {
+            let page = dbpage::read(&reader, u32::try_from(number).unwrap_or(u32::MAX))?;
+            let page = page.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+            part.copy_from_slice(&page[..part.len()]);
+        }
+        Ok(())
+    }
+}

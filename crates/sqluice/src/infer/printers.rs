@@ -1,0 +1,134 @@
+//! The printers of floats that files come from, and how they write exponents.
+
+/// How the digits of a float are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Printer {
+    /// The fewest that read as the float: Python, JavaScript, Java, Rust and others. Below 15 digits also `%.15g`, `%g`.
+    Shortest,
+    /// Fifteen at most, but all of a whole number: R.
+    Fifteen,
+    /// The same number of decimals in each value: `%.2f`.
+    Decimals,
+    /// The same number of decimals in each value, before an exponent: `%.6e`.
+    Scientific,
+}
+
+/// A set of printers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Printers(u8);
+
+impl Printers {
+    pub(super) const NONE: Printers = Printers(0);
+    pub(super) const ALL: Printers = Printers(0b1111);
+
+    pub(super) const fn of(printer: Printer) -> Printers {
+        Printers(1 << printer as u8)
+    }
+
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn has(self, printer: Printer) -> bool {
+        self.0 & Printers::of(printer).0 != 0
+    }
+
+    pub(super) const fn and(self, other: Printers) -> Printers {
+        Printers(self.0 & other.0)
+    }
+
+    pub(super) const fn without(self, other: Printers) -> Printers {
+        Printers(self.0 & !other.0)
+    }
+
+    /// Those of them that `keep` keeps; it is asked of no other.
+    pub(super) fn retain(self, keep: impl Fn(Printer) -> bool) -> Printers {
+        let all = [Printer::Shortest, Printer::Fifteen, Printer::Decimals, Printer::Scientific];
+        let lost = all.into_iter().filter(|&printer| self.has(printer) && !keep(printer));
+        lost.fold(self, |kept, printer| kept.without(Printers::of(printer)))
+    }
+}
+
+/// A number's significant digits, without zeros at their end, and the power of ten of the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notation {
+    pub(super) digits: usize,
+    pub(super) exponent: i32,
+}
+
+impl Notation {
+    /// Whether it is shorter with an exponent, of two digits at least, than without. R writes it so if it is.
+    pub(super) const fn is_shorter_with_exponent(self) -> bool {
+        let Notation { digits, exponent } = self;
+        let point = (digits > 1) as usize;
+        let scientific = digits + point + if exponent.unsigned_abs() < 100 { 4 } else { 5 };
+        let plain = if exponent < 0 {
+            digits + 1 + exponent.unsigned_abs() as usize
+        } else if digits > exponent as usize + 1 {
+            digits + 1
+        } else {
+            exponent as usize + 1
+        };
+        scientific < plain
+    }
+}
+
+/// How an exponent is written: `e+05`, `E5`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// `E`.
+    pub(super) capital: bool,
+    /// A plus is written.
+    pub(super) plus: bool,
+    /// Digits at least, 1 to 3.
+    pub(super) width: usize,
+}
+
+/// A set of styles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Styles(u16);
+
+impl Styles {
+    pub(super) const NONE: Styles = Styles(0);
+    pub(super) const ALL: Styles = Styles((1 << 12) - 1);
+    /// Those with a plus.
+    pub(super) const PLUS: Styles = Styles(0b1100_1100_1100);
+    /// That of C, R and Python: `e+05`.
+    pub(super) const C: Styles = Styles(1 << Style { capital: false, plus: true, width: 2 }.index());
+
+    pub(super) fn all_with(has: impl Fn(Style) -> bool) -> Styles {
+        let mut styles = Styles::NONE;
+        for (capital, plus) in [(false, false), (false, true), (true, false), (true, true)] {
+            for style in (1..=3).map(|width| Style { capital, plus, width }) {
+                styles.0 |= u16::from(has(style)) << style.index();
+            }
+        }
+        styles
+    }
+
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn and(self, other: Styles) -> Styles {
+        Styles(self.0 & other.0)
+    }
+}
+
+impl Style {
+    const fn index(self) -> u32 {
+        (self.width as u32 - 1) * 4 + self.plus as u32 * 2 + self.capital as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_named_styles_are_those_that_their_names_say() {
+        assert_eq!(Styles::all_with(|_| true), Styles::ALL);
+        assert_eq!(Styles::all_with(|style| style.plus), Styles::PLUS);
+        assert_eq!(Styles::all_with(|style| !style.capital && style.plus && style.width == 2), Styles::C);
+    }
+}

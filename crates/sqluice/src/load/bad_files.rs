@@ -1,0 +1,126 @@
+//! Files that can't be loaded: all are reported at once, or, if the user says so, left out and reported at the end.
+//!
+//! ```text
+//!  a.csv  good        without skip_bad_files    error: 2 of 3 files can't be loaded: b.csv ..., c.csv ...
+//!  b.csv  bad         with skip_bad_files       a.csv is loaded; Report::skipped lists b.csv and c.csv
+//!  c.csv  bad
+//! ```
+//!
+//! Whether a file is bad is known when it is opened, when its table gets its columns, or when its rows are read. A file whose rows
+//! prove bad ends the attempt to load; the next one goes without it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::files::LoadFile;
+use super::request::Request;
+use crate::error::{Error, ErrorKind, Message, Result, Setting, message};
+use crate::progress::Amount;
+use crate::reject::Tally;
+use crate::report::SkippedFile;
+use crate::source::chain::Counted;
+use crate::source::{Part, Source};
+
+/// A file that can't be loaded.
+pub(super) struct BadFile {
+    /// As messages call it.
+    pub(super) name: String,
+    pub(super) error: Error,
+}
+
+impl BadFile {
+    pub(super) fn new(file: &LoadFile, error: Error) -> BadFile {
+        BadFile { name: file.name(), error }
+    }
+
+    fn skipped(&self) -> SkippedFile {
+        let mut why = Message::default();
+        if let Some(line) = self.error.place().and_then(|place| place.line) {
+            why.push(format!("line {line}: "));
+        }
+        why.push(self.error.what());
+        if let Some(cause) = std::error::Error::source(&self.error) {
+            why.push(format!(": {cause}"));
+        }
+        SkippedFile { name: self.name.clone(), why }
+    }
+}
+
+/// What is said of `bad` files beside so many that are `good`: those that are skipped, or an error about all of them.
+pub(super) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Result<Vec<SkippedFile>> {
+    let is_content = |bad: &BadFile| bad.error.kind() == ErrorKind::Input;
+    if load.skip_bad_files && good > 0 && bad.iter().all(is_content) {
+        return Ok(bad.iter().map(BadFile::skipped).collect());
+    }
+    if let Some(interrupted) = bad.iter().position(|bad| bad.error.kind() == ErrorKind::Interrupted) {
+        return Err(bad.swap_remove(interrupted).error);
+    }
+    if bad.len() < 2 {
+        return bad.pop().map_or(Ok(Vec::new()), |bad| Err(bad.error));
+    }
+    let (count, files) = (bad.len(), good + bad.len());
+    let skips = good > 0 && !load.skip_bad_files && bad.iter().all(is_content);
+    let error = Error::several(
+        format!("{count} of {files} files can't be loaded:"),
+        bad.into_iter().map(|bad| bad.error).collect(),
+    );
+    Err(match skips {
+        true => error.hint(message![Setting::SkipBadFiles, " loads the others"]),
+        false => error,
+    })
+}
+
+/// As the files come in the load.
+pub(super) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
+    let places: HashMap<String, usize> =
+        inputs.iter().enumerate().map(|(place, path)| (path.display().to_string(), place)).collect();
+    bad.sort_by_key(|bad| places.get(&bad.name).copied());
+}
+
+/// Takes out the files whose samples have a bad row, if a bad row ends the load.
+pub(super) fn with_bad_rows(load: &Request, files: Vec<LoadFile>) -> (Vec<LoadFile>, Vec<BadFile>) {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for mut file in files {
+        match file.first_fault.take_if(|_| load.reject.is_none()) {
+            Some(error) => bad.push(BadFile::new(&file, error)),
+            None => good.push(file),
+        }
+    }
+    (good, bad)
+}
+
+/// A source that keeps count of its rows for others.
+pub(super) struct Tallied {
+    source: Box<dyn Counted>,
+    rows: Arc<AtomicU64>,
+    before: u64,
+}
+
+impl Tallied {
+    /// Over the rows of a file, of which so many come before it.
+    pub(super) fn over(source: Box<dyn Counted>, tally: &Tally) -> Box<dyn Counted> {
+        let rows = Arc::clone(&tally.rows);
+        rows.store(0, Ordering::Relaxed);
+        Box::new(Tallied { before: source.rows_done(), source, rows })
+    }
+}
+
+impl Source for Tallied {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let part = self.source.next_part();
+        self.rows.store(self.source.rows_done() - self.before, Ordering::Relaxed);
+        part
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.source.total()
+    }
+}
+
+impl Counted for Tallied {
+    fn rows_done(&self) -> u64 {
+        self.source.rows_done()
+    }
+}

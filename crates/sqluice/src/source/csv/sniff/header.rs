@@ -1,0 +1,207 @@
+//! Whether the first record names the columns.
+//!
+//! ```text
+//!  10,open,ann      a number over numbers: a row      -2.5
+//!  11,7,bob         a word over numbers: a name       +1       all columns are heard: this is a row
+//! ```
+//!
+//! Each column says what its first field is beside the others: of the same kind as they (a number, a date, an address), of the same
+//! shape as codes, one of few words that recur, or something else, which a name is. Numbers are names where they count something:
+//! years or a sequence over values that are none.
+
+use std::collections::HashSet;
+
+use super::cell::{Kind, shape};
+use super::field::Field;
+
+/// The decision is close when what speaks for and against is not further apart.
+const CLOSE: f64 = 0.75;
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Decision {
+    pub(super) header: bool,
+    pub(super) close: bool,
+}
+
+/// Whether `first` names the columns that `rest` has values of; `columns` are those of the table, if it is known.
+pub(super) fn decide(first: &[Field<'_>], rest: &[&[Field<'_>]], columns: &[&str]) -> Decision {
+    let is_column =
+        |field: &Field<'_>| columns.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&field.value));
+    if first.iter().all(is_column) {
+        return Decision { header: true, close: false };
+    }
+    let score = score(first, rest);
+    Decision { header: score > 0.0, close: score.abs() < CLOSE && !rest.is_empty() }
+}
+
+/// Above zero: a header.
+pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
+    let kinds: Vec<Kind> = first.iter().map(Field::kind).collect();
+    if rest.is_empty() {
+        return if kinds.iter().any(|kind| kind.is_typed()) { -1.0 } else { 1.0 };
+    }
+    let counted = counted(first, &kinds, rest);
+    let columns =
+        (0..first.len()).map(|column| of_column(column, first, kinds[column], counted[column], rest));
+    // Something must speak against it: a header that is taken for a row is seen at once.
+    let mut score = 0.3 + columns.sum::<f64>();
+    let values: HashSet<&[u8]> = first.iter().map(|field| &field.value[..]).collect();
+    if values.len() < first.iter().filter(|field| !field.value.is_empty()).count() {
+        score -= 0.5;
+    }
+    let same =
+        |row: &&&[Field<'_>]| row.iter().map(|field| &field.value).eq(first.iter().map(|field| &field.value));
+    if rest.iter().any(|row| same(&row)) {
+        score -= 2.0;
+    }
+    score
+}
+
+/// What a column says.
+fn of_column(column: usize, first: &[Field<'_>], top: Kind, counted: bool, rest: &[&[Field<'_>]]) -> f64 {
+    let field = &first[column];
+    let below: Vec<(&Field<'_>, Kind)> =
+        rest.iter().filter_map(|row| row.get(column)).map(|field| (field, field.kind())).collect();
+    let filled: Vec<&(&Field<'_>, Kind)> =
+        below.iter().filter(|(_, kind)| !matches!(kind, Kind::Empty | Kind::Missing)).collect();
+    if counted {
+        return 1.0;
+    }
+    if top == Kind::Empty {
+        // The names of rows have no name in many files.
+        let full = !below.is_empty() && filled.len() * 10 >= below.len() * 9;
+        return if column == 0 && first.len() > 1 {
+            0.0
+        } else if full {
+            -1.0
+        } else {
+            -0.3
+        };
+    }
+    if top == Kind::Missing {
+        return -0.7;
+    }
+    if filled.is_empty() {
+        return if top.is_typed() { -0.7 } else { 0.2 };
+    }
+    let of = |wanted: Kind| filled.iter().filter(|(_, kind)| *kind == wanted).count();
+    let most = [Kind::Number, Kind::Amount, Kind::Date, Kind::Time, Kind::Address, Kind::Truth]
+        .into_iter()
+        .find(|&kind| of(kind) * 5 >= filled.len() * 4);
+    match most {
+        Some(kind) if kind == top => return if kind == Kind::Truth { -1.5 } else { -2.5 },
+        Some(Kind::Number) if top == Kind::Amount => return -2.5,
+        Some(Kind::Amount) if top == Kind::Number => return -2.5,
+        Some(_) if top.is_typed() => return -1.5,
+        // One value may be the odd one itself.
+        Some(_) if filled.len() == 1 => return 0.8,
+        Some(_) => return 1.2,
+        None if top.is_typed() => return -1.0,
+        None => {}
+    }
+    of_text(field, &filled)
+}
+
+/// What a column of text says whose first field is text, too.
+fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, Kind)]) -> f64 {
+    if field.value.len() > 80 || field.value.contains(&b'\n') || field.value.ends_with(b".") {
+        return -0.8;
+    }
+    let recurs = filled.iter().any(|(other, _)| other.value == field.value);
+    if recurs {
+        return -0.8;
+    }
+    let distinct: HashSet<&[u8]> = filled.iter().map(|(field, _)| &field.value[..]).collect();
+    let mut score = 0.0;
+    // Few words recur, and the first is none of them.
+    if filled.len() >= 5 && distinct.len() * 2 <= filled.len() {
+        score += 0.8;
+    }
+    // Codes are alike; so is the first, or it is a name.
+    let top = shape(&field.value);
+    let has_digits = |shape: &Vec<u8>| shape.contains(&b'9');
+    let shapes: Vec<Vec<u8>> = filled.iter().map(|(field, _)| shape(&field.value)).collect();
+    let alike = shapes.iter().filter(|other| **other == shapes[0]).count();
+    if alike * 10 >= shapes.len() * 9 && shapes.len() >= 2 {
+        if has_digits(&shapes[0]) {
+            score += if top == shapes[0] { -1.2 } else { 0.9 };
+        } else if top != shapes[0] && shapes.len() >= 3 {
+            score += 0.4;
+        }
+    } else if shapes.iter().all(has_digits) && !has_digits(&top) && shapes.len() >= 3 {
+        score += 0.7;
+    }
+    if is_name(&field.value) {
+        score += 0.5;
+    }
+    score
+}
+
+/// Whether it is made as names of columns are: `first_name`, `orderId`, or a word that few values are.
+fn is_name(text: &[u8]) -> bool {
+    const NAMES: &str = " id key name title label code type kind class category status state date time year month day city country \
+        region address email phone price amount total count quantity qty value score rank size weight height width length age sex \
+        gender description comment comments note notes text message url link user username customer product item order index \
+        number no rate percent lat lon lng latitude longitude start end from to group level parent source target created updated \
+        first last first_name last_name zip postcode street department team version language currency ";
+    let Ok(text) = str::from_utf8(text) else { return false };
+    let text = text.trim();
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let camel = begins && text.bytes().any(|byte| byte.is_ascii_uppercase());
+    let lower = text.to_ascii_lowercase();
+    let words = lower.split([' ', '_', '-', '.']).filter(|word| !word.is_empty());
+    let known = words.clone().any(|word| word.len() < 20 && NAMES.contains(&format!(" {word} ")));
+    plain && (text.contains('_') && begins || camel) || known && words.count() <= 4
+}
+
+/// Which fields of the first record are numbers (or dates) that count something, over values that don't.
+fn counted(first: &[Field<'_>], kinds: &[Kind], rest: &[&[Field<'_>]]) -> Vec<bool> {
+    let mut counted = vec![false; first.len()];
+    let number = |field: &Field<'_>| str::from_utf8(field.value.trim_ascii()).ok()?.parse::<i64>().ok();
+    let is_year = |number: &i64| (1800..=2100).contains(number);
+    let columns: Vec<usize> = (0..first.len()).filter(|&column| number(&first[column]).is_some()).collect();
+    let top: Vec<i64> = columns.iter().filter_map(|&column| number(&first[column])).collect();
+    let below = |column: usize| rest.iter().filter_map(move |row| row.get(column));
+    let step = |numbers: &[i64]| match numbers {
+        [first, second, ..]
+            if numbers.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == second.checked_sub(*first)) =>
+        {
+            second.checked_sub(*first)
+        }
+        _ => None,
+    };
+    let ascending =
+        top.windows(2).all(|pair| pair[0] < pair[1]) || top.windows(2).all(|pair| pair[0] > pair[1]);
+    let has_name = kinds.iter().any(|kind| matches!(kind, Kind::Text)) || kinds.first() == Some(&Kind::Empty);
+    // No row is a sequence like it.
+    let in_sequence = |row: &&&[Field<'_>]| {
+        let numbers: Vec<i64> =
+            columns.iter().filter_map(|&column| row.get(column).and_then(number)).collect();
+        numbers.len() == top.len() && step(&numbers).is_some() && step(&numbers) == step(&top)
+    };
+    let sequence = top.len() >= 3
+        && step(&top) == Some(1)
+        && matches!(top[0], 0 | 1)
+        && !rest.iter().any(|row| in_sequence(&row));
+    let years = top.len() >= 2 && top.iter().all(is_year) && ascending && has_name;
+    let all = columns.len() == first.len() && top.first() == Some(&0);
+    if years || sequence && (has_name || all) {
+        for &column in &columns {
+            let (mut values, mut like) = (0, 0);
+            for value in below(column).filter(|value| value.kind() != Kind::Empty) {
+                values += 1;
+                like += usize::from(years && number(value).is_some_and(|number| is_year(&number)));
+            }
+            counted[column] = !years || like * 2 < values || values == 0;
+        }
+    }
+    let dates: Vec<usize> = (0..first.len()).filter(|&column| kinds[column] == Kind::Date).collect();
+    if dates.len() >= 3 && has_name {
+        for column in dates {
+            counted[column] = !below(column).any(|value| value.kind() == Kind::Date);
+        }
+    }
+    counted
+}

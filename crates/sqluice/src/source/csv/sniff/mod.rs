@@ -1,0 +1,389 @@
+//! Recognises how a file is written, from its first bytes: the delimiter, the quote and the escape, what stands around the table,
+//! and whether the first record is a header.
+//!
+//! ```text
+//!  sample ──> sep=; ──> read with each delimiter, ──> which explains most? ──> comments, header? ──> Sniffed
+//!                       quote " ' and escape \
+//! ```
+//!
+//! * **Delimiter.** The one that explains most: how many records have the usual number of fields, how much these look like values
+//!   (a tab, `;`, `|` or a comma without a space speaks against that, as does a quote), and how many there are. A record that is odd
+//!   counts against it once, whatever it is: a quote that never ends takes only its line.
+//! * **Around the table** may be a line `sep=;`, titles and comments before it and a footer after it. What is before is skipped, and said;
+//!   a footer stays a record, whose fault names it.
+//! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several, and nobody
+//!   knows which: [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded without being told. Commas in
+//!   sentences are neither: they vary in number, and a space follows.
+//! * **Quote and escape.** `"`, unless `'` stands around fields and explains more, or a column has it in all its records. `\` is the
+//!   escape where more records are sound with it. An apostrophe at the wrong place would otherwise cost text.
+//! * **Header.** All columns are heard (`header`). A close decision says so.
+//!
+//! Whatever the user gave is not guessed. Empty lines are no records; what a sample cuts off is not counted.
+//!
+//! Invariant: a guess is said ([`Sniffed::words`], [`Sniffed::notes`]); the parser then takes the file by it or says what is wrong.
+
+mod cell;
+mod field;
+mod header;
+mod reading;
+mod sniffed;
+
+use self::reading::{Around, Reading};
+pub use self::sniffed::{Preamble, Sniffed};
+use super::delimiter::Delimiter;
+use super::dialect::Dialect;
+
+/// What may be between fields, the likeliest first, and how likely beside the first ones.
+const DELIMITERS: [(&str, f64); 13] = [
+    (",", 1.0),
+    ("\t", 1.0),
+    (";", 1.0),
+    ("|", 1.0),
+    ("||", 1.0),
+    ("¦", 1.0),
+    ("\u{1f}", 1.0),
+    ("\u{1}", 1.0),
+    ("^", 0.9),
+    ("~", 0.9),
+    ("::", 0.9),
+    (", ", 0.9),
+    ("whitespace", 0.5),
+];
+
+/// How much of the sample is read with each delimiter, in bytes and lines, and how many records that must be.
+const READ_BYTES: usize = 64 << 10;
+const READ_LINES: usize = 400;
+const READ_RECORDS_MIN: usize = 8;
+
+/// What is known before the file is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Given<'a> {
+    /// The delimiter.
+    pub delimiter: Option<Delimiter>,
+    /// The quote; `Some(None)`: no quote.
+    pub quote: Option<Option<u8>>,
+    /// The escape; `Some(None)`: no escape.
+    pub escape: Option<Option<u8>>,
+    /// What begins a comment; `Some(None)`: no line is one.
+    pub comment: Option<Option<u8>>,
+    /// Whether there is a header.
+    pub header: Option<bool>,
+    /// Lines before the first record, of whatever content.
+    pub skip_lines: Option<usize>,
+    /// Records with fewer fields than others are not odd.
+    pub pad: bool,
+    /// The delimiter that the file's name speaks of, as `.tsv` does.
+    pub preferred: Option<Delimiter>,
+    /// The columns of the table that the file is for; none: not known.
+    pub columns: &'a [&'a str],
+}
+
+impl Given<'_> {
+    /// Whether a byte means nothing yet.
+    fn is_free(&self, byte: u8) -> bool {
+        ![self.quote.flatten(), self.escape.flatten(), self.comment.flatten()].contains(&Some(byte))
+    }
+}
+
+/// Looks at the beginning of a file, decoded; `whole`: it is all of the file.
+pub fn sniff(sample: &[u8], whole: bool, given: &Given<'_>) -> Sniffed {
+    // As the reader does.
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let lines = READ_LINES.saturating_add(given.skip_lines.unwrap_or(0));
+    let part = lines_bytes(&sample[..sample.len().min(READ_BYTES)], lines);
+    let sniffed = Sniffer::new(&sample[..part], whole && part == sample.len(), given).sniff();
+    let enough = sniffed.records >= READ_RECORDS_MIN as u64 && sniffed.records > sniffed.skip_lines;
+    if part == sample.len() || enough {
+        return sniffed;
+    }
+    Sniffer::new(sample, whole, given).sniff()
+}
+
+/// A sample, without the lines that are skipped.
+struct Sniffer<'s> {
+    text: &'s [u8],
+    /// Lines before `text`.
+    skipped: u64,
+    whole: bool,
+    given: &'s Given<'s>,
+    /// What a line `sep=;` says.
+    named: Option<Delimiter>,
+}
+
+impl<'s> Sniffer<'s> {
+    fn new(sample: &'s [u8], whole: bool, given: &'s Given<'s>) -> Sniffer<'s> {
+        let mut skipped = given.skip_lines.unwrap_or(0);
+        let mut text = &sample[lines_bytes(sample, skipped)..];
+        let named = if given.skip_lines.is_none() { named_delimiter(text) } else { None };
+        if named.is_some() {
+            text = &text[lines_bytes(text, 1)..];
+            skipped += 1;
+        }
+        Sniffer { text, skipped: skipped as u64, whole, given, named }
+    }
+
+    fn sniff(&self) -> Sniffed {
+        let chosen = self.choose();
+        let reading = chosen.reading;
+        let before = &reading.rows[..reading.body.start];
+        let from = reading.rows.get(reading.body.start).map_or(self.skipped + 1, |row| row.line);
+        let preamble_lines = if before.is_empty() { 0 } else { from - 1 - self.skipped };
+        let rows = &reading.rows[reading.body.start..];
+        let values = reading.values(reading.body.start + 1);
+        let decided = rows.first().map(|first| header::decide(&first.fields, &values, self.given.columns));
+        let header = self.given.header.unwrap_or(decided.is_none_or(|decided| decided.header));
+        // What is malformed has none.
+        let is_usual =
+            |fields: usize| fields == reading.width || self.given.pad && (1..reading.width).contains(&fields);
+        let usual = rows.iter().filter(|row| is_usual(row.fields.len())).count();
+        let preamble = (preamble_lines > 0 || self.named.is_some()).then(|| Preamble {
+            lines: preamble_lines + u64::from(self.named.is_some()),
+            names_delimiter: self.named.is_some(),
+            first: first_line(self.text, preamble_lines),
+        });
+        let footer = reading.rows.get(reading.body.end).map(|row| row.line);
+        Sniffed {
+            dialect: reading.dialect,
+            header,
+            header_is_close: self.given.header.is_none() && decided.is_some_and(|decided| decided.close),
+            certain: usual == rows.len(),
+            fields: rows.first().map_or(0, |_| reading.width),
+            skip_lines: self.skipped + preamble_lines,
+            preamble,
+            comments: chosen.comments,
+            footer,
+            records: rows.len() as u64,
+            odd_records: (rows.len() - usual) as u64,
+            candidates: chosen.candidates,
+        }
+    }
+
+    /// The reading that explains most.
+    fn choose(&self) -> Chosen<'s> {
+        let fixed = self.given.delimiter.or(self.named);
+        if let Some(delimiter) = fixed {
+            return self.finish(self.with_delimiter(delimiter), Vec::new());
+        }
+        let mut readings: Vec<(Reading<'s>, f64)> = Vec::new();
+        for (delimiter, prior) in self.candidates() {
+            let reading = self.with_delimiter(delimiter);
+            // A delimiter that the name of the file speaks of needs less.
+            let prior = if self.given.preferred == Some(delimiter) { 4.0 * prior } else { prior };
+            let score = if self.is_plausible(&reading) { reading.score() * prior } else { 0.0 };
+            readings.push((reading, score));
+        }
+        // A space after each comma belongs to the delimiter, if that explains no less.
+        let usual = |of: Delimiter| {
+            readings
+                .iter()
+                .find(|(reading, score)| reading.dialect.delimiter == of && *score > 0.0)
+                .map(|(reading, _)| reading.usual())
+        };
+        if usual(Delimiter::COMMA_SPACE).is_some_and(|usual_so| Some(usual_so) >= usual(Delimiter::COMMA)) {
+            readings.retain(|(reading, _)| reading.dialect.delimiter != Delimiter::COMMA);
+        }
+        let best = (0..readings.len()).rev().max_by(|&a, &b| readings[a].1.total_cmp(&readings[b].1));
+        match best {
+            Some(best) if readings[best].1 > 0.0 => {
+                let best = readings.swap_remove(best).0;
+                self.finish(best, Vec::new())
+            }
+            _ => self.one_column(readings.into_iter().map(|(reading, _)| reading).collect()),
+        }
+    }
+
+    /// The delimiters that the sample has in some of its lines.
+    fn candidates(&self) -> Vec<(Delimiter, f64)> {
+        let lines = || self.text.split(|&byte| is_line_end(byte)).filter(|line| !line.is_empty());
+        let all = lines().count();
+        let frequent = |(text, prior): &(&str, f64)| {
+            let delimiter: Delimiter = text.parse().ok()?;
+            let free = delimiter.as_bytes().iter().all(|&byte| self.given.is_free(byte));
+            let has = |line: &&[u8]| match delimiter.is_whitespace() {
+                true => line.contains(&b' ') || line.contains(&b'\t'),
+                false => memchr::memmem::find(line, delimiter.as_bytes()).is_some(),
+            };
+            let preferred = self.given.preferred == Some(delimiter);
+            let has_any =
+                delimiter.is_whitespace() || memchr::memmem::find(self.text, delimiter.as_bytes()).is_some();
+            let found = preferred || has_any && lines().filter(has).count() * 5 >= all && all > 0;
+            (free && found).then_some((delimiter, *prior))
+        };
+        let mut candidates: Vec<(Delimiter, f64)> = DELIMITERS.iter().filter_map(frequent).collect();
+        // What is always doubled is a delimiter of two.
+        let count = |of: Delimiter| memchr::memmem::find_iter(self.text, of.as_bytes()).count();
+        let doubled = count(Delimiter::PIPES) * 2 * 10 >= count(Delimiter::PIPE) * 9;
+        let wrong = if doubled { Delimiter::PIPE } else { Delimiter::PIPES };
+        let spaced = count(Delimiter::COMMA_SPACE) * 10 >= count(Delimiter::COMMA) * 9;
+        candidates
+            .retain(|(delimiter, _)| *delimiter != wrong && (spaced || *delimiter != Delimiter::COMMA_SPACE));
+        candidates
+    }
+
+    /// Whether a reading makes several columns of the file, as far as its delimiter allows to say so.
+    fn is_plausible(&self, reading: &Reading<'s>) -> bool {
+        if !reading.is_strong() {
+            return false;
+        }
+        let all_alike = reading.explained() >= 0.95;
+        match reading.dialect.delimiter {
+            Delimiter::WHITESPACE => {
+                all_alike
+                    && reading.width >= 2
+                    && (self.aligned() >= 0.8 || reading.width >= 3 && reading.typed() >= 0.6)
+            }
+            Delimiter::COLONS => all_alike,
+            Delimiter::COMMA | Delimiter::COMMA_SPACE => !self.is_prose(reading),
+            _ => true,
+        }
+    }
+
+    /// Commas that belong to sentences: a space follows, no field is a number, and they vary in number or the first record has none.
+    fn is_prose(&self, reading: &Reading<'s>) -> bool {
+        let commas = memchr::memchr_iter(b',', self.text).count();
+        let spaced = memchr::memmem::find_iter(self.text, b", ").count();
+        let first_has_none = self.given.header != Some(false)
+            && reading.rows.first().is_some_and(|row| row.fields.len() == 1 && !row.fields[0].quoted);
+        spaced * 10 >= commas * 6 && reading.typed() < 0.15 && (first_has_none || reading.explained() < 0.9)
+    }
+
+    /// The share of lines that have two blanks in a row between other characters.
+    fn aligned(&self) -> f64 {
+        let lines =
+            || self.text.split(|&byte| is_line_end(byte)).filter(|line| !line.trim_ascii().is_empty());
+        let aligned = lines().filter(|line| line.trim_ascii().windows(2).any(|pair| pair == b"  ")).count();
+        aligned as f64 / lines().count().max(1) as f64
+    }
+
+    /// A file of one column, or one that may have several.
+    fn one_column(&self, readings: Vec<Reading<'s>>) -> Chosen<'s> {
+        let records = |reading: &Reading<'_>| reading.sound();
+        // With `pad` most records may be short: the first shows how many fields there are.
+        let parted = |reading: &Reading<'_>| {
+            let first = reading.rows.get(reading.body.start);
+            reading.parted() >= 0.5 || self.given.pad && first.is_some_and(|row| row.fields.len() >= 2)
+        };
+        let several = |reading: &&Reading<'_>| match reading.dialect.delimiter {
+            Delimiter::COMMA | Delimiter::COMMA_SPACE => {
+                parted(reading) && records(reading) >= 2 && !self.is_prose(reading)
+            }
+            Delimiter::WHITESPACE => self.aligned() >= 0.8 && reading.parted() >= 0.8,
+            Delimiter::COLONS => false,
+            _ => parted(reading) && records(reading) >= 2,
+        };
+        let candidates: Vec<Delimiter> =
+            readings.iter().filter(several).map(|reading| reading.dialect.delimiter).collect();
+        if let ([only], true) = (&candidates[..], self.given.pad) {
+            return self.finish(self.with_delimiter(*only), Vec::new());
+        }
+        let prose = readings
+            .iter()
+            .any(|reading| reading.dialect.delimiter == Delimiter::COMMA && self.is_prose(reading));
+        let delimiter =
+            self.given.preferred.unwrap_or(if prose { Delimiter::NONE } else { Delimiter::COMMA });
+        let delimiter = if self.given.is_free(delimiter.first()) { delimiter } else { Delimiter::NONE };
+        let mut reading = self.with_delimiter(delimiter);
+        if reading.parted() < 0.5 && reading.width >= 2 {
+            reading.width = 1;
+            reading.body = 0..reading.rows.len();
+        }
+        self.finish(reading, candidates)
+    }
+
+    /// The sample with a delimiter, and the quote and escape that go best with it.
+    fn with_delimiter(&self, delimiter: Delimiter) -> Reading<'s> {
+        let given = self.given;
+        let comment = given.comment.flatten();
+        let read = |quote, escape| self.read(Dialect { delimiter, quote, escape, comment });
+        let free = |byte: u8| {
+            !delimiter.as_bytes().contains(&byte) && (given.is_free(byte) || given.quote == Some(Some(byte)))
+        };
+        let with_quote = |quote: Option<u8>| {
+            let plain = read(quote, given.escape.flatten());
+            let escapes = match quote {
+                Some(quote) if given.escape.is_none() && free(b'\\') => {
+                    memchr::memmem::find(self.text, &[b'\\', quote]).is_some()
+                }
+                _ => false,
+            };
+            if !escapes {
+                return plain;
+            }
+            let escaped = read(quote, Some(b'\\'));
+            if escaped.usual() > plain.usual() && escaped.sound() >= plain.sound() { escaped } else { plain }
+        };
+        if let Some(quote) = given.quote {
+            return with_quote(quote);
+        }
+        let double = with_quote(Some(b'"').filter(|&quote| free(quote)));
+        if !free(b'\'') || !self.text.contains(&b'\'') {
+            return double;
+        }
+        let single = with_quote(Some(b'\''));
+        if single.has_clear_quotes(&double) { single } else { double }
+    }
+
+    fn read(&self, dialect: Dialect) -> Reading<'s> {
+        let around = Around {
+            comments: self.given.comment.is_none() && self.given.skip_lines.is_none(),
+            titles: self.given.skip_lines.is_none() && self.given.header != Some(false),
+            footer: self.whole,
+        };
+        Reading::of(self.text, self.skipped + 1, self.whole, dialect, around)
+    }
+
+    /// Comments between the records are the last thing that is recognised.
+    fn finish(&self, reading: Reading<'s>, candidates: Vec<Delimiter>) -> Chosen<'s> {
+        if self.given.comment.is_some() || !self.given.is_free(b'#') || !reading.has_comments() {
+            return Chosen { reading, candidates, comments: 0 };
+        }
+        let dialect = Dialect { comment: Some(b'#'), ..reading.dialect };
+        let comments =
+            self.text.split(|&byte| is_line_end(byte)).filter(|line| line.starts_with(b"#")).count() as u64;
+        if dialect.check().is_err() {
+            return Chosen { reading, candidates, comments: 0 };
+        }
+        Chosen { reading: self.read(dialect), candidates, comments }
+    }
+}
+
+struct Chosen<'s> {
+    reading: Reading<'s>,
+    candidates: Vec<Delimiter>,
+    comments: u64,
+}
+
+/// The delimiter that a first line such as `sep=;` names.
+fn named_delimiter(text: &[u8]) -> Option<Delimiter> {
+    let line = text.split(|&byte| is_line_end(byte)).next()?;
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let (key, named) = line.split_at_checked(4)?;
+    let named = str::from_utf8(named).ok()?;
+    let is_name = key.eq_ignore_ascii_case(b"sep=") && named.chars().count() == 1;
+    if is_name { named.parse().ok() } else { None }
+}
+
+/// The first of so many lines that has text, shortened.
+fn first_line(text: &[u8], lines: u64) -> String {
+    let text = &text[..lines_bytes(text, lines as usize)];
+    let line = text.split(|&byte| is_line_end(byte)).find(|line| !line.trim_ascii().is_empty());
+    String::from_utf8_lossy(line.unwrap_or_default()).chars().take(60).collect()
+}
+
+/// The end of the first `lines` lines.
+fn lines_bytes(sample: &[u8], lines: usize) -> usize {
+    let mut at = 0;
+    for _ in 0..lines {
+        let line = sample[at..].iter().position(|&byte| is_line_end(byte)).unwrap_or(sample.len() - at);
+        let end_bytes = if sample[at + line..].starts_with(b"\r\n") { 2 } else { 1 };
+        at = sample.len().min(at + line + end_bytes);
+        if at == sample.len() {
+            break;
+        }
+    }
+    at
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}

@@ -1,0 +1,274 @@
+//! A sample read with one dialect, and how well that explains it.
+//!
+//! ```text
+//!  Sales of May;          preamble   no record of the usual width, before the first that is
+//!  id;name;price          body       `width`: what most records have
+//!  1;ann;3,50
+//!  2;bob                             odd
+//!  Total;;3,50            footer     odd records at the end of the file
+//! ```
+
+use std::collections::HashMap;
+
+use super::super::dialect::Dialect;
+use super::cell::Kind;
+use super::field::{Field, Row, rows};
+use super::header;
+
+/// Lines before a table, and records after it, at most.
+const PREAMBLE_MAX: usize = 40;
+const FOOTER_MAX: usize = 3;
+
+/// Records whose fields are looked at: for the header, and for how well a dialect fits.
+const LOOKED_AT_MAX: usize = 100;
+const WEIGHED_MAX: usize = 60;
+
+/// The sample as a dialect has it.
+#[derive(Debug)]
+pub(super) struct Reading<'s> {
+    pub(super) dialect: Dialect,
+    /// The complete records.
+    pub(super) rows: Vec<Row<'s>>,
+    /// Fields of most records that have several; 1 if none has.
+    pub(super) width: usize,
+    /// Where the table begins and ends in `rows`.
+    pub(super) body: std::ops::Range<usize>,
+}
+
+/// What may stand around the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    /// Lines that begin with `#`.
+    pub(super) comments: bool,
+    /// Titles and the like.
+    pub(super) titles: bool,
+    /// The sample is all of the file, so that its last records are the file's.
+    pub(super) footer: bool,
+}
+
+impl<'s> Reading<'s> {
+    /// `line` is that of the first byte.
+    pub(super) fn of(
+        sample: &'s [u8],
+        line: u64,
+        whole: bool,
+        dialect: Dialect,
+        around: Around,
+    ) -> Reading<'s> {
+        let rows = rows(sample, line, whole, dialect);
+        let mut reading = Reading { dialect, width: 1, body: 0..rows.len(), rows };
+        reading.width = reading.usual_width();
+        reading.body = reading.find_body(around);
+        reading
+    }
+
+    /// The width of most records, of several the larger one; only records of one field make it 1.
+    fn usual_width(&self) -> usize {
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for row in self.rows.iter().filter(|row| row.fields.len() >= 2) {
+            *counts.entry(row.fields.len()).or_default() += 1;
+        }
+        counts.into_iter().max_by_key(|&(width, count)| (count, width)).map_or(1, |(width, _)| width)
+    }
+
+    fn find_body(&self, around: Around) -> std::ops::Range<usize> {
+        let rows = self.rows.len();
+        if self.width < 2 {
+            let leading = self.rows.iter().take_while(|row| row.begins_as_comment()).count();
+            return if around.comments && leading < rows { leading..rows } else { 0..rows };
+        }
+        let start = self.start(around);
+        let mut end = rows;
+        while around.footer && end > start + 2 && rows - end < FOOTER_MAX && !self.is_usual(end - 1) {
+            end -= 1;
+        }
+        // More odd records than that are no footer.
+        if end > start + 2 && !self.is_usual(end - 1) {
+            end = rows;
+        }
+        let looks_like_one = (end..rows).any(|row| self.rows[row].is_title()) || end == rows;
+        start..if looks_like_one { end } else { rows }
+    }
+
+    fn start(&self, around: Around) -> usize {
+        let marked = |row: &Row<'_>| around.comments && row.begins_as_comment();
+        let leading = self.rows.iter().take_while(|row| marked(row)).count();
+        // The last of them may name the columns: `#chrom<tab>start`.
+        let names = |row: &Row<'_>| {
+            let spaced = |field: &Field<'_>| field.value.starts_with(b" ") || field.value.starts_with(b"# ");
+            !row.fields.iter().any(spaced)
+        };
+        if leading > 0
+            && self.is_usual(leading - 1)
+            && names(&self.rows[leading - 1])
+            && leading < self.rows.len()
+        {
+            let rest = self.values(leading + 1);
+            let next_is_header =
+                header::score(&self.rows[leading].fields, &rest) > 0.0 && self.is_usual(leading);
+            if !next_is_header || self.rows[leading..].iter().any(Row::begins_as_comment) {
+                return leading - 1;
+            }
+        }
+        let first = (leading..self.rows.len()).find(|&row| self.is_usual(row)).unwrap_or(leading);
+        let titles = &self.rows[leading..first];
+        // What is malformed and nothing else is a fault, and no title.
+        let malformed = titles.iter().all(|row| row.fields.is_empty());
+        if malformed || !around.titles {
+            return leading;
+        }
+        let usual_after = (first..self.rows.len()).filter(|&row| self.is_usual(row)).count();
+        if titles.len() > PREAMBLE_MAX || usual_after < 2 || !titles.iter().all(Row::is_title) {
+            return leading;
+        }
+        // With several fields it may be a header, and an odd one.
+        let one_field = titles.iter().all(|row| row.fields.len() <= 1);
+        let headed = || header::score(&self.rows[first].fields, &self.values(first + 1)) > 0.0;
+        if one_field || headed() { first } else { leading }
+    }
+
+    fn is_usual(&self, row: usize) -> bool {
+        self.rows[row].fields.len() == self.width
+    }
+
+    /// The records of the usual width from `from` on.
+    pub(super) fn values(&self, from: usize) -> Vec<&[Field<'s>]> {
+        let to = self.body.end;
+        let usual = self.rows[from.min(to)..to].iter().filter(|row| row.fields.len() == self.width);
+        usual.take(LOOKED_AT_MAX).map(|row| &row.fields[..]).collect()
+    }
+
+    /// How many records of the table have the usual width.
+    pub(super) fn usual(&self) -> usize {
+        self.body.clone().filter(|&row| self.is_usual(row)).count()
+    }
+
+    /// The records of the table, without those that may be comments.
+    fn table(&self) -> impl Iterator<Item = usize> {
+        self.body.clone().filter(|&row| self.is_usual(row) || !self.rows[row].begins_as_comment())
+    }
+
+    /// The share of them that has the usual width.
+    pub(super) fn explained(&self) -> f64 {
+        share(self.usual(), self.table().count())
+    }
+
+    /// The share that has the delimiter.
+    pub(super) fn parted(&self) -> f64 {
+        share(self.table().filter(|&row| self.rows[row].fields.len() >= 2).count(), self.table().count())
+    }
+
+    /// The share of records that have the usual width, or nearly.
+    fn near(&self) -> f64 {
+        let slack = (self.width / 4).max(1);
+        let near = |row: &usize| {
+            self.rows[*row].fields.len().abs_diff(self.width) <= slack && self.rows[*row].fields.len() >= 2
+        };
+        share(self.table().filter(near).count(), self.table().count())
+    }
+
+    /// Whether it makes several columns of most records.
+    pub(super) fn is_strong(&self) -> bool {
+        let explained = self.explained();
+        self.width >= 2
+            && (explained >= 0.5 || explained >= 0.3 && self.parted() >= 0.8 && self.near() >= 0.75)
+    }
+
+    /// Between 0 and 1: how many records it explains, and how much their fields look like values.
+    pub(super) fn score(&self) -> f64 {
+        if self.width < 2 {
+            return 0.0;
+        }
+        let (mut sum, mut fields) = (0.0, 0.0);
+        for field in self.values(self.body.start).into_iter().take(WEIGHED_MAX).flatten() {
+            sum += likeness(field);
+            fields += 1.0;
+        }
+        let like: f64 = if fields == 0.0 { 0.0 } else { sum / fields };
+        self.explained() * like.powi(2) * (1.0 - 1.0 / self.width as f64)
+    }
+
+    /// The share of the fields that are numbers, dates and the like, but for the first record.
+    pub(super) fn typed(&self) -> f64 {
+        let values = self.values(self.body.start + 1);
+        let fields = || values.iter().take(WEIGHED_MAX).copied().flatten().map(Field::kind);
+        let filled = fields().filter(|kind| *kind != Kind::Empty).count();
+        share(fields().filter(|kind| kind.is_typed()).count(), filled)
+    }
+
+    /// Whether this, a reading with the quote `'`, is clearly better than `double`, which has `"`.
+    pub(super) fn has_clear_quotes(&self, double: &Reading<'_>) -> bool {
+        let all = || self.rows.iter().flat_map(|row| &row.fields);
+        if self.width < 2 && double.width >= 2
+            || all().any(|field| !field.quoted && field.value.starts_with(b"\""))
+            || !all().any(|field| field.quoted)
+        {
+            return false;
+        }
+        let values = self.values(self.body.start + 1);
+        let quoted_column = |column: usize| {
+            let fields = || values.iter().filter_map(|row| row.get(column));
+            let quoted = fields().filter(|field| field.quoted).count();
+            let filled = fields().filter(|field| field.quoted || !field.value.is_empty()).count();
+            quoted >= 2 && quoted * 10 >= filled * 9
+        };
+        let explains_more = self.explained() > double.explained() && self.sound() >= double.sound();
+        let sound = share(self.sound(), self.rows.len());
+        explains_more && self.explained() >= 0.9 || sound >= 0.65 && (0..self.width).any(quoted_column)
+    }
+
+    /// Whether lines that begin with `#` stand between the records and are none.
+    pub(super) fn has_comments(&self) -> bool {
+        let rows = || self.rows[self.body.start..].iter().skip(1);
+        let marked = || rows().filter(|row| row.begins_as_comment());
+        let spaced = |row: &&Row<'_>| row.fields.first().is_some_and(|field| field.value.starts_with(b"# "));
+        let clear = marked().filter(|row| row.fields.len() != self.width || spaced(row)).count();
+        let all = marked().count();
+        self.width >= 2 && clear > 0 && clear >= 2 * (all - clear) && all * 2 <= rows().count()
+    }
+
+    /// Records that are not malformed.
+    pub(super) fn sound(&self) -> usize {
+        self.rows.iter().filter(|row| !row.fields.is_empty()).count()
+    }
+}
+
+fn share(part: usize, all: usize) -> f64 {
+    if all == 0 { 0.0 } else { part as f64 / all as f64 }
+}
+
+/// How much a field looks like a whole value: others of the usual delimiters in it speak against that.
+fn likeness(field: &Field<'_>) -> f64 {
+    if field.quoted {
+        return 1.0;
+    }
+    let text = &field.value;
+    let has = |byte: u8| text.contains(&byte);
+    if field.kind() != Kind::Text {
+        // As the end of `0<tab>`, where a comma follows that belongs to a value.
+        return if has(b'\t') { 0.4 } else { 1.0 };
+    }
+    if has(b'\t') || has(0x1f) {
+        return 0.05;
+    }
+    if has(b'~') || has(b'^') {
+        return 0.5;
+    }
+    if has(b'|')
+        || memchr::memmem::find(text, "¦".as_bytes()).is_some()
+        || has(b';')
+        || text.starts_with(b"\"")
+        || text.ends_with(b"\"")
+    {
+        return 0.3;
+    }
+    let commas = text.iter().filter(|&&byte| byte == b',').count();
+    let spaced = text.windows(2).filter(|pair| pair == b", ").count();
+    if commas > spaced {
+        0.4
+    } else if commas > 0 {
+        0.85
+    } else {
+        1.0
+    }
+}

@@ -1,0 +1,238 @@
+//! What the values of a page take that are written by their differences from each other.
+//!
+//! ```text
+//!  DELTA_LENGTH_BYTE_ARRAY   lengths | bytes
+//!  DELTA_BYTE_ARRAY          lengths of prefixes | lengths of suffixes | suffixes
+//!  lengths                   values of a block, miniblocks of a block, count, first length | block | block ...
+//!  block                     least difference | bits of a difference, for each miniblock | miniblocks
+//! ```
+//!
+//! A value that shares all its bytes with the one before takes hardly a bit, and the reader copies it whole; and it makes room for as
+//! many lengths as the page claims to have. Both are counted here first, without a list of them.
+
+use parquet::basic::Encoding;
+
+use super::thrift::varint;
+
+/// What the reader allocates for a page besides its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extra {
+    /// For lengths, while the page is read.
+    pub(super) lengths: u64,
+    /// For copies of prefixes, among as many values as a batch may have.
+    pub(super) prefixes: u64,
+}
+
+/// Whether values of this encoding are written so.
+pub(super) fn have_lengths(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)
+}
+
+/// What the reader allocates for the `bytes` of a page's values, of which there are `values` at most and `window` in a batch. `None`: it is
+/// damaged.
+pub(super) fn extra(bytes: &[u8], encoding: Encoding, values: u64, window: u64) -> Option<Extra> {
+    const LENGTH_BYTES: u64 = 4;
+    let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
+    let mut rest = bytes;
+    let mut extra = Extra { lengths: 0, prefixes: 0 };
+    for list in 0..lists {
+        let mut lengths = Lengths::new(rest)?;
+        if lengths.left > values {
+            return None;
+        }
+        extra.lengths += lengths.left * LENGTH_BYTES;
+        if lists == 2 && list == 0 {
+            extra.prefixes = most_together(&mut lengths, window)?;
+            rest = lengths.rest;
+        }
+    }
+    Some(extra)
+}
+
+/// The most that any `window` lengths in a row are together, or somewhat more: two windows that follow each other hold them.
+fn most_together(lengths: &mut Lengths<'_>, window: u64) -> Option<u64> {
+    let (mut most, mut before) = (0, 0);
+    while lengths.left > 0 {
+        let mut sum: u64 = 0;
+        for _ in 0..window.max(1).min(lengths.left) {
+            sum = sum.saturating_add(u64::try_from(lengths.next()?).ok()?);
+        }
+        most = most.max(sum.saturating_add(before));
+        before = sum;
+    }
+    Some(most)
+}
+
+/// A list of lengths that is read one by one.
+struct Lengths<'a> {
+    /// What follows: the rest of the present block, or the next one.
+    rest: &'a [u8],
+    /// Lengths that are not read yet.
+    left: u64,
+    last: i32,
+    is_first: bool,
+    /// Lengths of each miniblock.
+    miniblock: u64,
+    miniblocks: usize,
+    /// Of the present block.
+    least: i32,
+    widths: &'a [u8],
+    /// Of the present miniblock: its bits, and the lengths that are not read yet.
+    bits: Bits<'a>,
+    in_miniblock: u64,
+}
+
+/// Numbers of so many bits, one after another from the lowest bit on.
+#[derive(Clone, Copy, Default)]
+struct Bits<'a> {
+    bytes: &'a [u8],
+    width: u32,
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn next(&mut self) -> u32 {
+        // Up to 32 bits from any bit on lie in five bytes.
+        let byte = self.at / 8;
+        let mut word = [0; 8];
+        let there = self.bytes.get(byte..).unwrap_or_default();
+        let there = &there[..there.len().min(5)];
+        word[..there.len()].copy_from_slice(there);
+        let shifted = u64::from_le_bytes(word) >> (self.at % 8);
+        self.at += self.width as usize;
+        (shifted & ((1 << self.width) - 1)) as u32
+    }
+}
+
+impl<'a> Lengths<'a> {
+    fn new(mut rest: &'a [u8]) -> Option<Lengths<'a>> {
+        let block = varint(&mut rest)?;
+        let miniblocks = varint(&mut rest)?;
+        let left = varint(&mut rest)?;
+        let first = zigzag(varint(&mut rest)?);
+        let miniblock = block.checked_div(miniblocks)?;
+        if miniblock == 0 || miniblock % 8 != 0 {
+            return None;
+        }
+        Some(Lengths {
+            rest,
+            left,
+            last: first,
+            is_first: true,
+            miniblock,
+            miniblocks: usize::try_from(miniblocks).ok()?,
+            least: 0,
+            widths: &[],
+            bits: Bits::default(),
+            in_miniblock: 0,
+        })
+    }
+
+    fn next(&mut self) -> Option<i32> {
+        self.left = self.left.checked_sub(1)?;
+        if self.is_first {
+            self.is_first = false;
+            return Some(self.last);
+        }
+        if self.in_miniblock == 0 {
+            self.next_miniblock()?;
+        }
+        self.in_miniblock -= 1;
+        // As the reader does it: differences of 32 bits, which wrap.
+        let difference = self.least.wrapping_add(self.bits.next().cast_signed());
+        self.last = self.last.wrapping_add(difference);
+        Some(self.last)
+    }
+
+    fn next_miniblock(&mut self) -> Option<()> {
+        if self.widths.is_empty() {
+            self.least = zigzag(varint(&mut self.rest)?);
+            (self.widths, self.rest) = self.rest.split_at_checked(self.miniblocks)?;
+        }
+        let (&width, widths) = self.widths.split_first()?;
+        let bytes = usize::try_from(self.miniblock.checked_mul(u64::from(width))? / 8).ok()?;
+        // The last one may end early.
+        let (bytes, rest) = self.rest.split_at(bytes.min(self.rest.len()));
+        (self.widths, self.rest) = (widths, rest);
+        self.bits = Bits { bytes, width: u32::from(width), at: 0 };
+        self.in_miniblock = self.miniblock;
+        (width <= 32).then_some(())
+    }
+}
+
+fn zigzag(number: u64) -> i32 {
+    // The reader takes 32 bits, too.
+    ((number >> 1) as i64 ^ -((number & 1) as i64)) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of values whose differences are written in blocks of 128.
+    fn written(lengths: &[i32]) -> Vec<u8> {
+        let mut out = vec![0x80, 1, 4];
+        let number = |out: &mut Vec<u8>, mut number: u64| {
+            while number > 127 {
+                out.push(number as u8 | 128);
+                number >>= 7;
+            }
+            out.push(number as u8);
+        };
+        let zigzag = |number: i64| (number << 1 ^ number >> 63) as u64;
+        number(&mut out, lengths.len() as u64);
+        number(&mut out, zigzag(lengths.first().copied().unwrap_or(0).into()));
+        let steps: Vec<i64> =
+            lengths.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect();
+        for block in steps.chunks(128) {
+            let least = *block.iter().min().unwrap();
+            number(&mut out, zigzag(least));
+            let width = |steps: &[i64]| steps.iter().map(|step| 64 - (step - least).leading_zeros()).max();
+            let chunks: Vec<&[i64]> = block.chunks(32).collect();
+            out.extend((0..4).map(|at| chunks.get(at).map_or(77, |steps| width(steps).unwrap() as u8)));
+            for steps in chunks {
+                let width = width(steps).unwrap() as usize;
+                let mut packed = vec![0; width * 4];
+                for (index, step) in steps.iter().enumerate() {
+                    for bit in 0..width {
+                        let at = index * width + bit;
+                        packed[at / 8] |= (((step - least) >> bit & 1) as u8) << (at % 8);
+                    }
+                }
+                out.extend(packed);
+            }
+        }
+        out
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lengths_are_read_as_they_are_written(
+            lengths in proptest::collection::vec(proptest::prop_oneof![0..9_i32, 0..i32::MAX, proptest::strategy::Just(1 << 20)], 0..700),
+            window in 1_u64..300,
+        ) {
+            let mut bytes = written(&lengths);
+            let end = bytes.len();
+            bytes.extend(written(&lengths));
+            let mut read = Lengths::new(&bytes).unwrap();
+            let all: Vec<i32> = std::iter::from_fn(|| (read.left > 0).then(|| read.next().unwrap())).collect();
+            proptest::prop_assert_eq!(&all, &lengths);
+            proptest::prop_assert_eq!(read.rest.len(), bytes.len() - end);
+            let values = lengths.len() as u64;
+            let both = extra(&bytes, Encoding::DELTA_BYTE_ARRAY, values, window).unwrap();
+            proptest::prop_assert_eq!(both.lengths, 8 * values);
+            let sums = lengths.windows(lengths.len().min(window as usize).max(1));
+            let most = sums.map(|some| some.iter().map(|length| *length as u64).sum::<u64>()).max().unwrap_or(0);
+            proptest::prop_assert!((most..=2 * most).contains(&both.prefixes), "{} {:?}", most, both);
+            proptest::prop_assert_eq!(extra(&bytes, Encoding::DELTA_BYTE_ARRAY, values.saturating_sub(1), window).is_none(), values > 0);
+        }
+
+        #[test]
+        fn any_bytes_are_lengths_or_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
+            for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+                extra(&bytes, encoding, 10_000, 7);
+                extra(&[&[0x80, 1, 4], &bytes[..]].concat(), encoding, 10_000, 7);
+            }
+        }
+    }
+}

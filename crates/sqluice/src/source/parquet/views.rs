@@ -1,0 +1,104 @@
+//! Which types of Arrow's the columns are read as.
+//!
+//! Texts and blobs are read as views, which point into the pages that they come from: a string of a dictionary is there once, in
+//! however many rows it is. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so
+//! that the rows with such text can be told from the others: texts as views, and blobs, to be told from them, as large ones.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef, Fields};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::Type;
+use parquet::errors::ParquetError;
+use parquet::schema::types::{SchemaDescriptor, Type as Node};
+
+/// How texts are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// As texts.
+    Checked,
+    /// As blobs, because some are not UTF-8.
+    AsBlobs,
+}
+
+/// The columns `read` of a file.
+pub(super) fn levels(
+    metadata: &ArrowReaderMetadata,
+    read: &[usize],
+    texts: Texts,
+) -> Result<FieldLevels, ParquetError> {
+    let fields = metadata.schema().fields().iter().map(|field| as_views(field, texts));
+    let fields: Fields = fields.collect();
+    let bare;
+    let schema = match texts {
+        Texts::Checked => metadata.parquet_schema(),
+        Texts::AsBlobs => {
+            bare = SchemaDescriptor::new(Arc::new(without_texts(metadata.parquet_schema().root_schema())?));
+            &bare
+        }
+    };
+    let mask = ProjectionMask::roots(schema, read.iter().copied());
+    parquet_to_arrow_field_levels(schema, mask, Some(&fields))
+}
+
+fn as_views(field: &FieldRef, texts: Texts) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_data_type(type_as_views(field.data_type(), texts)))
+}
+
+fn type_as_views(data_type: &DataType, texts: Texts) -> DataType {
+    let of = |field: &FieldRef| as_views(field, texts);
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match texts {
+            Texts::Checked => DataType::Utf8View,
+            Texts::AsBlobs => DataType::BinaryView,
+        },
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => match texts {
+            Texts::Checked => DataType::BinaryView,
+            Texts::AsBlobs => DataType::LargeBinary,
+        },
+        DataType::Dictionary(_, values) => type_as_views(values, texts),
+        DataType::List(field) => DataType::List(of(field)),
+        DataType::LargeList(field) => DataType::LargeList(of(field)),
+        DataType::ListView(field) => DataType::ListView(of(field)),
+        DataType::LargeListView(field) => DataType::LargeListView(of(field)),
+        DataType::FixedSizeList(field, length) => DataType::FixedSizeList(of(field), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(of).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(of(entries), *sorted),
+        other => other.clone(),
+    }
+}
+
+/// The schema without the marks that make texts of strings of bytes.
+fn without_texts(node: &Node) -> Result<Node, ParquetError> {
+    let info = node.get_basic_info();
+    let id = info.has_id().then(|| info.id());
+    if node.is_primitive() {
+        if node.get_physical_type() != Type::BYTE_ARRAY || !is_text(node) {
+            return Ok(node.clone());
+        }
+        let bare = Node::primitive_type_builder(node.name(), Type::BYTE_ARRAY);
+        return bare.with_repetition(info.repetition()).with_id(id).build();
+    }
+    let fields = node.get_fields().iter().map(|field| without_texts(field).map(Arc::new));
+    let mut group = Node::group_type_builder(node.name())
+        .with_fields(fields.collect::<Result<_, _>>()?)
+        .with_converted_type(info.converted_type())
+        .with_logical_type(info.logical_type_ref().cloned())
+        .with_id(id);
+    if info.has_repetition() {
+        group = group.with_repetition(info.repetition());
+    }
+    group.build()
+}
+
+/// Whether a string of bytes is a decimal or a text is said by marks; the first must stay.
+fn is_text(node: &Node) -> bool {
+    use parquet::basic::{ConvertedType, LogicalType};
+    let info = node.get_basic_info();
+    match info.logical_type_ref() {
+        Some(LogicalType::Decimal { .. }) => false,
+        Some(_) => true,
+        None => info.converted_type() != ConvertedType::DECIMAL,
+    }
+}

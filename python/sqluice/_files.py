@@ -1,0 +1,106 @@
+"""Files to load: paths, and objects that are read.
+
+What an object gives is copied into a file below the folder for temporary files, under its own name if it has one: a table is named after
+it, and messages name it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import IO, Any, Protocol, runtime_checkable
+
+from ._errors import Error, UsageError
+
+_CHUNK = 1 << 20
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """A file object: what `open`, `io.BytesIO`, `urllib.request.urlopen` and the like give."""
+
+    def read(self, size: int = ..., /) -> str | bytes:
+        """The next bytes, or characters of a text; none at the end."""
+
+
+def given_files(files: Any) -> list[str | os.PathLike[str] | Readable]:
+    """One, or several."""
+    if isinstance(files, (str, os.PathLike)) or hasattr(files, "read"):
+        return [files]
+    if isinstance(files, (bytes, bytearray, memoryview)):
+        raise UsageError("files= takes paths, and no content", hint="wrap the bytes: io.BytesIO(data)")
+    if not isinstance(files, Iterable):
+        raise UsageError(f"files= takes paths and file objects, and no {type(files).__name__}")
+    return list(files)
+
+
+class Files:
+    """Paths of all files, while they are loaded."""
+
+    def __init__(
+        self,
+        given: Sequence[str | os.PathLike[str] | Readable],
+        table: str | None,
+        encoding: str | None,
+        temp_dir: str | os.PathLike[str] | None,
+    ) -> None:
+        self._given, self._table, self._encoding, self._temp_dir = given, table, encoding, temp_dir
+        self._folder: str | None = None
+        # What copies are called, by their paths.
+        self._names: dict[str, str] = {}
+
+    def __enter__(self) -> list[str]:
+        try:
+            return [self._path(file, number) for number, file in enumerate(self._given)]
+        except BaseException:
+            self._remove()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._remove()
+        if isinstance(error, Error):
+            error.message = self._named(error.message)
+            error.hint = None if error.hint is None else self._named(error.hint)
+            error.file = None if error.file is None else self._named(error.file)
+            error.args = (error.message,)
+
+    def _path(self, file: str | os.PathLike[str] | Readable, number: int) -> str:
+        if isinstance(file, (str, os.PathLike)):
+            return os.fspath(file)
+        if not hasattr(file, "read"):
+            raise UsageError(f"files= takes paths and file objects, and no {type(file).__name__}")
+        own = getattr(file, "name", None)
+        name = os.path.basename(own) if isinstance(own, str) else ""
+        if not name and self._table is None:
+            message = f"nothing names the table of a {type(file).__name__}"
+            raise UsageError(message, hint='name it: table="NAME"')
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="sqluice-", dir=self._temp_dir)
+        folder = os.path.join(self._folder, str(number))
+        os.mkdir(folder)
+        path = os.path.join(folder, name or "data")
+        self._names[path] = str(own) if name else f"<{type(file).__name__}>"
+        with open(path, "xb") as copy:
+            self._copy(file, copy)
+        return path
+
+    def _copy(self, file: Readable, copy: IO[bytes]) -> None:
+        while chunk := file.read(_CHUNK):
+            if isinstance(chunk, str):
+                if self._encoding is not None and self._encoding.lower() not in ("utf-8", "utf8"):
+                    raise UsageError("a file object gives text, which is decoded already", hint="leave out encoding=, or open it in binary mode")
+                copy.write(chunk.encode("utf-8", "surrogatepass"))
+            else:
+                copy.write(chunk)
+
+    def _named(self, text: str) -> str:
+        for path, name in self._names.items():
+            text = text.replace(path, name)
+        return text
+
+    def _remove(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)

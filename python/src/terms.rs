@@ -1,0 +1,154 @@
+//! The package's words for what messages name as data: parameters of its functions.
+//!
+//! ```text
+//!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append", of `generate` append=True
+//!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
+//!  memory, 64MiB       memory=64 << 20            columns         `columns`
+//!  part                no parameter: a hint that names it is left out
+//! ```
+
+use pyo3::prelude::*;
+use sqluice::error::{Message, Setting};
+use sqluice::report::Report;
+
+/// Whose parameters they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Function {
+    /// Of `load`, and of all that have the same.
+    #[default]
+    Load,
+    /// Of `generate`.
+    Generate,
+}
+
+impl Function {
+    /// A message in these terms. A setting without a parameter is named as the engine has it.
+    pub(crate) fn rendered(self, message: &Message) -> String {
+        message.render(|setting, value| self.term(setting, value))
+    }
+
+    /// A report with its notes in these terms.
+    pub(crate) fn report(self, report: Report) -> Report {
+        report.in_terms(|setting, value| self.term(setting, value))
+    }
+
+    fn term(self, setting: Setting, value: Option<&str>) -> String {
+        self.parameter(setting, value).unwrap_or_else(|| setting.name().replace('_', " "))
+    }
+
+    /// A hint in these terms; `None`: it names something that can't be set here.
+    pub(crate) fn hint(self, message: &Message) -> Option<String> {
+        let all_known = message.settings().all(|setting| self.parameter(setting, None).is_some());
+        all_known.then(|| self.rendered(message))
+    }
+
+    /// A setting as an argument, with its value if it has one, or as the name of the parameter; `None`: no parameter sets it.
+    fn parameter(self, setting: Setting, value: Option<&str>) -> Option<String> {
+        use Setting::*;
+        let name = setting.name();
+        let word = match setting {
+            Dir | List | Part | Preview | Stdout => return None,
+            Append if self == Function::Generate => "append=True",
+            Append => "if_exists=\"append\"",
+            ReplaceTable => "if_exists=\"replace\"",
+            Upsert => {
+                let key = value.map_or(String::new(), |key| format!(", primary_key={}", strings(key)));
+                return Some(format!("if_exists=\"upsert\"{key}"));
+            }
+            Discard => "db=None",
+            Header => "header=True",
+            NoHeader => "header=False",
+            Kv => "layout=\"kv\"",
+            Compress if value == Some("none") => "compress=False",
+            Compress => "compress=True",
+            AddColumns | Analyze | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite | OverwriteReject
+            | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
+                return Some(format!("{name}=True"));
+            }
+            Quote if value == Some("none") => "quote=\"\"",
+            _ => {
+                let Some(value) = value else { return Some(format!("`{name}`")) };
+                let value = match setting {
+                    Boolean if value.contains('=') => words(value),
+                    Boolean | Columns | DecimalComma | PrimaryKey => strings(value),
+                    Index | Unique => format!("[{value:?}]"),
+                    Memory => bytes(value),
+                    Rows => rows(value),
+                    Date | Thousands | Type => typed(value),
+                    BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines | Threads => {
+                        value.to_owned()
+                    }
+                    _ => format!("{value:?}"),
+                };
+                return Some(format!("{name}={value}"));
+            }
+        };
+        Some(word.to_owned())
+    }
+}
+
+/// One name, or a list of those with commas between them.
+fn strings(names: &str) -> String {
+    match names.contains(',') {
+        true => format!("{:?}", names.split(',').map(str::trim).collect::<Vec<_>>()),
+        false => format!("{names:?}"),
+    }
+}
+
+/// Bytes, which may be given in a binary unit.
+fn bytes(size: &str) -> String {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let in_unit = units.iter().find_map(|(unit, bits)| {
+        let count = size.strip_suffix(unit)?.trim();
+        count.parse::<u64>().is_ok().then(|| format!("{count} << {bits}"))
+    });
+    in_unit.unwrap_or_else(|| size.to_owned())
+}
+
+/// How many rows: of all tables, or of one.
+fn rows(rows: &str) -> String {
+    match rows.split_once('=') {
+        Some((table, count)) => format!("{{{table:?}: {}}}", integer(count)),
+        None => integer(rows),
+    }
+}
+
+/// A number of rows with a unit, as Python writes it.
+fn integer(count: &str) -> String {
+    let units = [("K", "_000"), ("M", "_000_000"), ("G", "_000_000_000")];
+    let in_unit = units.iter().find_map(|(unit, zeros)| {
+        let count = count.strip_suffix(unit)?;
+        count.parse::<u64>().is_ok().then(|| format!("{count}{zeros}"))
+    });
+    in_unit.unwrap_or_else(|| count.to_owned())
+}
+
+/// A column with its type: `price=REAL`.
+fn typed(column: &str) -> String {
+    match column.rsplit_once('=') {
+        Some((column, declared)) => format!("{{{column:?}: {declared:?}}}"),
+        None => column.to_owned(),
+    }
+}
+
+/// A column with the words for true and false: `paid=ja/nein`.
+fn words(column: &str) -> String {
+    let parts = column.rsplit_once('=').and_then(|(column, words)| Some((column, words.split_once('/')?)));
+    match parts {
+        Some((column, (yes, no))) => format!("{{{column:?}: ({yes:?}, {no:?})}}"),
+        None => strings(column),
+    }
+}
+
+/// All settings and what they are called here, without a value and with one; for tests.
+#[pyfunction]
+pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
+    let all = Setting::ALL.iter().map(|setting| {
+        let functions = [Function::Load, Function::Generate];
+        let terms = functions.iter().flat_map(|function| {
+            [None, Some("A")].into_iter().map(|value| function.parameter(*setting, value))
+        });
+        (setting.name(), terms.collect())
+    });
+    all.collect()
+}

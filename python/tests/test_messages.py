@@ -1,0 +1,225 @@
+"""What errors say, and in whose words."""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import re
+import sqlite3
+from contextlib import closing
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqluice
+from sqluice import _sqluice
+from twin import query
+
+
+def parameters(*functions: Any) -> set[str]:
+    return {name for function in functions for name in inspect.signature(function).parameters}
+
+
+TERMS = _sqluice.setting_terms()
+
+
+@pytest.mark.parametrize(("setting", "terms"), TERMS, ids=[setting for setting, _ in TERMS])
+def test_every_setting_is_called_as_the_parameter_that_sets_it(setting: str, terms: list[str | None]) -> None:
+    known = parameters(sqluice.load, sqluice.write, sqluice.check, sqluice.pack, sqluice.unpack, sqluice.generate)
+    of_generate = parameters(sqluice.generate)
+    for number, term in enumerate(terms):
+        if term is None:
+            continue
+        names = set(re.findall(r"(\w+)=", term) or re.findall(r"^`(\w+)`$", term))
+        assert names and names <= known, term
+        # A function calls its own so.
+        if number >= 2 and names & of_generate:
+            assert names <= of_generate, term
+        if "=" in term:
+            compile(f"f({term})", setting, "eval")
+
+
+def test_a_setting_that_is_on_or_off_is_called_as_an_argument() -> None:
+    terms = dict(TERMS)
+    switches = [
+        name
+        for name, parameter in inspect.signature(sqluice.load).parameters.items()
+        if parameter.annotation == "bool" and name in terms
+    ]
+    assert {"skip_bad_files", "overwrite_reject", "add_columns", "lossy", "strict"} <= set(switches)
+    assert {name: terms[name][0] for name in switches} == {name: f"{name}=True" for name in switches}
+
+
+def test_errors_are_data(db: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("a,b\n1,2\n3\n")
+    second.write_text("c,d\n1,2\n3\n")
+    with pytest.raises(sqluice.InputError) as raised:
+        sqluice.load(db, first)
+    error = raised.value
+    assert (error.kind, error.file, error.line, error.column, error.byte) == ("input", str(first), 3, 2, 9)
+    assert error.parts == () and error.hint is not None
+    with pytest.raises(sqluice.InputError) as several:
+        sqluice.load(db, [first, second])
+    assert [(part.file, part.line) for part in several.value.parts] == [(str(first), 3), (str(second), 3)]  # type: ignore[attr-defined]
+    with pytest.raises(sqluice.UsageError) as usage:
+        sqluice.load(db, first, name_from="x")  # type: ignore[arg-type]
+    assert (usage.value.kind, sqluice.TargetError.kind, sqluice.Interrupted.kind) == ("usage", "target", "interrupted")
+
+
+def test_only_an_argument_of_its_own_replaces_a_reject_file(db: Path, tmp_path: Path) -> None:
+    rows, reject = tmp_path / "t.csv", tmp_path / "bad.csv"
+    rows.write_text("a,b\n1,2\n3\n4,5\n6,7\n")
+    reject.write_text("precious")
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError) as raised:
+            sqluice.load(db, rows, reject=reject, overwrite=overwrite)
+        assert "overwrite_reject=True" in " ".join(raised.value.__notes__)
+        assert reject.read_text() == "precious"
+    assert sqluice.load(db, rows, reject=reject, overwrite_reject=True).rejected == 1
+    assert reject.read_text() != "precious"
+
+
+def test_a_report_says_what_was_replaced_and_ignored(db: Path) -> None:
+    columns = ["a", "b"]
+    assert sqluice.write(db, [(1, 1), (2, 2)], "old", columns=columns, primary_key="a").replaced is None
+    ignored = sqluice.write(db, [(1, 1), (3, 3)], "old", columns=columns, if_exists="append", on_conflict="ignore")
+    assert (ignored.rows, ignored.ignored, ignored.tables[0].ignored) == (1, 1, 1) and "1 ignored" in repr(ignored)
+    updated = sqluice.write(db, [(3, 4), (4, 4)], "old", columns=columns, if_exists="upsert", primary_key="a")
+    assert (updated.rows, updated.tables[0].updated) == (2, 1)
+    replaced = sqluice.generate(db, preset="user", rows=3, overwrite=True).replaced
+    assert replaced is not None and replaced.unread is None
+    assert [(table.name, table.rows, table.estimated) for table in replaced.tables] == [("old", 4, False)]
+    near = sqluice.write(db, [(1,)], "users", columns=["a"], if_exists="append")
+    assert near.notes == (f"table users is new: {db} has a table user, which gets no rows",)
+
+
+def test_no_text_of_the_package_names_a_flag_of_the_command() -> None:
+    for file in Path(sqluice.__file__).parent.glob("*.py"):
+        found = re.findall(r"(?<![\w-])--[a-z][\w-]*", file.read_text())
+        assert not found, file
+
+
+@pytest.mark.flags_in_data
+def test_names_that_look_like_flags_come_through_as_they_are(db: Path) -> None:
+    with pytest.raises(sqluice.InputError, match="--append") as raised:
+        sqluice.write(db, [(object(),)], "--overwrite", columns=["--append"])
+    assert raised.value.column == "--append"
+    sqluice.write(db, [(1,)], "--overwrite", columns=["--append"])
+    with pytest.raises(sqluice.UsageError) as usage:
+        sqluice.write(db, [(1,)], "t", columns=["--append"], primary_key="--memory")
+    assert '"--memory"' in usage.value.message and "--append" in str(usage.value)
+    with pytest.raises(sqluice.TargetError, match="a table --overwrite"):
+        sqluice.write(db, [(1,)], "--overwrite", columns=["--append"])
+
+
+def test_upsert_into_a_table_without_a_key_says_so(db: Path) -> None:
+    sqluice.write(db, [(1, 2)], "t", columns=["a", "b"])
+    with pytest.raises(sqluice.UsageError, match="t has no PRIMARY KEY") as raised:
+        sqluice.write(db, [(1, 2)], "t", if_exists="upsert")
+    assert raised.value.hint is not None and 'primary_key=["A", "B"]' in raised.value.hint
+    file = db.with_suffix(".csv")
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(sqluice.UsageError) as of_load:
+        sqluice.load(db, file, table="t", if_exists="upsert")
+    assert 'if_exists="upsert"' in str(of_load.value)
+
+
+def test_a_missing_folder_is_named(db: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    for write in (
+        lambda: sqluice.write(missing / "x.db", [(1,)], "t", columns=["a"]),
+        lambda: sqluice.generate(missing / "x.db", preset="user", rows=3),
+        lambda: sqluice.pack(missing / "x.db", tmp_path),
+    ):
+        with pytest.raises(FileNotFoundError) as raised:
+            write()
+        assert raised.value.filename == str(missing) and str(missing) in str(raised.value)
+    with pytest.raises(FileNotFoundError) as of_writer, sqluice.Writer(missing / "x.db") as writer:
+        writer.append([(1,)], "t", columns=["a"])
+    assert of_writer.value.filename == str(missing)
+    with pytest.raises(FileNotFoundError) as schema:
+        sqluice.generate(db, "missing.sql", rows=1)
+    assert (schema.value.errno, schema.value.filename) == (errno.ENOENT, "missing.sql")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_name_that_sqlite_has_for_memory_is_refused(overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for write in (
+        lambda: sqluice.write(":memory:", [(1,)], "t", columns=["a"], overwrite=overwrite),
+        lambda: sqluice.generate(":memory:", preset="user", rows=3, overwrite=overwrite),
+        lambda: sqluice.pack(":memory:", tmp_path, overwrite=overwrite),
+        lambda: sqluice.BlobStore(":memory:"),
+        lambda: sqluice.EntityStore(":memory:"),
+    ):
+        with pytest.raises(sqluice.UsageError, match="memory"):
+            write()
+    assert list(tmp_path.iterdir()) == []
+    sqluice.write("./:memory:", [(1,)], "t", columns=["a"])
+    assert query(tmp_path / ":memory:", "SELECT a FROM t") == [(1,)]
+
+
+CSV = b"id,name\n1,Oslo\n2,Rome\n"
+
+
+def test_file_objects_are_loaded(db: Path, tmp_path: Path) -> None:
+    file = tmp_path / "town.csv"
+    file.write_bytes(CSV)
+    with file.open("rb") as opened:
+        report = sqluice.load(db, opened)
+    assert [(table.name, table.rows) for table in report.tables] == [("town", 2)]
+    sqluice.load(db, BytesIO(CSV), table="of_bytes")
+    sqluice.load(db, StringIO(CSV.decode()), table="of_text")
+    sqluice.load(db, [BytesIO(CSV), file], table="both")
+    for table, times in (("town", 1), ("of_bytes", 1), ("of_text", 1), ("both", 2)):
+        assert query(db, f"SELECT * FROM {table}") == [(1, "Oslo"), (2, "Rome")] * times
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.db", "town.csv"]
+
+
+def test_of_a_file_object_errors_name_it_as_its_user_knows_it(db: Path, tmp_path: Path) -> None:
+    bad = BytesIO(b"id,name\n1,a\n2\n")
+    with pytest.raises(sqluice.InputError) as raised:
+        sqluice.load(db, bad, table="t")
+    assert raised.value.file == "<BytesIO>" and raised.value.line == 3 and "/" not in str(raised.value)
+    with pytest.raises(sqluice.UsageError, match="nothing names the table") as unnamed:
+        sqluice.load(db, BytesIO(CSV))
+    assert unnamed.value.hint is not None and "table=" in unnamed.value.hint
+    with pytest.raises(sqluice.UsageError) as content:
+        sqluice.load(db, CSV, table="t")  # type: ignore[arg-type]
+    assert content.value.hint is not None and "io.BytesIO" in content.value.hint
+    with pytest.raises(sqluice.UsageError, match="int"):
+        sqluice.load(db, 5, table="t")  # type: ignore[arg-type]
+    assert not db.exists()
+
+
+SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, age INTEGER NOT NULL)"
+
+
+def test_a_schema_is_statements_or_the_path_of_a_file(db: Path, tmp_path: Path) -> None:
+    file, rows = tmp_path / "my shop (1).sql", tmp_path / "t.csv"
+    file.write_text(SCHEMA)
+    rows.write_text("id,age\n1,5\n")
+    for number, schema in enumerate([SCHEMA, str(file), file, "\n" + SCHEMA.lower()]):
+        made = tmp_path / f"{number}.db"
+        sqluice.generate(made, schema, rows=3)
+        assert query(made, "SELECT count(*) FROM t") == [(3,)]
+        sqluice.load(made, rows, schema=schema, overwrite=True)
+        sqluice.write(made, [(2, 6)], "t", if_exists="append")
+        assert query(made, "SELECT * FROM t") == [(1, 5), (2, 6)]
+        sqluice.write(made, [(2, 6)], "t", schema=schema, overwrite=True)
+        assert query(made, "SELECT * FROM t") == [(2, 6)]
+    with pytest.raises(sqluice.InputError, match="syntax"):
+        sqluice.generate(db, "CREATE TABLEAU t (a)", rows=1)
+
+
+def test_tpch_has_a_scale(db: Path) -> None:
+    sqluice.generate(db, preset="tpch", scale=0.01)
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("SELECT count(*) FROM orders").fetchone() == (15_000,)
+    for more in ({}, {"scale": 0.01, "rows": 5}):
+        with pytest.raises(sqluice.UsageError, match="scale"):
+            sqluice.generate(db, preset="tpch", overwrite=True, **more)  # type: ignore[arg-type]
+    with pytest.raises(sqluice.UsageError, match="scale"):
+        sqluice.generate(db, preset="user", scale=1.0, overwrite=True)
