@@ -204,6 +204,11 @@ impl Random {
         Random(seed)
     }
 
+    /// The same each time.
+    pub(crate) fn seeded(seed: u64) -> Random {
+        Random(seed)
+    }
+
     /// The next (SplitMix64).
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
