@@ -50,7 +50,7 @@ setup: ## Install what the tests need and this machine lacks
 	@tools/setup test
 
 soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
-	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice --lib source::csv
+	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
 

@@ -2,6 +2,10 @@
 //! afterwards, and its result is verified before its time counts.
 //!
 //! A run alternates its laps in rounds, because on a shared machine only what ran in the same minutes compares.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * [`found`], [`machine`], [`stats`], [`ratio`], [`process`], [`options`], [`sqluice`], [`lap`]
 
 pub mod found;
 pub mod lap;

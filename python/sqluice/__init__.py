@@ -8,7 +8,7 @@ What is written is a database as SQLite itself would have made it. A new one app
 that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
 """
 
-from ._doors import check, generate, index, load, pack, unpack
+from ._commands import check, generate, index, load, pack, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
 from ._report import (

@@ -7,6 +7,12 @@
 //!  engine's threads  channel ──> source ──> pages                         never touch Python
 //! ```
 //!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * `terms`: settings as parameters; `errors`: exceptions; `options`; `cells`: values of Python as columns
+//! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
+//! * `commands`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
 #![deny(unsafe_code)]
@@ -15,7 +21,7 @@
 mod arrow;
 mod blobs;
 mod cells;
-mod doors;
+mod commands;
 mod entities;
 mod errors;
 mod options;
@@ -34,7 +40,7 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::doors::{check, generate, index, load, pack, unpack};
+    use crate::commands::{check, generate, index, load, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use sqluice::error::{Error, Result};
-use sqluice::plan::{IfThere, OnConflict, WriteOptions};
+use sqluice::options::{IfExists, OnConflict, WriteOptions};
 use sqluice::source::arrow::{ArrowOptions, DecimalAs, TimestampAs};
 use sqluice_format::page::PageSize;
 
@@ -48,11 +48,11 @@ impl Options {
                 "replace" => OnConflict::Replace,
                 other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
             },
-            if_there: match self.if_exists.as_str() {
-                "fail" => IfThere::Refuse,
-                "append" => IfThere::Append,
-                "replace" => IfThere::Replace,
-                "upsert" => IfThere::Upsert(self.upsert.clone()),
+            if_exists: match self.if_exists.as_str() {
+                "fail" => IfExists::Refuse,
+                "append" => IfExists::Append,
+                "replace" => IfExists::Replace,
+                "upsert" => IfExists::Upsert(self.upsert.clone()),
                 other => return Err(choice("if_exists", other, "fail, append, replace or upsert")),
             },
             ..WriteOptions::default()

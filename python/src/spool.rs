@@ -22,7 +22,7 @@ use sqluice::write::PreparedWrite;
 
 use crate::arrow::ArrowFeed;
 use crate::cells::{Cells, read_word, write_word};
-use crate::doors::Noted;
+use crate::commands::Noted;
 use crate::errors::{raised, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
@@ -297,7 +297,7 @@ pub(crate) fn write_spools(
                     let notes = std::mem::take(&mut spool.get().waiting().notes);
                     notes.into_iter().map(|note| format!("{}: {note}", args.table())).collect::<Vec<_>>()
                 });
-                return crate::doors::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
+                return crate::commands::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
             }
             Err(error) if error.is_out_of_order() && !in_any_order => in_any_order = true,
             Err(error) => return Err(raised(py, &error)),

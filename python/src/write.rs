@@ -8,7 +8,7 @@ use crossbeam_channel::bounded;
 use pyo3::prelude::*;
 use sqluice::affinity::Affinity;
 use sqluice::error::{Error, Result, Setting, message};
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
@@ -19,7 +19,7 @@ use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
 use crate::arrow::ArrowFeed;
 use crate::cells::Seen;
-use crate::doors::Noted;
+use crate::commands::Noted;
 use crate::errors::raised;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
@@ -201,7 +201,7 @@ pub(crate) fn write(
     loop {
         match writing.attempt(py, make, again, progress)? {
             Attempt::Done(report, notes) => {
-                return crate::doors::as_json(py, &Noted::new(*report, Function::Load, notes));
+                return crate::commands::as_json(py, &Noted::new(*report, Function::Load, notes));
             }
             Attempt::OutOfOrder => writing.in_any_order = true,
             Attempt::OtherTypes(seen) => writing.known = seen,
@@ -330,7 +330,7 @@ pub(crate) fn wanted(
         let there = table_of(target, &args.table, &options)?;
         let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
         are_new.push(there.is_none() && args.schema.is_none());
-        if let (IfThere::Upsert(keys), Some(there)) = (&mut options.if_there, &there)
+        if let (IfExists::Upsert(keys), Some(there)) = (&mut options.if_exists, &there)
             && keys.is_empty()
         {
             *keys = primary_key_of(there);

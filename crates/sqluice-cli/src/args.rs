@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice_format::page::PageSize;
 
 use crate::numbers;

@@ -1,4 +1,10 @@
 //! The `sqluice` command as a function: the binary calls it, and so does the Python package's console script.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * `numbers`, `quantities`: numbers as people write and read them; `terms`: settings as flags
+//! * `formats`, `failure`, `signals`, `progress`
+//! * `args`: what is asked for; `printer`: what is said; `commands`: one file for each
 
 mod args;
 mod commands;
@@ -7,6 +13,7 @@ mod formats;
 mod numbers;
 mod printer;
 mod progress;
+mod quantities;
 mod signals;
 mod terms;
 

@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sqluice::progress::{Amount, Progress};
 use sqluice::size::Bytes;
 
-use crate::printer::{counted, rate, wait};
+use crate::quantities::{counted, rate, wait};
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);

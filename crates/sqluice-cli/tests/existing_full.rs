@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use rusqlite::Connection;
 
 use support::existing::{
-    Case, Content, Journal, NEXT, Road, assert_no_tail, assert_refused, mode_in_header, rounds, spread,
+    Case, Content, Journal, NEXT, Scenario, assert_no_tail, assert_refused, mode_in_header, rounds, spread,
     summary,
 };
 use support::image::Image;
@@ -102,7 +102,7 @@ fn with_fault(case: &Case, folder: &Path, (call, nth): &Fault, error: &str, on: 
     strace(folder, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], case.args())
 }
 
-fn assert_faults_are_harmless(road: Road) {
+fn assert_faults_are_harmless(road: Scenario) {
     for journal in Journal::ALL {
         let case = Case::new(road, journal);
         let mut random = Random::new();
@@ -148,27 +148,27 @@ fn assert_harmless(ran: Ran, found: &Content, at: &str) {
 
 #[test]
 fn calls_that_fail_while_a_table_is_added_leave_the_old_database() {
-    assert_faults_are_harmless(Road::NewTable);
+    assert_faults_are_harmless(Scenario::NewTable);
 }
 
 #[test]
 fn calls_that_fail_while_rows_are_appended_leave_the_old_database() {
-    assert_faults_are_harmless(Road::Append);
+    assert_faults_are_harmless(Scenario::Append);
 }
 
 #[test]
 fn calls_that_fail_while_rows_and_indexes_are_merged_leave_the_old_database() {
-    assert_faults_are_harmless(Road::IndexedAppend);
+    assert_faults_are_harmless(Scenario::IndexedAppend);
 }
 
 #[test]
 fn calls_that_fail_while_indexes_are_made_leave_the_old_database() {
-    assert_faults_are_harmless(Road::Index);
+    assert_faults_are_harmless(Scenario::Index);
 }
 
 #[test]
 fn calls_that_fail_while_rows_go_through_sqlite_leave_the_old_database() {
-    assert_faults_are_harmless(Road::Sql);
+    assert_faults_are_harmless(Scenario::Sql);
 }
 
 /// Loads 60 MB from a pipe, of which nobody knows before how much that is.
@@ -209,7 +209,7 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
-        let case = Case::new(Road::Append, journal);
+        let case = Case::new(Scenario::Append, journal);
         put_on(&case, &root);
         let before = names(&root);
         let old = summary(&root.join("x.db")).unwrap();
@@ -248,7 +248,7 @@ fn assert_refused_when_full(test: &str, fill: impl Fn(&Image, &mut fs::File)) {
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
-        for road in Road::ALL {
+        for road in Scenario::ALL {
             let case = Case::new(road, journal);
             put_on(&case, &root);
             fill(&image, &mut fs::File::create(root.join("ballast")).unwrap());
@@ -287,9 +287,9 @@ fn a_read_only_database_is_refused_by_name() {
     let Some(image) = Image::mount("a_read_only_database_is_refused_by_name", 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
-    put_on(&Case::new(Road::Append, Journal::Delete), &root);
+    put_on(&Case::new(Scenario::Append, Journal::Delete), &root);
     image.remount_read_only();
-    for road in Road::ALL {
+    for road in Scenario::ALL {
         run(&root, road.args()).failed(1, "x.db is read-only");
     }
     let connection =

@@ -20,7 +20,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use support::existing::{Case, Content, Journal, Road, rounds, spread};
+use support::existing::{Case, Content, Journal, Scenario, rounds, spread};
 use support::strace::{Call, calls, strace};
 use support::{Random, end, run, start, tell};
 
@@ -194,7 +194,7 @@ fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
 }
 
 /// Kills in each phase, and shows what they left.
-fn assert_kills_are_harmless(road: Road, journal: Journal) {
+fn assert_kills_are_harmless(road: Scenario, journal: Journal) {
     let case = Case::new(road, journal);
     let mut random = Random::new();
     let moments = moments(&case);
@@ -232,7 +232,7 @@ macro_rules! killed_at_calls {
     ($($name:ident: $road:ident, $journal:ident;)*) => {$(
         #[test]
         fn $name() {
-            assert_kills_are_harmless(Road::$road, Journal::$journal);
+            assert_kills_are_harmless(Scenario::$road, Journal::$journal);
         }
     )*};
 }

@@ -17,7 +17,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use support::disk::{Files, Loss, Op, Recorded, after, losses, record, short};
-use support::existing::{Case, Content, Journal, Road, rounds, scratch};
+use support::existing::{Case, Content, Journal, Scenario, rounds, scratch};
 use support::{Random, tell};
 
 /// The file of that name, as it is known to the operations: the database is the only one that is there before.
@@ -78,7 +78,7 @@ fn first_page(case: &Case, ops: &[Op]) -> Option<usize> {
     ops.iter().position(is_past_the_end)
 }
 
-fn assert_power_failures_are_harmless(road: Road) {
+fn assert_power_failures_are_harmless(road: Scenario) {
     for journal in Journal::ALL {
         let case = Case::new(road, journal);
         let Recorded { before, ops } = recorded(&case);
@@ -91,27 +91,27 @@ fn assert_power_failures_are_harmless(road: Road) {
 
 #[test]
 fn a_power_failure_during_a_load_of_a_new_table_leaves_old_or_new() {
-    assert_power_failures_are_harmless(Road::NewTable);
+    assert_power_failures_are_harmless(Scenario::NewTable);
 }
 
 #[test]
 fn a_power_failure_during_an_append_leaves_old_or_new() {
-    assert_power_failures_are_harmless(Road::Append);
+    assert_power_failures_are_harmless(Scenario::Append);
 }
 
 #[test]
 fn a_power_failure_during_an_append_to_an_indexed_table_leaves_old_or_new() {
-    assert_power_failures_are_harmless(Road::IndexedAppend);
+    assert_power_failures_are_harmless(Scenario::IndexedAppend);
 }
 
 #[test]
 fn a_power_failure_while_indexes_are_made_leaves_old_or_new() {
-    assert_power_failures_are_harmless(Road::Index);
+    assert_power_failures_are_harmless(Scenario::Index);
 }
 
 #[test]
 fn a_power_failure_while_rows_go_through_sqlite_leaves_old_or_new() {
-    assert_power_failures_are_harmless(Road::Sql);
+    assert_power_failures_are_harmless(Scenario::Sql);
 }
 
 #[test]
@@ -202,7 +202,9 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
 
 #[test]
 fn wrong_orders_are_caught_by_the_same_replay() {
-    for case in Case::all().filter(|case| matches!(case.road, Road::NewTable | Road::Append | Road::Sql)) {
+    for case in
+        Case::all().filter(|case| matches!(case.road, Scenario::NewTable | Scenario::Append | Scenario::Sql))
+    {
         let recorded = recorded(&case);
         for (what, wrong) in wrong_orders(&case, &recorded) {
             assert!(wrong != recorded.ops, "{}: {what}", case.name());

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
-use support::existing::{Case, Content, Journal, Road, read};
+use support::existing::{Case, Content, Journal, Scenario, read};
 use support::{Ran, SQLUICE, end, names, run, start, tell};
 
 fn open(folder: &Path, busy_timeout: Duration) -> Connection {
@@ -202,7 +202,7 @@ fn a_snapshot_stays_what_it_was_during_a_load_in_wal_mode() {
 
 #[test]
 fn rows_that_only_the_log_has_are_kept() {
-    for road in Road::ALL {
+    for road in Scenario::ALL {
         let case = Case::new(road, Journal::Wal);
         let folder = case.folder();
         let folder = folder.path();
@@ -228,7 +228,7 @@ fn rows_that_only_the_log_has_are_kept() {
 
 #[test]
 fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_changed() {
-    for road in Road::ALL {
+    for road in Scenario::ALL {
         let case = Case::new(road, Journal::Delete);
         let folder = case.folder();
         let folder = folder.path();
@@ -253,7 +253,7 @@ fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_change
 
 #[test]
 fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
-    for road in Road::ALL {
+    for road in Scenario::ALL {
         let case = Case::new(road, Journal::Delete);
         let folder = case.folder();
         let folder = folder.path();
@@ -387,13 +387,13 @@ fn loads_among_the_transactions_of_others_lose_none() {
 fn of_two_runs_at_once_each_is_one_transaction() {
     for journal in Journal::ALL {
         // Different tables: one waits for the other. Who has waited may find tables that were not there, and plans again.
-        let case = Case::new(Road::NewTable, journal);
+        let case = Case::new(Scenario::NewTable, journal);
         let folder = case.folder();
-        let both = [case.args(), Road::Append.args()];
+        let both = [case.args(), Scenario::Append.args()];
         for ran in both.map(|args| start(folder.path(), args)).map(end) {
             ran.ok();
         }
-        let append = Case::new(Road::Append, journal);
+        let append = Case::new(Scenario::Append, journal);
         let connection = open(folder.path(), Duration::ZERO);
         connection.execute_batch("DELETE FROM plain WHERE id > 400").unwrap();
         drop(connection);

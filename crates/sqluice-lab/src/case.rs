@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use crate::published::{Figure, published};
 use crate::random::mixed;
-use crate::record::{Road, Skip};
+use crate::record::{Provenance, Skip};
 
 /// What goes wrong within a case is told, and the case fails.
 pub(crate) type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
@@ -177,7 +177,7 @@ pub(crate) struct Work {
 /// A variant that is to be measured.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) road: Road,
+    pub(crate) road: Provenance,
     pub(crate) published: Option<f64>,
     pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
@@ -205,7 +205,7 @@ impl Case {
     fn either(command: impl Into<String>, work: Result<Work, Skip>) -> Case {
         Case {
             name: String::new(),
-            road: Road::Added,
+            road: Provenance::Added,
             published: None,
             published_note: None,
             settings: Vec::new(),
@@ -295,19 +295,19 @@ impl Experiment {
         let value = figure.and_then(|figure| figure.value).filter(|value| value.is_finite()).map(convert);
         let published_note = figure.and_then(Figure::in_words).or(case.published_note);
         let published = value.or(case.published);
-        self.with(name, Road::Published, Case { published, published_note, ..case })
+        self.with(name, Provenance::Published, Case { published, published_note, ..case })
     }
 
     /// One of SQLite's or the system's that belongs beside the others.
     pub(crate) fn added(self, name: &str, case: Case) -> Experiment {
-        self.with(name, Road::Added, case)
+        self.with(name, Provenance::Added, case)
     }
 
     pub(crate) fn sqluice(self, name: &str, case: Case) -> Experiment {
-        self.with(name, Road::Sqluice, case)
+        self.with(name, Provenance::Sqluice, case)
     }
 
-    fn with(mut self, name: &str, road: Road, case: Case) -> Experiment {
+    fn with(mut self, name: &str, road: Provenance, case: Case) -> Experiment {
         self.cases.push(Case { name: name.to_owned(), road, ..case });
         self
     }

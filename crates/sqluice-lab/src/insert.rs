@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use rusqlite::{CachedStatement, Connection, Statement};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::rows::{self, Rows};
 use sqluice::schema::Schema;

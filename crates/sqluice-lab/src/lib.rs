@@ -9,6 +9,12 @@
 //!  machine ── what it was measured on ─────────────────────────────────┘
 //! ```
 //!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * `record`, `published`: a run, and the publications, as data; `random`, `scale`, `scratch`, `titles`, `machine`
+//! * `case`: what is timed; `sql`, `table`, `carray`, `kv`, `insert`: what cases share; `experiments`
+//! * `driver`: runs cases in turns; `figures`: figures in words; `advice`, `report`: of a run; `advise`: of a schema
+//!
 //! Invariant: a way that leaves other rows than all others must leave has no figure.
 
 pub mod advice;
@@ -17,6 +23,7 @@ mod carray;
 mod case;
 mod driver;
 mod experiments;
+pub mod figures;
 mod insert;
 mod kv;
 pub mod machine;

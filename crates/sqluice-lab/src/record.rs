@@ -91,7 +91,7 @@ pub struct Variant {
     /// As published; of an added one, its own.
     pub name: String,
     /// Whose it is.
-    pub road: Road,
+    pub road: Provenance,
     /// What the publication says, in the experiment's unit; NaN: it names the variant, and no figure.
     pub published: Option<f64>,
     /// What the publication adds: sizes, rates, remarks.
@@ -108,7 +108,7 @@ pub struct Variant {
 /// Whose way it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Road {
+pub enum Provenance {
     /// A publication's.
     Published,
     /// SQLite's or the system's, added because it belongs beside the others.

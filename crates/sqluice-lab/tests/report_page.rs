@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use scraper::{Html, Selector};
 use sqluice_lab::advice;
-use sqluice_lab::record::{Experiment, Machine, Outcome, Road, Run, Skip, Variant};
+use sqluice_lab::record::{Experiment, Machine, Outcome, Provenance, Run, Skip, Variant};
 use sqluice_lab::report;
 
 /// Figures that nobody measured.
@@ -59,7 +59,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn variant() -> impl Strategy<Value = Variant> {
-    let roads = [Road::Published, Road::Added, Road::Sqluice];
+    let roads = [Provenance::Published, Provenance::Added, Provenance::Sqluice];
     let published = prop::option::of(sample());
     let note = prop::option::of(text());
     let settings = prop::collection::vec(text(), 0..3);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sqluice_lab::published::published;
-use sqluice_lab::record::{Outcome, Road, Run, Skip, Variant};
+use sqluice_lab::record::{Outcome, Provenance, Run, Skip, Variant};
 use sqluice_lab::{Scale, Settings, Step, ids, run};
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ fn every_published_variant_has_a_figure_or_a_reason() {
         for figure in &experiment.results {
             let key = (experiment.id.as_str(), figure.variant.as_str());
             let variant = all.get(&key).unwrap_or_else(|| panic!("{key:?} was not run"));
-            assert_eq!(variant.road, Road::Published, "{key:?}");
+            assert_eq!(variant.road, Provenance::Published, "{key:?}");
             let has_figure = figure.value.is_some_and(f64::is_finite) || figure.new.is_some();
             assert_eq!(variant.published.is_some(), has_figure, "{key:?}");
         }
@@ -92,10 +92,10 @@ fn experiments_and_published_variants_come_in_their_order_and_the_others_after()
         let names =
             |road| there.variants.iter().filter(move |one| one.road == road).map(|one| one.name.as_str());
         let published: Vec<&str> = experiment.results.iter().map(|figure| figure.variant.as_str()).collect();
-        let found: Vec<&str> = names(Road::Published).filter(|name| published.contains(name)).collect();
+        let found: Vec<&str> = names(Provenance::Published).filter(|name| published.contains(name)).collect();
         assert_eq!(found, published, "{}", experiment.id);
         let own = !matches!(experiment.id.as_str(), "pragma-mix");
-        assert_eq!(names(Road::Sqluice).next().is_some(), own, "{}", experiment.id);
+        assert_eq!(names(Provenance::Sqluice).next().is_some(), own, "{}", experiment.id);
     }
     for question in &TINY.experiments[published().experiment.len()..] {
         let measured = question.variants.iter().filter(|one| one.outcome.median().is_some()).count();

@@ -5,23 +5,25 @@
 
 use std::path::PathBuf;
 
-use crate::encode::Conversions;
-use crate::error::{Error, Message, Place, Result, Setting, message};
-use crate::existing_database;
-pub use crate::r#gen::{PRESETS, Preset, Preview, PreviewValue};
-use crate::r#gen::{Spec, TableSpec, parents, preview};
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::{Action, IfThere, OnConflict, Plan, Road, Rows, There, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress};
-use crate::report::Report;
-use crate::schema::{Schema, Table};
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::{Schema, Table};
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::existing_database;
+use sqluice_engine::new_database;
+use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::{ExpectedRows, Plan};
+use sqluice_engine::report::Report;
+use sqluice_engine::target::TargetSnapshot;
+pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
+use sqluice_generator::{Spec, TableSpec, parents, preview};
 
 /// A database to make up.
 #[derive(Clone, Debug)]
 pub struct Generate {
     /// The database; `None`: make its pages and throw them away. Of one that is there, tables must be declared the same, and
-    /// [`IfThere`] says what becomes of them.
+    /// [`IfExists`] says what becomes of them.
     pub target: Option<PathBuf>,
     /// What it declares, and what its columns hold.
     pub schema: Schema,
@@ -92,7 +94,7 @@ impl Generate {
                 " out, and check when all shares are together: PRAGMA foreign_key_check"
             ]));
         }
-        if self.write.if_there != IfThere::Refuse {
+        if self.write.if_exists != IfExists::Refuse {
             return Err(Error::usage("a share is a database of its own").hint("name a new one"));
         }
         let write = WriteOptions { foreign_keys: Some(false), ..self.write.clone() };
@@ -116,7 +118,7 @@ impl Generate {
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
         let there = match &self.target {
-            Some(target) => There::look(target, &self.write)?,
+            Some(target) => sqluice_engine::existing::look(target, &self.write)?,
             None => None,
         };
         let (schema, mut plan) = self.plan(there.as_ref())?;
@@ -153,19 +155,19 @@ impl Generate {
     }
 
     /// The schema of what is written, and how that is done.
-    fn plan(&self, there: Option<&There>) -> Result<(Schema, Plan)> {
+    fn plan(&self, there: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
         let Some(there) = there else {
             let plan = Plan::new(&self.schema, self.target.clone(), &self.write)?;
             return Ok((self.schema.clone(), plan));
         };
-        if let IfThere::Upsert(_) = self.write.if_there {
+        if let IfExists::Upsert(_) = self.write.if_exists {
             return Err(Error::usage("rows that are made up are added to others, or replace them")
                 .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
         }
         for table in &self.schema.tables {
             there.refuse_name(
                 &table.name,
-                &self.write.if_there,
+                &self.write.if_exists,
                 message![Setting::Append, " adds to its rows"],
             )?;
         }
@@ -178,7 +180,7 @@ impl Generate {
     fn choose(
         &self,
         (index, declared): (usize, &Table),
-        there: &There,
+        there: &TargetSnapshot,
         plan: &mut Plan,
         table: &TableSpec,
         rows: u64,
@@ -186,7 +188,7 @@ impl Generate {
         let last = there.about(&declared.name).filter(|_| plan.tables[index].action == Action::Append);
         let first_row = last.and_then(|about| u64::try_from(about.largest_rowid?).ok()).unwrap_or(0);
         let with_rowids = table.rowids().is_some();
-        let arriving = Rows {
+        let arriving = ExpectedRows {
             about: Some(rows),
             with_rowids,
             ascending: table.counts_rows(),
@@ -194,7 +196,7 @@ impl Generate {
                 .ok()
                 .filter(|_| with_rowids)
                 .map(|row| row.saturating_add(1)),
-            ..Rows::default()
+            ..ExpectedRows::default()
         };
         plan.choose((index, declared), there, arriving, &self.write)?;
         Ok(first_row)
@@ -208,7 +210,7 @@ impl Generate {
         table: &TableSpec,
     ) -> Result<()> {
         match table.rowids() {
-            Some(column) if !table.counts_rows() && plan.tables[index].road != Road::Insert => {
+            Some(column) if !table.counts_rows() && plan.tables[index].road != WritePath::Insert => {
                 let why = format!("rows are not in the order of {}", column.name);
                 plan.sort_rows((index, declared), column.is_nullable(), &why, &self.write)
             }

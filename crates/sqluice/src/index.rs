@@ -19,16 +19,18 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::existing::declared::{Declared, declared};
-use crate::existing::statement::{Statement, statements};
-use crate::existing::{Existing, Transaction, index};
-use crate::pipeline::Settings;
-use crate::plan::{Memory, OnConflict, Road, WriteOptions};
-use crate::progress::{Cancel, Progress};
-use crate::report::{IndexReport, PhaseReport, Phases};
-use crate::schema::Schema;
-use crate::size::Bytes;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_core::size::Bytes;
+use sqluice_engine::existing::declared::{Declared, declared};
+use sqluice_engine::existing::statement::{Statement, statements};
+use sqluice_engine::existing::{Existing, Transaction, index};
+use sqluice_engine::options::{OnConflict, WriteOptions, WritePath};
+use sqluice_engine::phases::Phases;
+use sqluice_engine::pipeline::Settings;
+use sqluice_engine::plan::Memory;
+use sqluice_engine::report::{IndexReport, PhaseReport};
 
 /// Indexes to make.
 #[derive(Clone, Debug)]
@@ -70,7 +72,7 @@ pub struct PlannedIndex {
     /// The table that it is on.
     pub table: String,
     /// The way that its entries take.
-    pub road: Road,
+    pub road: WritePath,
     /// Why that way.
     pub why: String,
     /// The statement.

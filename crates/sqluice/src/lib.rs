@@ -1,65 +1,52 @@
 //! Fill SQLite files at the speed of the disk.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list (`tests/tidy.rs` sees to that).
+//! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! 1. words that everyone uses: [`error`], [`progress`], [`affinity`], [`batch`], [`schema`], [`checksum`], [`size`]
-//! 2. what, from where, to where: [`input`], [`source`], [`infer`], [`gen`](mod@gen), `sort`, [`encode`], [`convert`], [`output`], `reject`,
-//!    `deflate`, [`pipeline`], [`plan`], [`report`], `sqlite`, [`rows`], `insert`, `new_database`, `existing`, `existing_database`
-//! 3. the public doors: [`generate`], [`tpch`], [`load`], [`write`](mod@write), [`check`], [`index`], [`archive`], [`blob_store`], [`entity_store`]
+//! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
+//! * [`generate`], [`tpch`]: test data
+//! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
+//! * [`archive`]: a folder as a database, and back
+//!
+//! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
+//! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
 
 #![deny(unsafe_code)]
 
-// Floor 1.
-pub mod affinity;
-pub mod batch;
-pub mod checksum;
-pub mod error;
-pub mod progress;
-pub mod schema;
-pub mod size;
+pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
+pub use sqluice_engine::{encode, options, output, pipeline, plan, report};
+#[doc(hidden)]
+pub use sqluice_engine::{existing, insert, sort};
+pub use sqluice_generator as r#gen;
+#[cfg(feature = "load")]
+pub use sqluice_sources::{convert, infer, input};
+#[cfg(feature = "blob-store")]
+pub use sqluice_stores::blob_store;
+#[cfg(feature = "entity-store")]
+pub use sqluice_stores::entity_store;
 
-// Floor 2.
-#[cfg(feature = "csv")]
-pub mod convert;
-#[cfg(feature = "archive")]
-mod deflate;
-pub mod encode;
-#[doc(hidden)]
-pub mod existing;
-mod existing_database;
-pub mod r#gen;
-pub mod infer;
-#[cfg(feature = "csv")]
-pub mod input;
-#[doc(hidden)]
-pub mod insert;
-mod new_database;
-pub mod output;
-pub mod pipeline;
-pub mod plan;
-mod reject;
-pub mod report;
-pub mod rows;
-#[doc(hidden)]
-pub mod sort;
-pub mod source;
-mod sqlite;
-
-// Floor 3.
 #[cfg(feature = "archive")]
 pub mod archive;
-#[cfg(feature = "archive")]
-pub mod blob_store;
 pub mod check;
-#[cfg(feature = "entity")]
-pub mod entity_store;
 pub mod generate;
 pub mod index;
-#[cfg(feature = "csv")]
+#[cfg(feature = "load")]
 pub mod load;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;
+
+/// Where rows come from: what a source is, and the sources of files.
+pub mod source {
+    pub use sqluice_core::source::*;
+    #[cfg(feature = "arrow")]
+    pub use sqluice_sources::arrow;
+    #[cfg(feature = "parquet")]
+    pub use sqluice_sources::parquet;
+    #[cfg(feature = "tpch")]
+    pub use sqluice_sources::tpch;
+    #[cfg(feature = "load")]
+    pub use sqluice_sources::{csv, json};
+}
 
 /// The version of the SQLite that is built in.
 pub fn sqlite_version() -> &'static str {

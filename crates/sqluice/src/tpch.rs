@@ -4,7 +4,7 @@
 //! row by how the rows are made, so nobody looks unless [`WriteOptions::foreign_keys`] asks for it.
 //!
 //! ```no_run
-//! use sqluice::plan::WriteOptions;
+//! use sqluice::options::WriteOptions;
 //! use sqluice::progress::{Cancel, Silent};
 //! use sqluice::tpch::Tpch;
 //!
@@ -16,18 +16,20 @@
 
 use std::path::PathBuf;
 
-use crate::encode::Conversions;
-use crate::error::{Error, Result};
-use crate::existing_database;
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::{IfThere, Plan, There, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress};
-use crate::report::Report;
-use crate::schema::Schema;
-pub use crate::source::tpch::schema;
-use crate::source::tpch::{TEXT_BYTES, TpchTable};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::existing_database;
+use sqluice_engine::new_database;
+use sqluice_engine::options::{IfExists, WriteOptions};
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::Plan;
+use sqluice_engine::report::Report;
+use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
+
 use crate::write::into_existing;
+pub use sqluice_sources::tpch::schema;
 
 /// The eight tables of TPC-H.
 #[derive(Clone, Debug)]
@@ -56,11 +58,16 @@ impl Tpch {
     pub fn prepare(&self) -> Result<PreparedTpch> {
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
-        if options.if_there != IfThere::Refuse {
+        if options.if_exists != IfExists::Refuse {
             return Err(Error::usage("the rows of TPC-H belong to no other table")
                 .hint("name a database that has none of its tables, or replace it as a whole"));
         }
-        let there = self.target.as_deref().map(|target| There::look(target, options)).transpose()?.flatten();
+        let there = self
+            .target
+            .as_deref()
+            .map(|target| sqluice_engine::existing::look(target, options))
+            .transpose()?
+            .flatten();
         let schema = schema()?;
         let (schema, mut plan) = match there {
             None => {

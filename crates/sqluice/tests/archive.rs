@@ -15,7 +15,7 @@ use sqluice::archive::{
     Compression, Layout, Pack, PackReport, Selection, Unpack, UnpackReport, list, write_file,
 };
 use sqluice::error::Result;
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use support::cases;
 use support::trees::{Node, Tree, content, make, read, tree};
@@ -209,8 +209,8 @@ fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_o
     let file = |text: &str| Node::File { mode: 0o100_644, mtime: 7, content: text.as_bytes().to_vec() };
     make(&folder.join("one"), &Tree::from([(b"a".to_vec(), file("1")), (b"b".to_vec(), file("1"))]));
     make(&folder.join("two"), &Tree::from([(b"b".to_vec(), file("two")), (b"c".to_vec(), file("2"))]));
-    let pack = |from: &str, if_there| {
-        let write = WriteOptions { if_there, ..WriteOptions::default() };
+    let pack = |from: &str, if_exists| {
+        let write = WriteOptions { if_exists, ..WriteOptions::default() };
         run(&Pack { write, ..Pack::new(&target, folder.join(from)) })
     };
     let all = || {
@@ -218,15 +218,15 @@ fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_o
         let db = Connection::open(&target).unwrap();
         db.query_row::<String, _, _>(sql, [], |row| row.get(0)).unwrap()
     };
-    pack("one", IfThere::Refuse).unwrap();
+    pack("one", IfExists::Refuse).unwrap();
     assert_eq!(all(), "a=1 b=1");
-    let refused = pack("two", IfThere::Refuse).unwrap_err();
+    let refused = pack("two", IfExists::Refuse).unwrap_err();
     assert!(refused.message().contains("already has a table sqlar"));
     assert!(refused.hint_text().unwrap().contains("`append`"));
     assert_eq!(all(), "a=1 b=1");
-    pack("two", IfThere::Append).unwrap();
+    pack("two", IfExists::Append).unwrap();
     assert_eq!(all(), "a=1 b=two c=2");
-    pack("two", IfThere::Replace).unwrap();
+    pack("two", IfExists::Replace).unwrap();
     assert_eq!(all(), "b=two c=2");
     assert_eq!(integrity(&target), "ok");
 }

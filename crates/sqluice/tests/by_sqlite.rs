@@ -1,6 +1,6 @@
-//! What only SQLite can do, through the doors: generated columns, CHECK, foreign keys, partial and expression indexes, FTS5.
+//! What only SQLite can do, through the public API: generated columns, CHECK, foreign keys, partial and expression indexes, FTS5.
 //! A twin is filled by SQLite row by row; a load gives what the twin holds, or nothing where the twin refuses a row.
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use sqluice::error::{Error, ErrorKind};
 use sqluice::generate::Generate;
 use sqluice::load::Load;
-use sqluice::plan::{OnConflict, Road, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions, WritePath};
 use sqluice::progress::{Amount, Cancel, Progress, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -301,10 +301,10 @@ fn a_plan_says_what_sqlite_does() {
     let tables = &prepared.plan().tables;
     assert_eq!(
         (tables[0].road, tables[1].road, tables[1].indexes[0].road),
-        (Road::Sqlite, Road::Pages, Road::Sqlite)
+        (WritePath::Sqlite, WritePath::Pages, WritePath::Sqlite)
     );
     let report = prepared.run(&Silent).unwrap();
-    assert_eq!((report.rows, report.tables[0].rows, report.tables[0].road), (1, 1, Road::Sqlite));
+    assert_eq!((report.rows, report.tables[0].rows, report.tables[0].road), (1, 1, WritePath::Sqlite));
 }
 
 #[test]

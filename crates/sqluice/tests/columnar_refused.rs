@@ -27,7 +27,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use rusqlite::Connection;
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs};
 use support::columnar::{ALL, Container, batch, load, told};
 use support::files::Home;

@@ -1,5 +1,5 @@
 //! A store beside a map: random operations, reopened at random, with the fields beside SQLite's `json_extract`.
-#![cfg(feature = "entity")]
+#![cfg(feature = "entity-store")]
 
 mod support;
 

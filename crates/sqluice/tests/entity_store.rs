@@ -1,5 +1,5 @@
 //! What a store of entities does beside keeping them: plans, definitions that change, values that are not unique, errors, threads.
-#![cfg(feature = "entity")]
+#![cfg(feature = "entity-store")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use rusqlite::Connection;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, old, one, schema};
 use support::files::{Home, integrity};
 use support::keys::{Row, insert, source};
@@ -122,7 +122,7 @@ fn compare(case: &Case) {
     let report = added.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     assert_eq!(report.rows, rows.len() as u64);
     let transaction = twin.transaction().unwrap();
-    insert(&transaction, "t", sqluice::plan::OnConflict::Abort, &rows).unwrap();
+    insert(&transaction, "t", sqluice::options::OnConflict::Abort, &rows).unwrap();
     transaction.commit().unwrap();
     assert_whole(&path, case.old.mode());
     let ours = Connection::open(&path).unwrap();

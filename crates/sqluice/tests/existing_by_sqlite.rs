@@ -3,7 +3,7 @@
 mod support;
 
 use rusqlite::Connection;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use support::existing::{Old, add, assert_same_content, assert_whole, content, copied, one, schema};
 use support::files::Home;
 use support::keys::{Row, insert, source};
@@ -47,7 +47,7 @@ fn what_only_sqlite_can_make_it_makes_before_the_commit() {
         let twin = Connection::open(&twin_path).unwrap();
         let (tables, trigger) = SCHEMA.split_at(SCHEMA.find("CREATE TRIGGER").unwrap());
         twin.execute_batch(&format!("PRAGMA foreign_keys = OFF; BEGIN; {tables}")).unwrap();
-        insert(&twin, "t", sqluice::plan::OnConflict::Abort, &rows).unwrap();
+        insert(&twin, "t", sqluice::options::OnConflict::Abort, &rows).unwrap();
         twin.execute_batch(&format!("{trigger}; ANALYZE; COMMIT")).unwrap();
         let ours = Connection::open(&path).unwrap();
         assert_same_content(&ours, &twin);

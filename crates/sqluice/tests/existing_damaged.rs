@@ -1,7 +1,7 @@
 //! Loads and indexes in databases whose pages are damaged: refused, and the file is as it was, or what could be read before can be read
 //! after.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use sqluice::error::Error;
 use sqluice::index::Index;
 use sqluice::load::{Format, Load};
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use support::cases;
 use support::files::{Home, integrity};
@@ -99,7 +99,7 @@ fn readable(path: &Path) -> Vec<Option<(i64, i64)>> {
 fn append(home: &Home, rows: &str) -> Result<(), Error> {
     fs::write(home.path("t.csv"), rows).unwrap();
     let write = WriteOptions {
-        if_there: IfThere::Append,
+        if_exists: IfExists::Append,
         threads: Some(2),
         many_rows: 100,
         ..WriteOptions::default()

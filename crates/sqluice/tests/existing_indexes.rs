@@ -5,7 +5,7 @@ mod support;
 
 use proptest::prelude::*;
 use rusqlite::Connection;
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use support::existing::{Old, add, assert_whole, content, copied, one, schema};
 use support::files::Home;
 use support::keys::{Row, insert, source};

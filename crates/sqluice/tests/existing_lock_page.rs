@@ -4,7 +4,7 @@
 mod support;
 
 use rusqlite::{Connection, ffi};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice_format::page::PENDING_BYTE;
 use support::existing::{Old, add, assert_same_content, assert_whole, copied, one, schema};
 use support::files::{Home, integrity};
@@ -50,8 +50,8 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
             let twin = Connection::open(&twin_path).unwrap();
             twin.execute_batch(SCHEMA).unwrap();
             twin.execute_batch("BEGIN").unwrap();
-            insert(&twin, "one", sqluice::plan::OnConflict::Abort, &one_row).unwrap();
-            insert(&twin, "t", sqluice::plan::OnConflict::Abort, &many).unwrap();
+            insert(&twin, "one", sqluice::options::OnConflict::Abort, &one_row).unwrap();
+            insert(&twin, "t", sqluice::options::OnConflict::Abort, &many).unwrap();
             twin.execute_batch("COMMIT").unwrap();
             let ours = Connection::open(&path).unwrap();
             assert_same_content(&ours, &twin);

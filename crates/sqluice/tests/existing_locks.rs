@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ffi};
 use sqluice::error::{Error, ErrorKind, Result};
 use sqluice::existing::write_into;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Progress, Silent};
 use sqluice::source::{Part, Source};
 use support::existing::{Old, add, assert_whole, content, one, schema};

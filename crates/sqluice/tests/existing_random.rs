@@ -7,7 +7,7 @@
 //!               └─ BEGIN, INSERT of each row, COMMIT ─────> twin.db ─┘  the same journal mode; nothing left behind
 //! ```
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -20,7 +20,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::load::Load;
-use sqluice::plan::{IfThere, OnConflict, WriteOptions};
+use sqluice::options::{IfExists, OnConflict, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PENDING_BYTE;
@@ -407,13 +407,13 @@ fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> r
 /// Loads them; the roads that were taken, or the error.
 fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String> {
     let is_new = new.what == What::NewTable;
-    let if_there = match new.what {
-        What::NewTable => IfThere::Refuse,
-        What::Append | What::AppendIgnoring | What::AppendReplacing => IfThere::Append,
-        What::Replace => IfThere::Replace,
+    let if_exists = match new.what {
+        What::NewTable => IfExists::Refuse,
+        What::Append | What::AppendIgnoring | What::AppendReplacing => IfExists::Append,
+        What::Replace => IfExists::Replace,
         What::Upsert => {
             let keys = upsert_keys(old).expect("there is a key");
-            IfThere::Upsert(keys.iter().map(|&key| key.to_owned()).collect())
+            IfExists::Upsert(keys.iter().map(|&key| key.to_owned()).collect())
         }
     };
     let on_conflict = match new.what {
@@ -422,7 +422,7 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
         _ => OnConflict::Abort,
     };
     let write = WriteOptions {
-        if_there,
+        if_exists,
         on_conflict,
         chunk_bytes: 1 << 16,
         threads: Some(2),

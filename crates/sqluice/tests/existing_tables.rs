@@ -43,7 +43,7 @@ fn change(case: &KeyCase, rows: &[Vec<support::keys::Row>], both: [&Connection; 
     for database in both {
         for (table, rows) in case.tables.iter().zip(rows) {
             database.execute_batch("BEGIN").unwrap();
-            insert(database, &table.name, sqluice::plan::OnConflict::Ignore, &rows[..rows.len() / 2]).ok();
+            insert(database, &table.name, sqluice::options::OnConflict::Ignore, &rows[..rows.len() / 2]).ok();
             database.execute_batch("COMMIT").unwrap();
         }
         database.execute_batch("CREATE TABLE later AS SELECT * FROM sqlite_schema").unwrap();

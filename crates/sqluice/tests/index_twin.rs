@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::Error;
 use sqluice::index::{Index, Report};
-use sqluice::plan::{Road, WriteOptions};
+use sqluice::options::{WriteOptions, WritePath};
 use sqluice::progress::{Cancel, Silent};
 use support::files::{Home, integrity};
 use support::lived_in::{entries, fill, journal_mode, root_page, schema_rows};
@@ -88,7 +88,7 @@ proptest! {
         } else {
             twin.execute_batch("COMMIT").unwrap();
             let report = report.map_err(|error| TestCaseError::fail(format!("{said}: {error:?}")))?;
-            prop_assert!(report.indexes.iter().all(|index| index.root_page > 0 || index.road == Road::Sqlite));
+            prop_assert!(report.indexes.iter().all(|index| index.root_page > 0 || index.road == WritePath::Sqlite));
             prop_assert_eq!(&report.journal_mode_after, &report.journal_mode_before);
         }
         let after = Connection::open(&ours).unwrap();

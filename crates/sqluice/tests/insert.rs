@@ -8,7 +8,7 @@ use rusqlite::{Connection, params_from_iter};
 use sqluice::encode::Conversions;
 use sqluice::error::{Error, Result};
 use sqluice::insert::{Insert, Inserted, insert};
-use sqluice::plan::OnConflict;
+use sqluice::options::OnConflict;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::{Schema, Table};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::{Error, ErrorKind};
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use sqluice::generate::Generate;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice_format::page::PageSize;

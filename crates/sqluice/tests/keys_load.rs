@@ -2,7 +2,7 @@
 //!
 //! Samples and parts are small: what a sample promises does not hold for the rest, and the load begins once more.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::load::Load;
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use support::cases;
 use support::files::{Home, integrity, open};
 use support::keys::{Row, ask, insert};

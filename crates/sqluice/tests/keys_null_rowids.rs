@@ -1,14 +1,14 @@
 //! NULL for an INTEGER PRIMARY KEY means one more than the largest so far: beside bad rows, among rows with the same key, and in
 //! AUTOINCREMENT tables. And sqlite_sequence, whatever the tables are called.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
 use proptest::prelude::*;
 use rusqlite::{Connection, params};
 use sqluice::load::Load;
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use support::cases;
 use support::files::{Home, integrity, open};
 use support::load::{Way, run, schema, shown};

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use sqluice::check::Check;
 use sqluice::generate::Generate;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use support::files::{Home, open};

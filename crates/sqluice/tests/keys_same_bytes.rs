@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sqluice::check::Check;
 use sqluice::error::Result;
 use sqluice::generate::Generate;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;

@@ -13,7 +13,7 @@ use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
 use sqluice::check::Check;
 use sqluice::error::{Error, ErrorKind};
-use sqluice::plan::OnConflict;
+use sqluice::options::OnConflict;
 use sqluice::progress::{Cancel, Silent};
 use sqluice_format::page::PENDING_BYTE;
 use support::cases;

@@ -1,6 +1,6 @@
 //! Files that can't be loaded: all are reported at once, or left out on request; a load of next to nothing is no success.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -129,7 +129,7 @@ fn a_file_whose_rows_prove_bad_after_the_sample_is_left_out_too() {
             skip_bad_files: true,
             sample_bytes: 100,
             table: table.clone(),
-            write: sqluice::plan::WriteOptions { overwrite: true, ..Default::default() },
+            write: sqluice::options::WriteOptions { overwrite: true, ..Default::default() },
             ..Load::new(home.path("x.db"), &files)
         };
         let report = run(load).unwrap();
@@ -280,7 +280,7 @@ proptest! {
             format: plain(),
             skip_bad_files: true,
             sample_bytes,
-            write: sqluice::plan::WriteOptions { threads: Some(threads), ..Default::default() },
+            write: sqluice::options::WriteOptions { threads: Some(threads), ..Default::default() },
             ..Load::new(home.path(database), files)
         };
         let alone: Vec<bool> = files

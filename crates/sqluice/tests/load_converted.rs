@@ -1,6 +1,6 @@
 //! Columns whose text the user says means something else: dates, booleans, decimal commas, separators of thousands.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -11,7 +11,7 @@ use rusqlite::types::Value;
 use sqluice::convert::Convert;
 use sqluice::error::{ErrorKind, Result};
 use sqluice::load::{Format, Load};
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use support::files::{Home, integrity, open};
@@ -228,7 +228,7 @@ fn what_a_column_declares_holds_for_what_is_converted() {
     })
     .unwrap();
     assert_eq!(rows(&home), [[text("2024-02-01"), text("1"), Value::Integer(1000), text("1.1.2024")]]);
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     let more = |csv: &str, convert: Vec<(String, Convert)>| {
         let write = write.clone();
         load_file(&home, "more.csv", csv, |load| Load { convert, write, ..load })

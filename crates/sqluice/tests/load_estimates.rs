@@ -1,6 +1,6 @@
 //! How large a plan says that the file will be.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Loads into databases that are there, beside the same rows inserted by SQLite into a copy.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -13,7 +13,7 @@ use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
 use sqluice::generate::Generate;
 use sqluice::load::{Format, Load};
-use sqluice::plan::{IfThere, OnConflict, Road, WriteOptions};
+use sqluice::options::{IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -185,16 +185,16 @@ impl Case {
 
     fn load(&self, home: &Home) -> Result<Report, Error> {
         fs::write(home.path("t.csv"), self.csv()).unwrap();
-        let (if_there, on_conflict) = match self.meaning {
-            Meaning::Append(what) => (IfThere::Append, what),
-            Meaning::Replace => (IfThere::Replace, OnConflict::Abort),
-            Meaning::Upsert => (IfThere::Upsert(vec!["A".to_owned()]), OnConflict::Abort),
+        let (if_exists, on_conflict) = match self.meaning {
+            Meaning::Append(what) => (IfExists::Append, what),
+            Meaning::Replace => (IfExists::Replace, OnConflict::Abort),
+            Meaning::Upsert => (IfExists::Upsert(vec!["A".to_owned()]), OnConflict::Abort),
         };
         run(Load {
             format: Format { header: Some(true), ..plain() },
             reject: self.rejects.then(|| home.path("bad.csv")),
             write: WriteOptions {
-                if_there,
+                if_exists,
                 on_conflict,
                 threads: Some(2),
                 many_rows: 100,
@@ -263,12 +263,12 @@ proptest! {
     }
 }
 
-fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (Road, String) {
+fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath, String) {
     let home = Home::new();
     Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), csv).unwrap();
     let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     let prepared = with(Load { write, ..load }).prepare(&Cancel::new()).unwrap();
     let table = &prepared.plan().tables[0];
     (table.road, table.why.clone())
@@ -277,10 +277,10 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (Road, Stri
 #[test]
 fn the_road_follows_from_the_table_and_the_rows() {
     let road = |sql: &str, csv: &str| planned(sql, csv, |load| load);
-    let insert = |why: &str| (Road::Insert, why.to_owned());
+    let insert = |why: &str| (WritePath::Insert, why.to_owned());
     let few = "a,b\n5,x\n6,y\n";
     let csv = &(String::from("a,b\n") + &(5..200).map(|key| format!("{key},x\n")).collect::<String>());
-    let after = (Road::Pages, "rows follow the last rowid".to_owned());
+    let after = (WritePath::Pages, "rows follow the last rowid".to_owned());
     assert_eq!(road("CREATE TABLE t (a, b)", csv), after);
     assert_eq!(road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (4, 4)", csv), after);
     assert_eq!(road("CREATE TABLE t (a, b)", few), insert("too few rows for pages of their own: about 2"));
@@ -335,11 +335,11 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
     let load = Load { sample_bytes: 50, ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     let prepared = Load { write, ..load }.prepare(&Cancel::new()).unwrap();
-    assert_eq!(prepared.plan().tables[0].road, Road::Pages);
+    assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
     let report = prepared.run(&Silent).unwrap();
-    assert_eq!((report.tables[0].road, report.rows), (Road::Insert, 1991));
+    assert_eq!((report.tables[0].road, report.rows), (WritePath::Insert, 1991));
     let connection = Connection::open(home.path("x.db")).unwrap();
     assert_eq!(integrity(&connection), "ok");
     assert_eq!(
@@ -386,7 +386,7 @@ fn both_roads_store_the_same_values_and_refuse_the_same_records() {
         let connection = Connection::open(home.path("x.db")).unwrap();
         connection.execute_batch(&sql).unwrap();
         fs::write(home.path("t.csv"), tricky_csv()).unwrap();
-        let write = WriteOptions { if_there: IfThere::Append, many_rows: 100, ..WriteOptions::default() };
+        let write = WriteOptions { if_exists: IfExists::Append, many_rows: 100, ..WriteOptions::default() };
         let loaded = run(Load {
             format: plain(),
             reject: rejects.then(|| home.path("bad.csv")),
@@ -409,7 +409,7 @@ fn both_roads_store_the_same_values_and_refuse_the_same_records() {
         }
     };
     let (pages, insert) = (by("", true), by("CHECK (e <> 'never')", true));
-    assert_eq!((pages.0, insert.0), (Some(Road::Pages), Some(Road::Insert)));
+    assert_eq!((pages.0, insert.0), (Some(WritePath::Pages), Some(WritePath::Insert)));
     assert!(pages.2.lines().count() > 20, "{}", pages.2);
     assert_eq!((pages.1, pages.2, pages.3), (insert.1, insert.2, insert.3));
     let (pages, insert) = (by("", false), by("CHECK (e <> 'never')", false));
@@ -429,7 +429,7 @@ fn several_tables_are_one_transaction() {
     let before = dump(&database);
     let bytes = fs::metadata(home.path("x.db")).unwrap().len();
     let files = ["t.csv", "n.csv", "u.csv"].map(|name| home.path(name));
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     let error = run(Load { write, ..Load::new(home.path("x.db"), files) }).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed"), "{error}");
     assert!(error.place().is_some_and(|place| place.line == Some(3)), "{error}");
@@ -453,7 +453,7 @@ fn a_plan_that_was_made_for_another_schema_is_not_carried_out() {
 
 #[test]
 fn what_others_change_elsewhere_is_planned_for_again() {
-    for if_there in [IfThere::Append, IfThere::Replace] {
+    for if_exists in [IfExists::Append, IfExists::Replace] {
         let home = Home::new();
         let database = Connection::open(home.path("x.db")).unwrap();
         database.execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b)").unwrap();
@@ -462,15 +462,15 @@ fn what_others_change_elsewhere_is_planned_for_again() {
             fs::write(home.path(name), format!("a,b\n{csv}")).unwrap();
         }
         let files = ["t.csv", "n.csv"].map(|name| home.path(name));
-        let write = WriteOptions { if_there, ..WriteOptions::default() };
+        let write = WriteOptions { if_exists, ..WriteOptions::default() };
         let load = Load { write, reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), files) };
         let prepared = load.prepare(&Cancel::new()).unwrap();
-        assert_eq!(prepared.plan().tables[0].road, Road::Pages);
+        assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
         // Another table, and what makes the rows of this one SQLite's to store.
         let trigger = "CREATE TABLE log (x); CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END";
         database.execute_batch(trigger).unwrap();
         let report = prepared.run(&Silent).unwrap();
-        assert_eq!((report.tables[0].road, report.tables[1].road), (Road::Insert, Road::Pages));
+        assert_eq!((report.tables[0].road, report.tables[1].road), (WritePath::Insert, WritePath::Pages));
         let counts = "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM n), (SELECT count(*) FROM log)";
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         assert_eq!(database.query_row(counts, [], row), Ok((499, 499, 499)));
@@ -511,14 +511,14 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
                INSERT INTO t SELECT -x, x || 'b' FROM n";
     database.execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     let load = || Load { write: write.clone(), ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
     let report = run(load()).unwrap();
-    let roads = |report: &Report| -> Vec<Road> {
+    let roads = |report: &Report| -> Vec<WritePath> {
         let table = &report.tables[0];
         table.indexes.iter().map(|index| index.road).chain([table.road]).collect()
     };
-    assert_eq!(roads(&report), [Road::Sorted, Road::Sorted, Road::Pages]);
+    assert_eq!(roads(&report), [WritePath::Sorted, WritePath::Sorted, WritePath::Pages]);
     assert_eq!(integrity(&database), "ok");
     let count =
         "SELECT (SELECT count(*) FROM t INDEXED BY i WHERE b > ''), (SELECT count(*) FROM t NOT INDEXED)";
@@ -546,10 +546,10 @@ fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
             .unwrap();
         let csv: String = (0..1000).map(|row| format!("{row},new {row}\n")).collect();
         fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
-        let write = WriteOptions { if_there: IfThere::Replace, many_rows: 100, ..WriteOptions::default() };
+        let write = WriteOptions { if_exists: IfExists::Replace, many_rows: 100, ..WriteOptions::default() };
         let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
         let report = run(Load { format: plain(), write, ..load }).unwrap();
-        assert_eq!(report.tables[0].road, Road::Pages, "{mode}");
+        assert_eq!(report.tables[0].road, WritePath::Pages, "{mode}");
         assert_eq!(integrity(&connection), "ok", "{mode}");
         let entries = "SELECT count(*) FROM t INDEXED BY i WHERE b > ''";
         assert_eq!(connection.query_row(entries, [], |row| row.get(0)), Ok(1000), "{mode}");

@@ -1,6 +1,6 @@
 //! Several files in one table, and several tables.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Loads of JSON: what the database holds, whatever the sample showed.
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -253,7 +253,7 @@ fn a_limit_ends_the_reading_of_several_files() {
             ..Load::new(home.path("x.db"), &files)
         };
         let load =
-            Load { write: sqluice::plan::WriteOptions { overwrite: true, ..load.write.clone() }, ..load };
+            Load { write: sqluice::options::WriteOptions { overwrite: true, ..load.write.clone() }, ..load };
         run(load).unwrap();
         let stored = told(&Connection::open(home.path("x.db")).unwrap(), "x");
         let width = expected[0].len();

@@ -1,6 +1,6 @@
 //! Keys and indexes of loaded tables, and rows in any order of their keys.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::{Error, ErrorKind, Result};
 use sqluice::load::Load;
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::report::Report;
 use support::cases;

@@ -1,12 +1,12 @@
 //! A thousand files, with few that may be open: in a process of its own, as the limit is the whole process's.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use support::files::{Home, integrity, open};
 use support::load::{Way, run};
 

@@ -5,7 +5,7 @@
 //!
 //! `SQLUICE_MEMORY_MIB` is the size of the input; for bad rows, a twentieth of it.
 
-#![cfg(all(feature = "csv", target_os = "linux"))]
+#![cfg(all(feature = "load", target_os = "linux"))]
 
 mod support;
 
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use support::files::Home;
 use support::load::{feed, gzip, plain, run, schema};
 

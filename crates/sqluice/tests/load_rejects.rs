@@ -1,6 +1,6 @@
 //! Bad rows: each goes to the reject file or ends the load, and what is good is loaded, as SQLite would have it.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -13,7 +13,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use sqluice::batch::{Batch, Value};
 use sqluice::error::{Error, ErrorKind, Result, Setting};
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::source::csv::{ColumnFrom, CsvOptions, CsvReader};
 use sqluice::source::{BadRow, Refused, RefusedRow, Sink, Source};
 use support::cases;

@@ -1,6 +1,6 @@
 //! What a load is asked for, and what is wrong with that or with its files.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use sqluice::error::{ErrorKind, Result};
 use sqluice::load::{Format, Load};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Progress, Silent};
 use support::files::{Home, integrity, open};
 use support::load::{Way, feed, gzip, plain, run, schema, shown};

@@ -1,7 +1,7 @@
 //! Types that follow from values: they are those of all values, whatever a sample says, and every value prints back as it was
 //! written.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use rusqlite::types::ValueRef;
 use sqluice::infer::{Evidence, Inferred};
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use support::files::{Home, integrity, open};
 use support::load::{Way, plain, run, schema};
 use support::tables::quoted;

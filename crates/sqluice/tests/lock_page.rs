@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use rusqlite::ffi;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;

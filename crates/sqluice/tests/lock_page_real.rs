@@ -7,7 +7,7 @@ use std::path::Path;
 use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
 use sqluice::check::Check;
 use sqluice::error::Result;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};

@@ -1,5 +1,5 @@
 //! Real files, excerpts of those of ourairports.com: every value is what SQLite stores when each field is bound as text.
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 

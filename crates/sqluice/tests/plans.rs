@@ -6,7 +6,8 @@ use std::path::Path;
 
 use sqluice::error::{Error, ErrorKind};
 use sqluice::generate::Generate;
-use sqluice::plan::{OnConflict, Plan, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
+use sqluice::plan::Plan;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::write::write_tables;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use sqluice::generate::{Generate, PRESETS, Preset};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use support::files::{Home, integrity, open};
 

@@ -1,6 +1,6 @@
 //! Rows that can't be stored as given, and rowids: what is said about them, where, and that nothing is left.
 
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use sqluice::error::{Error, ErrorKind};
 use sqluice::load::Load;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::source::Source;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sqluice::check::Check;
 use sqluice::error::{ErrorKind, Result};
 use sqluice::generate::Generate;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Amount, Cancel, Progress, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;

@@ -1,5 +1,5 @@
 //! Two tables of TPC-H, made here: every value is what SQLite stores when each field is bound as text.
-#![cfg(feature = "csv")]
+#![cfg(feature = "load")]
 
 mod support;
 

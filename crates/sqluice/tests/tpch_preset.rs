@@ -1,5 +1,5 @@
 //! TPC-H from nothing: each table is what SQLite stores of the CSV that tpchgen itself writes, and its keys hold.
-#![cfg(all(feature = "csv", feature = "tpch"))]
+#![cfg(all(feature = "load", feature = "tpch"))]
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use rusqlite::Connection;
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::tpch::{Tpch, schema};
@@ -131,7 +131,7 @@ fn a_database_that_is_there_gets_the_tables_once() {
     assert_eq!(count(&db, "SELECT count(*) FROM lineitem"), 60_175);
     let again = Tpch { target: Some(path.clone()), scale: 0.01, write: WriteOptions::default() };
     assert!(again.prepare().unwrap_err().message().contains("region"), "{:?}", again.prepare());
-    let write = WriteOptions { if_there: IfThere::Append, ..WriteOptions::default() };
+    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
     assert!(Tpch { write, ..again }.prepare().is_err());
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rusqlite::{Connection, params_from_iter};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 use sqluice::source::{NoRows, Source};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
 use sqluice::convert::{Convert, DIRECTIVES};
-use sqluice::{load, plan};
+use sqluice::{load, options};
 
 use super::Write;
 use crate::formats::{Decimal, Format, Role, Timestamp, delimiter, role};
@@ -236,12 +236,12 @@ pub(crate) enum OnConflict {
     Replace,
 }
 
-impl From<OnConflict> for plan::OnConflict {
-    fn from(what: OnConflict) -> plan::OnConflict {
+impl From<OnConflict> for options::OnConflict {
+    fn from(what: OnConflict) -> options::OnConflict {
         match what {
-            OnConflict::Abort => plan::OnConflict::Abort,
-            OnConflict::Ignore => plan::OnConflict::Ignore,
-            OnConflict::Replace => plan::OnConflict::Replace,
+            OnConflict::Abort => options::OnConflict::Abort,
+            OnConflict::Ignore => options::OnConflict::Ignore,
+            OnConflict::Replace => options::OnConflict::Replace,
         }
     }
 }

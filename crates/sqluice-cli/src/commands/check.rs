@@ -9,7 +9,8 @@ use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args;
-use crate::printer::{Printer, grouped};
+use crate::printer::Printer;
+use crate::quantities::grouped;
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -4,7 +4,8 @@ use sqluice::error::Setting;
 use sqluice::plan::{ColumnReport, MissedType};
 use sqluice::report::TableReport;
 
-use crate::printer::{Printer, counted, grouped};
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped};
 use crate::terms;
 
 /// Tables that are listed, unless all are asked for.

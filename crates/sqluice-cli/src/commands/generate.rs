@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         rows,
         seed: args.seed,
         write: WriteOptions {
-            if_there: if args.append { IfThere::Append } else { IfThere::Refuse },
+            if_exists: if args.append { IfExists::Append } else { IfExists::Refuse },
             ..args.write.options()
         },
     };

@@ -1,13 +1,14 @@
 //! `sqluice index`.
 
 use sqluice::index::{self, Report};
-use sqluice::plan::{Road, WriteOptions};
+use sqluice::options::{WriteOptions, WritePath};
 use sqluice::progress::Cancel;
 
 use super::entries;
 use crate::Exit;
 use crate::args::Index;
-use crate::printer::{Printer, counted, grouped, rate};
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped, rate};
 
 pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let index = index::Index {
@@ -44,7 +45,8 @@ fn tell(report: &Report, printer: &Printer) {
     }
     let all: u64 = report.indexes.iter().map(|index| index.entries).sum();
     for index in &report.indexes {
-        let what = if index.road == Road::Sqlite { "by SQLite".to_owned() } else { entries(index.entries) };
+        let what =
+            if index.road == WritePath::Sqlite { "by SQLite".to_owned() } else { entries(index.entries) };
         printer.note(&format!("index {}: {what}", index.name));
     }
     if !report.indexes.is_empty() {
@@ -66,7 +68,7 @@ fn tell(report: &Report, printer: &Printer) {
     ));
     let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
     printer.detail(&phases.collect::<Vec<_>>().join(", "));
-    for index in report.indexes.iter().filter(|index| index.road != Road::Sqlite) {
+    for index in report.indexes.iter().filter(|index| index.road != WritePath::Sqlite) {
         printer.detail(&format!(
             "  {}: {} leaf, {} interior, {} overflow pages, root {}",
             index.name,

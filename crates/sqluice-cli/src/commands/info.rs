@@ -10,7 +10,8 @@ use sqluice_format::check::{Tree, TreeKind};
 
 use crate::Exit;
 use crate::args;
-use crate::printer::{Printer, grouped};
+use crate::printer::Printer;
+use crate::quantities::grouped;
 
 #[derive(Serialize)]
 struct Report {

@@ -15,7 +15,8 @@ use sqluice_lab::{Scale, Settings, Step, bytes_to_write, ids, report, run as run
 
 use crate::Exit;
 use crate::args::Lab;
-use crate::printer::{Printer, wait};
+use crate::printer::Printer;
+use crate::quantities::wait;
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
 use sqluice::schema::Schema;
@@ -19,7 +19,8 @@ use super::{columns, print_plan, print_report, refuse_page_size, replaced};
 use crate::Exit;
 use crate::args::Load;
 use crate::formats::{Format, Role};
-use crate::printer::{Printer, counted};
+use crate::printer::Printer;
+use crate::quantities::counted;
 use crate::terms;
 
 pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -55,7 +56,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         without_rowid: args.without_rowid,
         write: WriteOptions {
             on_conflict: args.on_conflict.map(Into::into).unwrap_or_default(),
-            if_there: if_there(args),
+            if_exists: if_exists(args),
             ..args.write.options()
         },
         ..load::Load::new(&args.db, &args.files)
@@ -104,12 +105,12 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 }
 
 /// What becomes of a table that is there.
-fn if_there(args: &Load) -> IfThere {
+fn if_exists(args: &Load) -> IfExists {
     match &args.upsert {
-        Some(keys) => IfThere::Upsert(keys.clone()),
-        None if args.append => IfThere::Append,
-        None if args.replace_table => IfThere::Replace,
-        None => IfThere::Refuse,
+        Some(keys) => IfExists::Upsert(keys.clone()),
+        None if args.append => IfExists::Append,
+        None if args.replace_table => IfExists::Replace,
+        None => IfExists::Refuse,
     }
 }
 

@@ -17,14 +17,16 @@ use std::path::Path;
 
 use serde::Serialize;
 use sqluice::error::{Error, Setting, message};
-use sqluice::plan::{Action, Plan, Road};
+use sqluice::options::{Action, WritePath};
+use sqluice::plan::Plan;
 use sqluice::progress::Cancel;
 use sqluice::report::{ExistingReport, Report, TableReport};
 use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args::{Args, Command, Write};
-use crate::printer::{Printer, counted, grouped, rate};
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped, rate};
 use crate::terms;
 
 /// Does what the arguments say.
@@ -127,7 +129,7 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         printer.detail(&phases.collect::<Vec<_>>().join(", "));
     }
     for table in &report.tables {
-        if table.road == Road::Insert {
+        if table.road == WritePath::Insert {
             printer.detail(&format!(
                 "  {}: {} by insert, root {}",
                 table.name,

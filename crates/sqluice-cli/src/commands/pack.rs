@@ -1,14 +1,15 @@
 //! `sqluice pack`.
 
 use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
-use sqluice::plan::{IfThere, WriteOptions};
+use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
 use super::{print_plan, refuse_page_size, replaced, tell};
 use crate::Exit;
 use crate::args::{Compress, Pack};
-use crate::printer::{Printer, counted};
+use crate::printer::Printer;
+use crate::quantities::counted;
 
 /// What is left out is named up to so many times.
 const SKIPPED_MAX: usize = 20;
@@ -23,7 +24,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         },
         selection: Selection::new(&args.include, &args.exclude)?,
         write: WriteOptions {
-            if_there: if_there(args),
+            if_exists: if_exists(args),
             page_size: args.write.page_size.unwrap_or(PAGE_SIZE),
             ..args.write.options()
         },
@@ -55,10 +56,10 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
 }
 
 /// What becomes of a table that is there.
-fn if_there(args: &Pack) -> IfThere {
+fn if_exists(args: &Pack) -> IfExists {
     match args {
-        Pack { append: true, .. } => IfThere::Append,
-        Pack { replace_table: true, .. } => IfThere::Replace,
-        _ => IfThere::Refuse,
+        Pack { append: true, .. } => IfExists::Append,
+        Pack { replace_table: true, .. } => IfExists::Replace,
+        _ => IfExists::Refuse,
     }
 }

@@ -13,7 +13,8 @@ use sqluice::progress::Cancel;
 use sqluice::report::Report;
 
 use crate::args::Write;
-use crate::printer::{Printer, counted, grouped};
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped};
 
 /// Tables that are listed.
 const TABLES_MAX: usize = 20;

@@ -13,7 +13,8 @@ use sqluice::size::Bytes;
 
 use crate::Exit;
 use crate::args::Unpack;
-use crate::printer::{Printer, counted, grouped};
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped};
 
 /// Rows that are refused are named up to so many times.
 const REFUSALS_MAX: usize = 50;

@@ -26,7 +26,7 @@ pub(crate) enum Journal {
 
 /// What is done to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Road {
+pub(crate) enum Scenario {
     /// A table with a key and an index, by pages.
     NewTable,
     /// Rows after the last one of a table without indexes, by pages.
@@ -51,23 +51,23 @@ impl Journal {
 }
 
 /// Whether pages are written past the end, as far as the road is concerned.
-impl Road {
-    pub(crate) const ALL: [Road; 5] =
-        [Road::NewTable, Road::Append, Road::IndexedAppend, Road::Index, Road::Sql];
+impl Scenario {
+    pub(crate) const ALL: [Scenario; 5] =
+        [Scenario::NewTable, Scenario::Append, Scenario::IndexedAppend, Scenario::Index, Scenario::Sql];
 
     /// Whether it writes pages past the end of the file.
     pub(crate) fn writes_pages(self) -> bool {
-        self != Road::Sql
+        self != Scenario::Sql
     }
 
     /// The arguments of the command.
     pub(crate) fn args(self) -> &'static [&'static str] {
         match self {
-            Road::NewTable => &["load", "x.db", "added.csv", "-t", "added", "--schema", "added.sql"],
-            Road::Append => &["load", "x.db", "plain.csv", "-t", "plain", "--append"],
-            Road::IndexedAppend => &["load", "x.db", "keyed.csv", "-t", "keyed", "--append"],
-            Road::Index => &["index", "x.db", INDEXES[0], INDEXES[1]],
-            Road::Sql => {
+            Scenario::NewTable => &["load", "x.db", "added.csv", "-t", "added", "--schema", "added.sql"],
+            Scenario::Append => &["load", "x.db", "plain.csv", "-t", "plain", "--append"],
+            Scenario::IndexedAppend => &["load", "x.db", "keyed.csv", "-t", "keyed", "--append"],
+            Scenario::Index => &["index", "x.db", INDEXES[0], INDEXES[1]],
+            Scenario::Sql => {
                 &["load", "x.db", "audited.csv", "-t", "audited", "--append", "--on-conflict", "replace"]
             }
         }
@@ -76,14 +76,16 @@ impl Road {
     /// Has SQLite do the same.
     fn by_sql(self, connection: &Connection) -> rusqlite::Result<()> {
         match self {
-            Road::NewTable => {
+            Scenario::NewTable => {
                 connection.execute_batch(ADDED)?;
                 insert(connection, "INSERT INTO added VALUES (?1, ?2, ?3)", &added())
             }
-            Road::Append => insert(connection, "INSERT INTO plain VALUES (?1, ?2, ?3)", &plain()),
-            Road::IndexedAppend => insert(connection, "INSERT INTO keyed VALUES (?1, ?2, ?3)", &keyed()),
-            Road::Index => INDEXES.iter().try_for_each(|sql| connection.execute_batch(sql)),
-            Road::Sql => insert(connection, "INSERT OR REPLACE INTO audited VALUES (?1, ?2, ?3)", &audited()),
+            Scenario::Append => insert(connection, "INSERT INTO plain VALUES (?1, ?2, ?3)", &plain()),
+            Scenario::IndexedAppend => insert(connection, "INSERT INTO keyed VALUES (?1, ?2, ?3)", &keyed()),
+            Scenario::Index => INDEXES.iter().try_for_each(|sql| connection.execute_batch(sql)),
+            Scenario::Sql => {
+                insert(connection, "INSERT OR REPLACE INTO audited VALUES (?1, ?2, ?3)", &audited())
+            }
         }
     }
 }
@@ -166,7 +168,7 @@ pub(crate) enum Content {
 
 /// A database, a road that changes it, and what it must become.
 pub(crate) struct Case {
-    pub(crate) road: Road,
+    pub(crate) road: Scenario,
     pub(crate) journal: Journal,
     template: TempDir,
     old: String,
@@ -175,7 +177,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn new(road: Road, journal: Journal) -> Case {
+    pub(crate) fn new(road: Scenario, journal: Journal) -> Case {
         let template = folder();
         let path = template.path().join("x.db");
         make(&path, journal);
@@ -207,7 +209,7 @@ impl Case {
 
     /// Every road in every journal mode.
     pub(crate) fn all() -> impl Iterator<Item = Case> {
-        Road::ALL.into_iter().flat_map(|road| Journal::ALL.map(|journal| Case::new(road, journal)))
+        Scenario::ALL.into_iter().flat_map(|road| Journal::ALL.map(|journal| Case::new(road, journal)))
     }
 
     /// What to say of it.

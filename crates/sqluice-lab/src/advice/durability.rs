@@ -13,8 +13,8 @@
 //!
 //! The words follow <https://www.sqlite.org/pragma.html> and <https://www.sqlite.org/wal.html>.
 
+use crate::figures;
 use crate::record::Variant;
-use crate::report;
 
 /// What may become of a database, from nothing to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +168,7 @@ pub(crate) fn gives_up(settings: &[String]) -> Vec<String> {
 fn memory(cache: i64) -> String {
     let bytes = if cache < 0 { cache.unsigned_abs() as f64 * 1024.0 } else { cache as f64 * 4096.0 };
     let pages = if cache < 0 { "" } else { " (with pages of 4096 bytes)" };
-    format!("{}{pages}", report::figure(bytes, "bytes"))
+    format!("{}{pages}", figures::figure(bytes, "bytes"))
 }
 
 #[cfg(test)]

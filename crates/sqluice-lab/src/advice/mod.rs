@@ -14,8 +14,8 @@ mod writing;
 
 use serde::Serialize;
 
-use crate::record::{Experiment, Outcome, Road, Run, Variant};
-use crate::report::{self, Spread};
+use crate::figures::{self, Spread};
+use crate::record::{Experiment, Outcome, Provenance, Run, Variant};
 use durability::Risk;
 
 /// A piece of advice.
@@ -120,7 +120,7 @@ impl<'a> Ways<'a> {
 
     /// The best of sqluice's own.
     pub(crate) fn best_of_sqluice(&self) -> Option<Way<'a>> {
-        self.best(|way| way.variant.road == Road::Sqluice && way.risk == Risk::Nothing)
+        self.best(|way| way.variant.road == Provenance::Sqluice && way.risk == Risk::Nothing)
     }
 
     pub(crate) fn is_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
@@ -140,7 +140,7 @@ impl<'a> Ways<'a> {
 
     /// The figure of a way.
     pub(crate) fn figure(&self, way: &Way<'_>) -> String {
-        report::figure(way.spread.median, &self.experiment.unit)
+        figures::figure(way.spread.median, &self.experiment.unit)
     }
 
     /// `carray: 7.90 M rows/s, 2.93× as fast as bound parameters (2.70 M rows/s)`.
@@ -150,7 +150,7 @@ impl<'a> Ways<'a> {
         if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
             return format!("{name}: {figure}, no clear difference from {other} ({other_figure})");
         }
-        format!("{name}: {figure}, {} {other} ({other_figure})", report::compared(self.times(a, b)))
+        format!("{name}: {figure}, {} {other} ({other_figure})", figures::compared(self.times(a, b)))
     }
 
     /// `2.93× as fast`, `3.40× slower`, or that it is no difference.
@@ -158,7 +158,7 @@ impl<'a> Ways<'a> {
         if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
             "no clear difference".to_owned()
         } else {
-            let compared = report::compared(self.times(a, b));
+            let compared = figures::compared(self.times(a, b));
             compared.trim_end_matches(" as").trim_end_matches(" than").to_owned()
         }
     }

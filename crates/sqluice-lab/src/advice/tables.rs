@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Outcome, Road, Run};
-use crate::report;
+use crate::figures;
+use crate::record::{Outcome, Provenance, Run};
 
 use super::durability::gives_up;
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
@@ -19,14 +19,14 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
             (true, _) => (
                 format!(
                     "Load first, make the index afterwards: {} as fast.",
-                    report::ratio(ways.times(&after, &before))
+                    figures::ratio(ways.times(&after, &before))
                 ),
                 after,
             ),
             (_, true) => (
                 format!(
                     "Make the index first: {} as fast as making it afterwards, with these rows.",
-                    report::ratio(ways.times(&before, &after))
+                    figures::ratio(ways.times(&before, &after))
                 ),
                 before,
             ),
@@ -39,11 +39,11 @@ pub(super) fn index(run: &Run) -> Option<Advice> {
     if let Some(sorted) = sorted.filter(|sorted| ways.is_clearly_better(sorted, &chosen)) {
         say += &format!(
             " Rows that come in the order of the index are better still: {} as fast as that.",
-            report::ratio(ways.times(&sorted, &chosen))
+            figures::ratio(ways.times(&sorted, &chosen))
         );
     }
     if let Some(ours) = ours.filter(|ours| ways.is_clearly_better(ours, &chosen)) {
-        say += &format!(" {}: {} as fast.", ours.variant.name, report::ratio(ways.times(&ours, &chosen)));
+        say += &format!(" {}: {} as fast.", ours.variant.name, figures::ratio(ways.times(&ours, &chosen)));
     }
     let mut because = vec![ways.against(&after, &before)];
     because.extend(sorted.map(|sorted| ways.against(&sorted, &before)));
@@ -71,7 +71,7 @@ pub(super) fn order(run: &Run) -> Option<Advice> {
     {
         format!(
             "Insert in the order of the key: {} as fast as in no order. Sort before, or let sqluice sort.",
-            report::ratio(ways.times(&sequential, &shuffled))
+            figures::ratio(ways.times(&sequential, &shuffled))
         )
     } else {
         "The order of keys makes no difference at this size.".to_owned()
@@ -95,7 +95,7 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
         let mut sized: Vec<(u64, Way<'_>)> = ways
             .all
             .iter()
-            .filter(|way| way.variant.road == Road::Published && way.variant.name.starts_with(order))
+            .filter(|way| way.variant.road == Provenance::Published && way.variant.name.starts_with(order))
             .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
             .collect();
         sized.sort_by_key(|(pages, _)| *pages);
@@ -121,8 +121,8 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
         format!(
             "For keys in no order: PRAGMA {}, {} as fast as {}.",
             cache[0],
-            report::ratio(ways.times(&enough, &least)),
-            report::grouped(random.first()?.0)
+            figures::ratio(ways.times(&enough, &least)),
+            figures::grouped(random.first()?.0)
         )
     } else if is_noise {
         "Too few rows to tell: a larger cache_size seems to help rows in order, which need none, and no others. Measure \
@@ -154,7 +154,7 @@ pub(super) fn table_type(run: &Run) -> Option<Advice> {
         format!(
             "For integer keys that the rows bring: {}, {} as fast as {}.",
             best.variant.name,
-            report::ratio(ways.times(&best, &other)),
+            figures::ratio(ways.times(&best, &other)),
             other.variant.name
         )
     } else {
@@ -196,7 +196,7 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
     };
     let measured: Vec<(u64, f64)> =
         sizes.iter().filter_map(|(bytes, of_size)| Some((*bytes, times(of_size)?))).collect();
-    let bytes = |bytes: u64| report::figure(bytes as f64, "bytes");
+    let bytes = |bytes: u64| figures::figure(bytes as f64, "bytes");
     let last_won = measured.iter().rposition(|(_, times)| *times > 1.0);
     let (smallest, largest) = (measured.first()?.0, measured.last()?.0);
     let say = match last_won {
@@ -212,7 +212,7 @@ pub(super) fn blobs(run: &Run) -> Option<Advice> {
         ),
     };
     let because = measured.iter().map(|(size, times)| {
-        format!("blobs of {}: the database {} files", bytes(*size), report::compared(*times))
+        format!("blobs of {}: the database {} files", bytes(*size), figures::compared(*times))
     });
     Some(Advice {
         about: "blobs",

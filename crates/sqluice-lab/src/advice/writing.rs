@@ -1,7 +1,7 @@
 //! How rows are written: the method, the PRAGMAs, WAL or not, rows of a transaction and of a statement.
 
-use crate::record::{Road, Run};
-use crate::report;
+use crate::figures;
+use crate::record::{Provenance, Run};
 
 use super::durability::{Risk, gives_up};
 use super::{Advice, NEARLY, Way, Ways, ids, number_in};
@@ -14,14 +14,14 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let ways = METHODS.iter().find_map(|id| Ways::of(run, id))?;
     // The copy of a table is a bound, not a way to bring rows in.
     let is_way = |way: &Way<'_>| !way.variant.name.starts_with("ATTACH") && way.risk == Risk::Nothing;
-    let sql = ways.best(|way| is_way(way) && way.variant.road != Road::Sqluice);
+    let sql = ways.best(|way| is_way(way) && way.variant.road != Provenance::Sqluice);
     let ours = ways.best_of_sqluice();
     let (say, chosen) = match (&ours, &sql) {
         (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => {
             let say = format!(
                 "Use {}: {} as fast as {}, the best way of SQLite's own that keeps all its promises.",
                 ours.variant.name,
-                report::ratio(ways.times(ours, sql)),
+                figures::ratio(ways.times(ours, sql)),
                 sql.variant.name
             );
             (say, ours)
@@ -44,7 +44,7 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let others = METHODS.iter().filter(|id| **id != ways.experiment.id).filter_map(|id| Ways::of(run, id));
     let mut experiments = vec![ways.experiment.id.clone()];
     for other in others {
-        let best = other.best(|way| way.variant.road != Road::Sqluice && way.risk < Risk::NotKept);
+        let best = other.best(|way| way.variant.road != Provenance::Sqluice && way.risk < Risk::NotKept);
         if let Some((ours, best)) = other.best_of_sqluice().zip(best) {
             because.push(format!("{}: {}", other.experiment.id, other.against(&ours, &best)));
             experiments.push(other.experiment.id.clone());
@@ -92,7 +92,7 @@ pub(super) fn pragmas(run: &Run) -> Option<Advice> {
         Some(times) => format!(
             "journal_mode=OFF with synchronous=OFF makes a load up to {} as fast here. Take it for a new file that can be made \
              again if the load fails, and never for one that holds anything else.",
-            report::ratio(times)
+            figures::ratio(times)
         ),
     };
     let because = pairs.into_iter().map(|(.., line)| line).collect();
@@ -114,7 +114,7 @@ pub(super) fn wal(run: &Run) -> Option<Advice> {
     });
     let (ways, defaults, wal, normal) = ways?;
     let pays = |way: &Way<'_>| ways.is_clearly_better(way, &defaults) && ways.times(way, &defaults) > NEARLY;
-    let times = |way: &Way<'_>| report::ratio(ways.times(way, &defaults));
+    let times = |way: &Way<'_>| figures::ratio(ways.times(way, &defaults));
     let (say, chosen) = match (wal.filter(|way| pays(way)), normal.filter(|way| pays(way))) {
         (Some(wal), Some(normal)) if ways.is_clearly_better(&normal, &wal) => (
             format!(
@@ -204,7 +204,7 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
         );
         let what = if id == "batch-size" { "rows" } else { "operations" };
         say.get_or_insert_with(|| {
-            format!("Put {} {what} into a transaction: more bring less than 5% here.", report::grouped(size))
+            format!("Put {} {what} into a transaction: more bring less than 5% here.", figures::grouped(size))
         });
         experiments.push(id.to_owned());
     }
@@ -214,7 +214,7 @@ pub(super) fn transaction(run: &Run) -> Option<Advice> {
         if let Some((alone, together)) = alone.zip(together) {
             because.insert(0, ways.against(&together, &alone));
             say.get_or_insert_with(|| {
-                format!("Put many rows into a transaction, with one prepared statement: {} as fast as one by one.", report::ratio(ways.times(&together, &alone)))
+                format!("Put many rows into a transaction, with one prepared statement: {} as fast as one by one.", figures::ratio(ways.times(&together, &alone)))
             });
             experiments.push("transaction".to_owned());
         }
@@ -239,7 +239,7 @@ pub(super) fn statement(run: &Run) -> Option<Advice> {
     let mut sized: Vec<(u64, Way<'_>)> = ways
         .all
         .iter()
-        .filter(|way| way.variant.road != Road::Sqluice)
+        .filter(|way| way.variant.road != Provenance::Sqluice)
         .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
         .collect();
     sized.sort_by_key(|(size, _)| *size);
@@ -247,14 +247,14 @@ pub(super) fn statement(run: &Run) -> Option<Advice> {
     let (first, enough) =
         (in_order.first()?, ways.first_as_good_as_the_best(&in_order).filter(|_| sized.len() > 1)?);
     let rows = sized.iter().find(|(_, way)| way.variant.name == enough.variant.name)?.0;
-    let times = report::ratio(ways.times(&enough, first));
+    let times = figures::ratio(ways.times(&enough, first));
     let say = match rows {
         0 | 1 => "One row an INSERT is enough here: more rows a statement bring less than 5%.".to_owned(),
         _ => format!(
             "Where SQLite inserts, give a prepared INSERT {rows} rows: {times} as fast as one row each."
         ),
     };
-    let line = |way: &Way<'_>| format!("{}: {}", way.variant.name, report::ratio(ways.times(way, first)));
+    let line = |way: &Way<'_>| format!("{}: {}", way.variant.name, figures::ratio(ways.times(way, first)));
     let because = vec![format!(
         "rows a statement, times as fast: {}",
         in_order.iter().map(line).collect::<Vec<_>>().join(", ")

@@ -181,7 +181,7 @@ impl std::fmt::Display for Advised {
             f,
             "{}: {} rows in each of {} ({}), {} in all, SQLite {}, {:.0} s of measuring in {}",
             self.schema.display(),
-            crate::report::grouped(self.rows),
+            crate::figures::grouped(self.rows),
             if self.tables.len() == 1 {
                 "1 table".to_owned()
             } else {

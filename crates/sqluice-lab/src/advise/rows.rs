@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, types::Value};
 use sqluice::error::{Error, Result};
 use sqluice::generate::Generate;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::{Schema, Table};
 

@@ -8,8 +8,8 @@ use sqluice::schema::Schema;
 use super::ways::OTHER_PAGE_BYTES;
 use crate::advice::durability::{Risk, gives_up};
 use crate::advice::{Way, Ways};
-use crate::record::{Experiment, Outcome, Road};
-use crate::report;
+use crate::figures;
+use crate::record::{Experiment, Outcome, Provenance};
 
 /// Something to do, and the lines for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,12 +54,12 @@ fn word(path: &std::path::Path) -> String {
 
 fn new_database(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
     let pages = ways.named("sqluice, pages")?;
-    let sql = ways.best(|way| way.variant.road != Road::Sqluice && way.risk == Risk::Nothing)?;
+    let sql = ways.best(|way| way.variant.road != Provenance::Sqluice && way.risk == Risk::Nothing)?;
     let faster = ways.is_clearly_better(&pages, &sql);
     let say = if faster {
         format!(
             "Fill a new database with sqluice: {} as fast as a prepared INSERT.",
-            report::ratio(ways.times(&pages, &sql))
+            figures::ratio(ways.times(&pages, &sql))
         )
     } else {
         "With as few rows as these sqluice is not clearly faster than a prepared INSERT in one transaction."
@@ -94,7 +94,7 @@ fn in_a_program(ways: &Ways<'_>) -> Option<Recommendation> {
     let prepared = ways.named("prepared INSERT, defaults")?;
     let rows = ways.named("sqluice_rows, defaults")?;
     let (say, lines) = if ways.is_clearly_better(&rows, &prepared) {
-        let times = report::ratio(ways.times(&rows, &prepared));
+        let times = figures::ratio(ways.times(&rows, &prepared));
         (
             format!(
                 "In a program, insert some thousand rows a statement by sqluice_rows: {times} as fast as row by row."
@@ -127,7 +127,7 @@ fn unsafe_pragmas(ways: &Ways<'_>) -> Option<Recommendation> {
         Some(times) => (
             format!(
                 "Unsafe PRAGMAs make a load up to {} as fast. Only for a new file that can be made again.",
-                report::ratio(times)
+                figures::ratio(times)
             ),
             vec![as_pragmas(&settings)],
         ),
@@ -157,14 +157,14 @@ fn small_transactions(ways: &Ways<'_>) -> Option<Recommendation> {
     let mut say = match pays {
         true => format!(
             "For many small transactions: WAL with synchronous=NORMAL, {} as fast as the defaults.",
-            report::ratio(ways.times(&wal, &one))
+            figures::ratio(ways.times(&wal, &one))
         ),
         false => "WAL with synchronous=NORMAL makes small transactions no faster here.".to_owned(),
     };
     if let Some(thousand) = thousand.filter(|thousand| ways.is_clearly_better(thousand, &one)) {
         say += &format!(
             " Better, where rows can wait: many rows a transaction, {} with 1,000.",
-            report::ratio(ways.times(&thousand, &one))
+            figures::ratio(ways.times(&thousand, &one))
         );
     }
     let (lines, gives_up) =
@@ -180,11 +180,11 @@ fn indexes(ways: &Ways<'_>) -> Option<Recommendation> {
     because.extend(rows.map(|(after, before)| ways.against(&after, &before)));
     let is_after = ways.is_clearly_better(&after, &before);
     let say = if is_after {
-        format!("Make the indexes after the rows: {} as fast.", report::ratio(ways.times(&after, &before)))
+        format!("Make the indexes after the rows: {} as fast.", figures::ratio(ways.times(&after, &before)))
     } else if ways.is_clearly_better(&before, &after) {
         format!(
             "Keep the indexes while rows are inserted: {} as fast as to make them afterwards.",
-            report::ratio(ways.times(&before, &after))
+            figures::ratio(ways.times(&before, &after))
         )
     } else {
         "Whether indexes are made before or after the rows makes no difference at this size.".to_owned()
@@ -210,7 +210,7 @@ fn page_size(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
         (
             format!(
                 "Pages of {OTHER_PAGE_BYTES} bytes: rows go in {} as fast.",
-                report::ratio(ways.times(&rows.1, &rows.0))
+                figures::ratio(ways.times(&rows.1, &rows.0))
             ),
             vec!["a change of a single row writes more bytes: measure your updates, too".to_owned()],
             vec![

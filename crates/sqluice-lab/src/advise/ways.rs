@@ -7,7 +7,7 @@ use std::time::Instant;
 use rusqlite::{Connection, types};
 use sqluice::batch;
 use sqluice::error::{Error, Result};
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::Cancel;
 use sqluice::rows::{self, Column};
 use sqluice::schema::Schema;
@@ -15,7 +15,7 @@ use sqluice_format::page::PageSize;
 
 use super::outcome;
 use super::rows::{Rows, TableRows, generate, quoted};
-use crate::record::{Experiment, Road, Variant};
+use crate::record::{Experiment, Provenance, Variant};
 
 /// Rows of a statement over `sqluice_rows`.
 const STATEMENT_ROWS: usize = 4096;
@@ -164,7 +164,7 @@ pub(super) fn experiments(ways: &[Way], tried: &[Vec<Run>], rows: &Rows) -> Vec<
 
 impl Way {
     fn variant(&self, name: &str, tried: &[Run], rows: &Rows) -> Variant {
-        let road = if self.method == Method::Prepared { Road::Added } else { Road::Sqluice };
+        let road = if self.method == Method::Prepared { Provenance::Added } else { Provenance::Sqluice };
         let mut settings = self.settings.clone();
         settings.push(format!("page_size={}", self.page_bytes));
         Variant {

@@ -12,10 +12,11 @@
 
 use maud::{Markup, html};
 
-use crate::record::{Experiment, Outcome, Road, Run, Variant};
+use crate::record::{Experiment, Outcome, Provenance, Run, Variant};
 
 use super::scale::Scale;
-use super::{Change, Spread, change, compare, quantity, skipped};
+use super::{Change, change, compare, skipped};
+use crate::figures::{Spread, quantity};
 
 /// Pixels of a row: the bar, the thin bar under it, and the space around them.
 const BAR_Y: u32 = 7;
@@ -164,21 +165,21 @@ fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> Stri
 }
 
 /// Whose way it is: the class of its colours, and the words.
-pub(super) fn road(road: Road) -> (&'static str, &'static str) {
+pub(super) fn road(road: Provenance) -> (&'static str, &'static str) {
     match road {
-        Road::Published => ("of-publication", "from the publication"),
-        Road::Added => ("of-sqlite", "added: SQLite or the system"),
-        Road::Sqluice => ("of-sqluice", "sqluice's own"),
+        Provenance::Published => ("of-publication", "from the publication"),
+        Provenance::Added => ("of-sqlite", "added: SQLite or the system"),
+        Provenance::Sqluice => ("of-sqluice", "sqluice's own"),
     }
 }
 
 /// The word beside a name that is not the publication's.
-pub(super) fn chip(road: Road) -> Markup {
+pub(super) fn chip(road: Provenance) -> Markup {
     html! {
         @match road {
-            Road::Published => {},
-            Road::Added => { " " span.chip { "added" } },
-            Road::Sqluice => { " " span.chip { "sqluice" } },
+            Provenance::Published => {},
+            Provenance::Added => { " " span.chip { "added" } },
+            Provenance::Sqluice => { " " span.chip { "sqluice" } },
         }
     }
 }

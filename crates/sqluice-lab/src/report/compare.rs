@@ -7,7 +7,7 @@
 
 use crate::record::{Experiment, Run, Variant};
 
-use super::Spread;
+use crate::figures::Spread;
 
 /// What publications say is read as a difference from here on: the same setting run twice differs by as much in one of them.
 const PUBLISHED_TIMES_MIN: f64 = 1.05;
@@ -105,13 +105,13 @@ pub(super) fn differences(run: &Run, old: &Run) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Outcome, Road};
+    use crate::record::{Outcome, Provenance};
 
     fn times(published: [f64; 2], samples: [&[f64]; 2], more_is_better: bool) -> Vec<(f64, f64)> {
         let variants =
             ["a", "b"].iter().zip(published).zip(samples).map(|((name, published), samples)| Variant {
                 name: (*name).to_owned(),
-                road: Road::Published,
+                road: Provenance::Published,
                 published: Some(published),
                 published_note: None,
                 settings: Vec::new(),

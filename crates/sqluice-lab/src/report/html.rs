@@ -20,9 +20,9 @@ use crate::titles::title;
 
 use super::chart::{changed, chart, chip, published_in_words, road};
 use super::{
-    CONTRADICTIONS_MAX, Spread, change, compare, contradictions, is_shown, measured, quantity, skipped,
-    times_published,
+    CONTRADICTIONS_MAX, change, compare, contradictions, is_shown, measured, skipped, times_published,
 };
+use crate::figures::{Spread, quantity};
 
 /// All of the page's looks.
 const STYLE: &str = include_str!("style.css");

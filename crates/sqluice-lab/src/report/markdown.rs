@@ -9,11 +9,12 @@
 
 use std::fmt::Write as _;
 
-use crate::record::{Experiment, Outcome, Road, Run, Variant};
+use crate::record::{Experiment, Outcome, Provenance, Run, Variant};
 use crate::titles::title;
 
 use super::chart::published_in_words;
-use super::{Spread, is_shown, quantity, skipped};
+use super::{is_shown, skipped};
+use crate::figures::{Spread, quantity};
 
 pub(super) fn tables(run: &Run) -> String {
     run.experiments.iter().map(table).collect::<Vec<_>>().join("\n")
@@ -29,8 +30,8 @@ fn table(experiment: &Experiment) -> String {
     );
     for variant in &experiment.variants {
         let name = match variant.road {
-            Road::Sqluice => format!("**{}**", cell(&variant.name)),
-            Road::Added | Road::Published => cell(&variant.name),
+            Provenance::Sqluice => format!("**{}**", cell(&variant.name)),
+            Provenance::Added | Provenance::Published => cell(&variant.name),
         };
         let published = published_in_words(experiment, variant).unwrap_or_default();
         let _ = writeln!(text, "| {name} | {} | {} |", outcome(experiment, variant), cell(&published));
@@ -70,13 +71,13 @@ mod tests {
     use super::*;
     use crate::record::Machine;
 
-    fn variant(name: &str, road: Road, samples: &[f64]) -> Variant {
+    fn variant(name: &str, road: Provenance, samples: &[f64]) -> Variant {
         let seconds = vec![1.0; samples.len()];
         let outcome = Outcome::Measured { samples: samples.to_vec(), seconds, also: Default::default() };
         Variant {
             name: name.to_owned(),
             road,
-            published: (road == Road::Published).then_some(4e6),
+            published: (road == Provenance::Published).then_some(4e6),
             published_note: None,
             settings: Vec::new(),
             command: String::new(),
@@ -95,8 +96,8 @@ mod tests {
             count: 1,
             published_count: None,
             variants: vec![
-                variant("a|b\n*c*", Road::Published, &[1e6, 3e6, 2e6]),
-                variant("pages", Road::Sqluice, &[5e7]),
+                variant("a|b\n*c*", Provenance::Published, &[1e6, 3e6, 2e6]),
+                variant("pages", Provenance::Sqluice, &[5e7]),
             ],
             notes: Vec::new(),
         };

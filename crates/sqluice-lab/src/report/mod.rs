@@ -12,17 +12,13 @@ mod chart;
 mod compare;
 mod html;
 mod markdown;
-mod quantity;
 mod scale;
-mod spread;
 mod text;
 
+use crate::figures::{grouped, quantity};
 use crate::record::{Experiment, Run, Skip};
 
 pub use compare::{Change, Contradiction, change, contradictions, times_published};
-pub use quantity::figure;
-pub(crate) use quantity::{compared, grouped, ratio};
-pub use spread::Spread;
 
 /// Pairs of variants that contradict the publication which are told in full.
 const CONTRADICTIONS_MAX: usize = 3;

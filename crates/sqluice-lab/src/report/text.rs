@@ -14,11 +14,12 @@ use std::fmt::Write as _;
 
 use crate::advice;
 use crate::published::published;
-use crate::record::{Experiment, Outcome, Road, Run, Variant};
+use crate::record::{Experiment, Outcome, Provenance, Run, Variant};
 use crate::titles::title;
 
 use super::chart::published_in_words;
-use super::{CONTRADICTIONS_MAX, Spread, change, contradictions, is_shown, measured, quantity, skipped};
+use super::{CONTRADICTIONS_MAX, change, contradictions, is_shown, measured, skipped};
+use crate::figures::{Spread, quantity};
 
 /// Characters of a name; a longer one has a line of its own.
 const NAME: usize = 44;
@@ -80,9 +81,9 @@ fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
 
 fn line(text: &mut String, experiment: &Experiment, variant: &Variant, old: Option<&Run>) {
     let whose = match variant.road {
-        Road::Published => "",
-        Road::Added => " [added]",
-        Road::Sqluice => " [sqluice]",
+        Provenance::Published => "",
+        Provenance::Added => " [added]",
+        Provenance::Sqluice => " [sqluice]",
     };
     let name = plain(&format!("{}{whose}", variant.name));
     if name.chars().count() > NAME {

@@ -6,11 +6,11 @@
 //! ```
 
 use rusqlite::Connection;
+use sqluice_core::error::Result;
 
 use super::name::{SafeName, shown};
 use super::rows::Archive;
 use super::{Kind, Selection};
-use crate::error::Result;
 
 /// Why a row can't be restored: the row that is in its way, if it is one of the archive that does that. `kind` is what the row is.
 pub(super) fn with_another_row(

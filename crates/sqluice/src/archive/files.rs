@@ -17,16 +17,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::{Part, Refused, Sink, Source};
 use sqluice_format::page::Geometry;
+use sqluice_stores::deflate::Deflater;
 
 use super::order;
 use super::walk::{Entry, Folder, List, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
-use crate::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
-use crate::deflate::Deflater;
-use crate::error::{Error, Result};
-use crate::progress::Amount;
-use crate::source::{Part, Refused, Sink, Source};
 
 /// A part ends with the file at or after so many bytes.
 const PART_BYTES: u64 = 4 << 20;
@@ -212,7 +212,7 @@ impl Buffers {
                 self.read_file(entry, list, folder)?;
                 let bytes = self.contents.len() - start;
                 if shared.compression == Compression::Deflate {
-                    let deflater = self.deflater.get_or_insert_with(Deflater::new);
+                    let deflater = self.deflater.get_or_insert_with(Deflater::default);
                     deflater.deflate(&mut self.contents, start, &mut self.deflated);
                 }
                 bytes as i64

@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+
 use super::name::shown;
 use super::restore::{EXISTS, Failed};
 use super::rows::{Archive, BadItem};
 use super::unpack::write_content;
 use super::{Kind, Layout, Refusal, Selection};
-use crate::error::{Error, Result, Setting, message};
-use crate::progress::Cancel;
 
 /// A row of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]

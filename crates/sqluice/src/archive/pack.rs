@@ -5,20 +5,22 @@ use std::sync::Arc;
 
 use rustix::fs::FileType;
 use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::existing_database;
+use sqluice_engine::new_database;
+use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::{ExpectedRows, Plan};
+use sqluice_engine::report::Report;
+use sqluice_engine::target::TargetSnapshot;
 
 use super::files::Files;
 use super::name::shown;
 use super::walk::{List, Skipped};
 use super::{Compression, Layout, PAGE_SIZE, Selection};
-use crate::encode::Conversions;
-use crate::error::{Error, Result, Setting, message};
-use crate::existing_database;
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::{IfThere, OnConflict, Plan, Rows, There, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress};
-use crate::report::Report;
-use crate::schema::Schema;
 
 /// A folder to pack.
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub struct Pack {
     pub compression: Compression,
     /// Which files.
     pub selection: Selection,
-    /// How to write. Where [`IfThere::Append`] is asked for, a row whose name is there already gives way to the new one, as with
+    /// How to write. Where [`IfExists::Append`] is asked for, a row whose name is there already gives way to the new one, as with
     /// `sqlite3 -Ai`.
     pub write: WriteOptions,
 }
@@ -93,7 +95,7 @@ impl Pack {
                 " out"
             ]));
         }
-        if let IfThere::Upsert(_) = self.write.if_there {
+        if let IfExists::Upsert(_) = self.write.if_exists {
             return Err(Error::usage("files are added to others, or replace them").hint(message![
                 Setting::Append,
                 " or ",
@@ -109,7 +111,7 @@ impl Pack {
     /// What will be done with a list.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
-        let (schema, mut plan) = match There::look(&self.target, &self.write)? {
+        let (schema, mut plan) = match sqluice_engine::existing::look(&self.target, &self.write)? {
             None => {
                 let plan = Plan::new(&declared, Some(self.target.clone()), &self.write)?;
                 (declared, plan)
@@ -127,11 +129,11 @@ impl Pack {
         Ok(PreparedPack { pack: self.clone(), plan, schema, list })
     }
 
-    fn add_to(&self, declared: Schema, there: &There, list: &List) -> Result<(Schema, Plan)> {
+    fn add_to(&self, declared: Schema, there: &TargetSnapshot, list: &List) -> Result<(Schema, Plan)> {
         let table = self.layout.table();
         there.refuse_name(
             table,
-            &self.write.if_there,
+            &self.write.if_exists,
             message![
                 Setting::Append,
                 " adds to it, and replaces what has the same name; ",
@@ -149,11 +151,11 @@ impl Pack {
         }
         let schema = there.combine(declared)?;
         // Of the rows of one folder no two have the same name.
-        let adds = there.table(table).is_some() && self.write.if_there == IfThere::Append;
+        let adds = there.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = WriteOptions { on_conflict, ..self.write.clone() };
         let mut plan = Plan::into_existing(&schema, there, &options)?;
-        let rows = Rows { about: Some(list.entries.len() as u64), ..Rows::default() };
+        let rows = ExpectedRows { about: Some(list.entries.len() as u64), ..ExpectedRows::default() };
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), there, rows.clone(), &options)?;
         }

@@ -14,10 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
+use sqluice_core::error::Error;
 
 use super::PERMISSIONS;
 use super::name::SafeName;
-use crate::error::Error;
 
 /// Why something is not restored.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Below<'r> {
 
 /// Who may do what with a restored file, and when it was changed; `None`: as for any new file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct About {
+pub(super) struct About {
     pub(crate) mode: Option<u32>,
     pub(crate) mtime: Option<i64>,
 }

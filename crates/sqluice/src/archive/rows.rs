@@ -10,13 +10,13 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row};
 use serde::Serialize;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_core::sqlite_error::said;
+use sqluice_engine::existing;
 
 use super::Layout;
 use super::name::shown;
-use crate::error::{Error, Result};
-use crate::existing;
-use crate::schema::{Schema, Table, quoted};
-use crate::sqlite::said;
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@
 
 use glob::{MatchOptions, Pattern};
 
-use crate::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Error, Result, Setting, message};
 
 /// What is taken of all names; by default all.
 #[derive(Clone, Debug, Default)]

@@ -19,16 +19,16 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 use serde::Serialize;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_engine::plan::path_as_text;
+use sqluice_stores::deflate::{InflateError, Inflater};
 
 use super::contradiction;
 use super::name::{SafeName, shown};
 use super::restore::{About, Below, EXISTS, Failed, of_io};
 use super::rows::{Archive, BadItem, Item};
 use super::{Kind, Layout, Selection};
-use crate::deflate::{InflateError, Inflater};
-use crate::error::{Error, Result};
-use crate::plan::path_as_text;
-use crate::progress::{Amount, Cancel, Progress};
 
 /// An archive to unpack.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Unpack {
         let made = fs::create_dir_all(&self.folder).and_then(|()| File::open(&self.folder));
         made.map_err(|error| {
             let message = format!("cannot make the folder {}", self.folder.display());
-            crate::output::explained(Error::target(message).about(&self.folder), error)
+            sqluice_engine::output::explained(Error::target(message).about(&self.folder), error)
         })
     }
 }
@@ -262,7 +262,8 @@ impl Run<'_> {
                     Ok(part) => restored.add(part),
                     // Those that the first one stopped were interrupted.
                     Err(error)
-                        if failed.is_none() || error.kind() != crate::error::ErrorKind::Interrupted =>
+                        if failed.is_none()
+                            || error.kind() != sqluice_core::error::ErrorKind::Interrupted =>
                     {
                         failed = Some(error);
                     }
@@ -433,7 +434,7 @@ pub(super) fn write_content(
     if item.data.len() as u64 == item.bytes {
         return to.write_all(item.data).map_err(of_io);
     }
-    let inflater = inflater.get_or_insert_with(Inflater::new);
+    let inflater = inflater.get_or_insert_with(Inflater::default);
     inflater.inflate(item.data, item.bytes, to).map_err(|error| match error {
         InflateError::Wrong(why) => Failed::Refused(why),
         InflateError::Write(error) => of_io(error),

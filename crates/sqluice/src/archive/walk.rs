@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_engine::output;
 
 use super::name::{shown, split};
 use super::select::Selection;
 use super::{FILE_BYTES_MAX, Layout, NAME_BYTES_MAX};
-use crate::error::{Error, Result, Setting, message};
-use crate::output;
-use crate::progress::Cancel;
 
 /// Something that is in the folder and not in the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

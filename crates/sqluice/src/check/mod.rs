@@ -12,6 +12,7 @@
 //! The file is opened here before SQLite opens it and closed after SQLite has closed it: closing any descriptor of a file
 //! drops the locks that the process has on it, SQLite's among them.
 
+mod connection;
 mod pages;
 mod snapshot;
 mod spec;
@@ -30,12 +31,12 @@ use sqluice_format::check::{self, Done, Options, Parts, ReadPage};
 use sqluice_format::database::Header;
 use sqluice_format::page::DATABASE_HEADER_BYTES;
 
-use crate::checksum::Checksum;
-use crate::error::{Error, Result};
-use crate::existing;
-use crate::progress::{Amount, Cancel, Progress};
 use pages::{Bytes, Shared};
 use sqlite::{Held, Said};
+use sqluice_core::checksum::Checksum;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_engine::existing;
 pub use unverified::{Unverified, UnverifiedKind};
 
 /// A database to look at.
@@ -169,7 +170,7 @@ impl Check {
             let (theirs, connection) = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             drop(connection);
             let ours = ours?;
-            let theirs = theirs.map_err(|error| sqlite::unreadable(&self.target, error))?;
+            let theirs = theirs.map_err(|error| connection::unreadable(&self.target, error))?;
             Ok((ours, Some(theirs)))
         })
     }
@@ -252,7 +253,7 @@ fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> 
     }
     match from {
         Bytes::File(file) => file.read_exact_at(&mut start, 0).map_err(|e| Error::read(target, e))?,
-        Bytes::Log(log) => log.read_at(&mut start, 0).map_err(|e| sqlite::unreadable(target, e))?,
+        Bytes::Log(log) => log.read_at(&mut start, 0).map_err(|e| connection::unreadable(target, e))?,
     }
     Ok(Header::from_bytes(&start).ok())
 }

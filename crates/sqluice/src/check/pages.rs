@@ -5,14 +5,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sqluice_core::checksum::{Checksum, PageHash};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
 
+use super::connection::unreadable;
 use super::snapshot::Snapshot;
-use super::sqlite::unreadable;
-use crate::checksum::{Checksum, PageHash};
-use crate::error::{Error, Result};
-use crate::progress::{Amount, Cancel, Progress};
 
 /// Bytes that are read at once: a multiple of every page size.
 const WINDOW_BYTES: u64 = 256 << 10;

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_engine::existing::dbpage;
 
-use super::sqlite::{begin, open};
-use crate::error::{Error, Result};
-use crate::existing::dbpage;
-use crate::progress::Cancel;
+use super::connection::{begin, open, unreadable};
 
 /// How often both connections begin, if each time somebody else commits in between.
 const TRIES: usize = 100;
@@ -32,7 +32,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Begins to read: returns a connection in a transaction, and the pages as it sees them.
     pub(super) fn begin(path: &Path, target: &Path, cancel: &Cancel) -> Result<(Connection, Snapshot)> {
-        let failed = |error| super::sqlite::unreadable(target, error);
+        let failed = |error| unreadable(target, error);
         let watch = open(path, cancel).map_err(failed)?;
         let version =
             || watch.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).map_err(failed);
@@ -50,7 +50,7 @@ impl Snapshot {
     }
 
     fn new(reader: Connection, target: &Path) -> Result<Snapshot> {
-        let failed = |error| super::sqlite::unreadable(target, error);
+        let failed = |error| unreadable(target, error);
         if !dbpage::is_there(&reader).map_err(failed)? {
             let message = format!("the newest pages of {} are in its write-ahead log", target.display());
             return Err(Error::target(message)

@@ -5,9 +5,9 @@ use rusqlite::types::ValueRef;
 use sqluice_format::check::spec::{Constant, Field, Index, Key, Source, Table, Takes, Utf16};
 use sqluice_format::key::{Collation, KeyOrder};
 
-use crate::affinity::Affinity;
-use crate::schema::index::{self, Indexed};
-use crate::schema::{self, Column, Generated, Schema};
+use sqluice_core::affinity::Affinity;
+use sqluice_core::schema::index::{self, Indexed};
+use sqluice_core::schema::{self, Column, Generated, Schema};
 
 /// What a schema says, in a database of this text encoding (1: UTF-8, 2: UTF-16le, 3: UTF-16be).
 pub(super) fn tables(schema: &Schema, encoding: u32) -> rusqlite::Result<Vec<Table>> {

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Serialize;
 use sqluice_format::check::spec::{Index, Source, Table};
 
-use crate::schema::Schema;
-use crate::schema::token::{self, Token};
-use crate::sqlite::is_virtual_table;
+use sqluice_core::schema::Schema;
+use sqluice_core::schema::token::{self, Token};
+use sqluice_engine::sqlite::is_virtual_table;
 
 /// Something that was not verified, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

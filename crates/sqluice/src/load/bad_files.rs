@@ -14,14 +14,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sqluice_core::error::{Error, ErrorKind, Message, Result, Setting, message};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::{Part, Source};
+use sqluice_engine::reject::Tally;
+use sqluice_engine::report::SkippedFile;
+
 use super::files::LoadFile;
 use super::request::Request;
-use crate::error::{Error, ErrorKind, Message, Result, Setting, message};
-use crate::progress::Amount;
-use crate::reject::Tally;
-use crate::report::SkippedFile;
-use crate::source::chain::Counted;
-use crate::source::{Part, Source};
 
 /// A file that can't be loaded.
 pub(super) struct BadFile {

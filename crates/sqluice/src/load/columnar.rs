@@ -4,19 +4,19 @@ use std::ops::Range;
 use std::path::Path;
 
 use arrow_schema::SchemaRef;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::Silent;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_sources::arrow::{ArrowOptions, ArrowSource, MemoryBound, Rows, declared_type, ipc};
+use sqluice_sources::infer::Evidence;
+use sqluice_sources::input::InputFile;
+use sqluice_sources::json::unique_names;
+use sqluice_sources::parquet::{self, FilePart, ParquetFile};
 
 use super::files::{Content, LoadFile, Opened};
 use super::format::FileFormat;
 use super::request::Request;
-use crate::error::{Error, Place, Result};
-use crate::infer::Evidence;
-use crate::input::InputFile;
-use crate::progress::Silent;
-use crate::source::arrow::{ArrowOptions, ArrowSource, MemoryBound, Rows, declared_type, ipc};
-use crate::source::chain::Counted;
-use crate::source::columns::ColumnFrom;
-use crate::source::json::unique_names;
-use crate::source::parquet::{self, FilePart, ParquetFile};
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use sqluice_core::affinity::Affinity;
+use sqluice_core::error::{Error, Result, message};
+use sqluice_core::schema::Table;
+use sqluice_core::similar::nearest;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_engine::plan::ColumnReport;
+use sqluice_sources::convert::{Conversion, ConvertedColumn};
+
 use super::files::{Content, LoadFile};
 use super::request::Request;
 use super::tables::{LoadTable, listed};
-use crate::affinity::Affinity;
-use crate::convert::{Conversion, ConvertedColumn};
-use crate::error::{Error, Result, message};
-use crate::r#gen::nearest_name;
-use crate::plan::ColumnReport;
-use crate::schema::Table;
-use crate::source::columns::ColumnFrom;
 
 impl LoadFile {
     /// Finds how the text of its columns is converted, once their names are known.
@@ -29,15 +30,13 @@ impl LoadFile {
         };
         self.conversions = self.column_names(load).into_iter().map(conversion_of).collect();
         let mut conversions = self.conversions.iter().flatten().map(|(_, conversion)| conversion);
-        match self.content {
+        let misplaced: Option<&Arc<Conversion>> = match self.content {
             #[cfg(feature = "parquet")]
-            Content::Columnar(_) => conversions.try_for_each(|conversion| Err(self.typed(conversion))),
-            Content::Json(_) => {
-                let mut numbers = conversions.filter(|conversion| conversion.is_number());
-                numbers.try_for_each(|conversion| Err(self.typed(conversion)))
-            }
-            Content::Csv(_) | Content::Unknown => Ok(()),
-        }
+            Content::Columnar(_) => conversions.next(),
+            Content::Json(_) => conversions.find(|conversion| conversion.is_number()),
+            Content::Csv(_) | Content::Unknown => None,
+        };
+        misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
     }
 
     /// Notes which of its columns are REAL in their table.
@@ -115,7 +114,7 @@ pub(super) fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
         let message = message![conversion.setting(), format!(" names the column {name:?}, which {what}")];
         let first = files().next().map_or(Vec::new(), |file| file.column_names(load));
         let names: Vec<&str> = first.iter().map(String::as_str).collect();
-        let near = nearest_name(name, names.iter().copied()).filter(|_| !is_there);
+        let near = nearest(name, names.iter().copied()).filter(|_| !is_there);
         let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
         return Err(Error::usage(message).hint(format!("{near}there are: {}", listed(&names))));
     }

@@ -6,15 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{CutOff, LoadFile, Opened, declared_columns, record_bytes_max};
-use super::request::Request;
-use crate::error::{Error, Place, Result, Setting, message};
-use crate::input::{InputFile, Sample};
-use crate::report::{RecognisedCsv, RecognisedPreamble};
-use crate::source::chain::Counted;
-use crate::source::csv::{
+use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::source::chain::Counted;
+use sqluice_engine::report::{RecognisedCsv, RecognisedPreamble};
+use sqluice_sources::csv::{
     COLUMNS_MAX, ColumnFrom, CsvOptions, CsvReader, Delimiter, Dialect, Given, Sniffed, sniff,
 };
+use sqluice_sources::input::{InputFile, Sample};
+
+use super::files::{CutOff, LoadFile, Opened, declared_columns, record_bytes_max};
+use super::request::Request;
 
 /// So many times longer is the next sample, if one does not hold the first record.
 pub(super) const SAMPLE_GROWTH: usize = 8;

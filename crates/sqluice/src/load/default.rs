@@ -3,9 +3,9 @@
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use crate::error::{Error, Result};
-use crate::schema::{Column, token};
-use crate::source::columns::Constant;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::{Column, token};
+use sqluice_core::source::columns::Constant;
 
 /// The value of a column that the file does not have.
 pub(crate) fn constant(column: &Column) -> Result<Constant> {

@@ -12,16 +12,17 @@
 //! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so these
 //! rows are refused, and no other.
 
+use sqluice_core::affinity::{Rowid, to_rowid};
+use sqluice_core::batch::Batch;
+use sqluice_core::error::{Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
+
 use super::request::Request;
 use super::tables::LoadTable;
-use crate::affinity::{Rowid, to_rowid};
-use crate::batch::Batch;
-use crate::error::{Duplicate, DuplicateRows, Error, Place, Result, Setting, message};
-use crate::progress::{Amount, Cancel, Progress};
-use crate::schema::index::Indexed;
-use crate::schema::{Schema, Table};
-use crate::source::columns::ColumnFrom;
-use crate::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 /// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can
 /// be found out.
@@ -265,7 +266,7 @@ impl Sink for Finder {
 mod tests {
     use super::super::{Load, PreparedLoad};
     use super::*;
-    use crate::progress::Silent;
+    use sqluice_core::progress::Silent;
     use std::fs;
 
     /// What becomes of an error about two rows of table `t`, which has those files.

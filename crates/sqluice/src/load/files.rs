@@ -5,6 +5,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use sqluice_core::batch::Batch;
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::{Column, Table};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::{ColumnFrom, Constant};
+use sqluice_core::source::{BadRow, Refused, Sink};
+use sqluice_engine::reject::Tally;
+use sqluice_engine::report::{InputReport, Recognised};
+use sqluice_sources::convert::{Conversion, Converting};
+use sqluice_sources::infer::Evidence;
+use sqluice_sources::input::{self, Compression, Encoding, InputFile, InputOptions, Sample};
+
 use super::bad_files::Tallied;
 use super::csv::CsvFile;
 use super::default;
@@ -14,18 +27,6 @@ use super::missed::Miss;
 use super::options::NameFrom;
 use super::order::Ascending;
 use super::request::Request;
-use crate::batch::Batch;
-use crate::convert::{Conversion, Converting};
-use crate::error::{Error, Message, Place, Result, Setting, message};
-use crate::infer::Evidence;
-use crate::input::{self, Compression, Encoding, InputFile, InputOptions, Sample};
-use crate::progress::{Cancel, Progress};
-use crate::reject::Tally;
-use crate::report::{InputReport, Recognised};
-use crate::schema::{Column, Table};
-use crate::source::chain::Counted;
-use crate::source::columns::{ColumnFrom, Constant};
-use crate::source::{BadRow, Refused, Sink};
 
 /// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
 const RECORD_SHARE: u64 = 8;

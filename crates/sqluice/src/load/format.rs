@@ -11,13 +11,14 @@
 
 use std::path::Path;
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_sources::input::{InputFile, foreign};
+use sqluice_sources::json::Layout;
+
 use super::csv::SAMPLE_GROWTH;
 use super::files::record_bytes_max;
 use super::request::Request;
 use super::{FileKind, Format};
-use crate::error::{Error, Result, Setting, message};
-use crate::input::{InputFile, foreign};
-use crate::source::json::Layout;
 
 /// So many bytes of a file are looked at.
 const HEAD_BYTES: usize = 4096;

@@ -9,22 +9,23 @@
 use std::io::{Cursor, Read};
 use std::ops::Range;
 
+use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_engine::options::IfExists;
+use sqluice_sources::csv::Renamed;
+use sqluice_sources::infer::{self, Evidence};
+use sqluice_sources::input::{InputFile, Sample};
+use sqluice_sources::json::{
+    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
+};
+
 use super::csv::SAMPLE_GROWTH;
 use super::files::{Content, CutOff, LoadFile, Opened, record_bytes_max};
 use super::format::FileFormat;
 use super::keys;
 use super::request::Request;
-use crate::error::{Error, Message, Place, Result, Setting, message};
-use crate::infer::{self, Evidence};
-use crate::input::{InputFile, Sample};
-use crate::plan::IfThere;
-use crate::progress::{Cancel, Silent};
-use crate::source::chain::Counted;
-use crate::source::columns::ColumnFrom;
-use crate::source::csv::Renamed;
-use crate::source::json::{
-    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
-};
 
 /// How a JSON file is read.
 pub(super) struct JsonFile {
@@ -136,7 +137,7 @@ impl JsonFile {
         asked.extend(load.types.iter().map(|(name, _)| name.as_str()));
         asked.extend(load.convert.iter().map(|(name, _)| name.as_str()));
         asked.extend(load.primary_key.iter().map(String::as_str));
-        if let IfThere::Upsert(keys) = &load.write.if_there {
+        if let IfExists::Upsert(keys) = &load.write.if_exists {
             asked.extend(keys.iter().map(String::as_str));
         }
         let indexed = keys::indexed(load);

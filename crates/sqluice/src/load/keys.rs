@@ -11,12 +11,13 @@
 //!
 //! Of several tables those get a key or an index that have all its columns; at least one must.
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
+use sqluice_core::schema::{Schema, quoted};
+
 use super::Load;
 use super::request::Request;
 use super::tables::{LoadTable, listed};
-use crate::error::{Error, Result, Setting, message};
-use crate::schema::token::{Token, TokenKind, tokens};
-use crate::schema::{Schema, quoted};
 
 /// SQLite's own collations: nobody else's can be used.
 const COLLATIONS: [&str; 3] = ["BINARY", "NOCASE", "RTRIM"];

@@ -1,18 +1,19 @@
 //! Columns that are text although nearly all of their values are numbers, and numbers that a declared type changes: found while a
 //! sample is looked at, so that the rest of a file costs nothing.
 
+use sqluice_core::affinity::{Affinity, text_to_number};
+use sqluice_core::batch::{Column, Value, Values};
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::schema::Table;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{BadRow, Refused, Sink};
+use sqluice_engine::plan::{ChangedText, ColumnReport, MissedType};
+use sqluice_sources::infer::{Evidence, Inferred};
+
 use super::files::LoadFile;
 use super::request::Request;
 use super::tables::LoadTable;
 use super::type_names;
-use crate::affinity::{Affinity, text_to_number};
-use crate::batch::{Column, Value, Values};
-use crate::error::{Error, Place, Result};
-use crate::infer::{Evidence, Inferred};
-use crate::plan::{ChangedText, ColumnReport, MissedType};
-use crate::schema::Table;
-use crate::source::columns::ColumnFrom;
-use crate::source::{BadRow, Refused, Sink};
 
 /// Of so many values, one may be no number.
 const ONE_OF: u64 = 5;
@@ -276,7 +277,7 @@ struct Refusing {
 }
 
 impl Sink for Refusing {
-    fn rows(&mut self, batch: &crate::batch::Batch<'_>) -> Result<(), Refused> {
+    fn rows(&mut self, batch: &sqluice_core::batch::Batch<'_>) -> Result<(), Refused> {
         let first = self.next;
         self.next += batch.rows as u64;
         if self.row >= self.next {

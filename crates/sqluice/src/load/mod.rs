@@ -43,25 +43,26 @@ mod type_names;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::encode::Conversions;
-use crate::error::{Error, ErrorKind, Result};
-use crate::existing_database;
-use crate::infer::{self, Watch, Watched};
-use crate::input;
-use crate::new_database;
-use crate::output;
-use crate::pipeline::Job;
-use crate::plan::{Plan, Road, TablePlan, There, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress, Silent};
-use crate::reject::RejectFile;
-use crate::report::{InputReport, PhaseReport, Report, SkippedFile};
-use crate::schema::Schema;
-use crate::source::{NoRows, Source};
 use bad_files::BadFile;
 use files::LoadFile;
 pub use options::{FileKind, Format, Load, NameFrom, SAMPLE_BYTES};
 use order::Order;
 use request::Request;
+use sqluice_core::error::{Error, ErrorKind, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
+use sqluice_core::schema::Schema;
+use sqluice_core::source::{NoRows, Source};
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::existing_database;
+use sqluice_engine::new_database;
+use sqluice_engine::options::{WriteOptions, WritePath};
+use sqluice_engine::output;
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::{Plan, TablePlan};
+use sqluice_engine::reject::RejectFile;
+use sqluice_engine::report::{InputReport, PhaseReport, Report, SkippedFile};
+use sqluice_sources::infer::{self, Watch, Watched};
+use sqluice_sources::input;
 use tables::LoadTable;
 
 /// The size of so many tables is measured by their samples.
@@ -332,7 +333,7 @@ impl PreparedLoad {
     /// Plans for the database as it is now. If the tables of this load are others than they were, that is `changed`.
     fn look_again(&mut self, changed: Error) -> Result<()> {
         self.cancel.check()?;
-        let now = There::look(&self.load.target, &self.load.write)?;
+        let now = sqluice_engine::existing::look(&self.load.target, &self.load.write)?;
         let before = std::mem::replace(&mut self.load.there, now);
         for table in &self.tables {
             let before = before.as_ref().and_then(|there| there.table(table.name()));
@@ -378,11 +379,11 @@ impl PreparedLoad {
 
     /// Takes less for granted of the order of rows.
     fn sort_more(&mut self) -> Result<()> {
-        let hoped = self.tables.iter().any(|table| table.order == Order::Hoped);
+        let hoped = self.tables.iter().any(|table| table.order == Order::AssumedAscending);
         for table in &mut self.tables {
             if self.plan.tables[table.index_in(&self.schema)].appends() {
                 table.amid = true;
-            } else if table.order == Order::Hoped || !hoped {
+            } else if table.order == Order::AssumedAscending || !hoped {
                 table.order = table.order.next();
             }
         }
@@ -473,11 +474,11 @@ impl PreparedLoad {
             plan.choose((index, &schema.tables[index]), there, rows, &load.write)?;
         }
         match plan.tables[index].road {
-            Road::Pages => {}
-            Road::Sorted if table.order == Order::Hoped => table.order = Order::Any,
-            Road::Sorted => {}
+            WritePath::Pages => {}
+            WritePath::Sorted if table.order == Order::AssumedAscending => table.order = Order::Any,
+            WritePath::Sorted => {}
             // To SQLite rows come as they like.
-            Road::Sqlite | Road::Insert => {
+            WritePath::Sqlite | WritePath::Insert => {
                 table.order = Order::Ascending;
                 return Ok(());
             }
@@ -490,7 +491,7 @@ impl PreparedLoad {
         let name = &schema.tables[index].columns[alias].name;
         match table.order {
             Order::Ascending => Ok(()),
-            Order::Hoped => {
+            Order::AssumedAscending => {
                 let why = &mut plan.tables[index].why;
                 *why += &format!("; rows are taken to be in the order of {name}, and sorted if they are not");
                 Ok(())

@@ -6,12 +6,12 @@
 //!  300 files (a.csv, b.csv, c.csv, ...): the first record is taken for ...   more, in the same words
 //! ```
 //!
-//! Notes are alike if they differ in numbers and quoted text only. [`InputReport::notes`](crate::report::InputReport::notes) has those of
+//! Notes are alike if they differ in numbers and quoted text only. [`InputReport::notes`](sqluice_engine::report::InputReport::notes) has those of
 //! each file.
 
 use std::collections::HashMap;
 
-use crate::error::{Message, message};
+use sqluice_core::error::{Message, message};
 
 /// Up to this many files with alike notes get a line each; of more files, this many are named.
 const FILES_MAX: usize = 3;

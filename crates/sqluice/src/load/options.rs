@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::convert::Convert;
-use crate::input::Encoding;
-use crate::plan::WriteOptions;
-use crate::schema::Schema;
-use crate::source::csv::{Delimiter, Given, PART_BYTES};
-use crate::source::json::RecordsPath;
+use sqluice_core::schema::Schema;
+use sqluice_engine::options::WriteOptions;
+use sqluice_sources::convert::Convert;
+use sqluice_sources::csv::{Delimiter, Given, PART_BYTES};
+use sqluice_sources::input::Encoding;
+use sqluice_sources::json::RecordsPath;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
 pub const SAMPLE_BYTES: usize = 2 << 20;
@@ -43,7 +43,7 @@ pub struct Load {
     pub limit: Option<u64>,
     /// How decimals and timestamps of Parquet and Arrow files are stored.
     #[cfg(feature = "parquet")]
-    pub arrow: crate::source::arrow::ArrowOptions,
+    pub arrow: sqluice_sources::arrow::ArrowOptions,
     /// What SQLite's conversions may lose, such as the digits of `'12345678901234567890'` in an INTEGER column.
     pub lossy: bool,
     /// Where bad rows go; `None`: the first one ends the load.
@@ -52,7 +52,7 @@ pub struct Load {
     pub overwrite_reject: bool,
     /// Bad rows that the load takes. A file of which nearly all rows are bad ends the load, unless a number is given here.
     pub rejects_max: u64,
-    /// Files that can't be loaded are left out, and the report lists them ([`Report::skipped`](crate::report::Report::skipped));
+    /// Files that can't be loaded are left out, and the report lists them ([`Report::skipped`](sqluice_engine::report::Report::skipped));
     /// otherwise they end the load. At least one must be left.
     pub skip_bad_files: bool,
     /// The columns of the PRIMARY KEY, of each table that has them all. One INTEGER column is another name for the rowid; of
@@ -163,7 +163,7 @@ impl Load {
             add_columns: false,
             limit: None,
             #[cfg(feature = "parquet")]
-            arrow: crate::source::arrow::ArrowOptions::default(),
+            arrow: sqluice_sources::arrow::ArrowOptions::default(),
             lossy: false,
             reject: None,
             overwrite_reject: false,

@@ -9,14 +9,15 @@
 //!
 //! NULL stands for the next number. Among numbers, what is next depends on all rows before.
 
+use sqluice_core::affinity::{Rowid, to_rowid};
+use sqluice_core::batch::{Batch, Column};
+use sqluice_core::error::Result;
+use sqluice_core::schema::Schema;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{BadRow, Refused, Sink};
+
 use super::request::Request;
 use super::tables::LoadTable;
-use crate::affinity::{Rowid, to_rowid};
-use crate::batch::{Batch, Column};
-use crate::error::Result;
-use crate::schema::Schema;
-use crate::source::columns::ColumnFrom;
-use crate::source::{BadRow, Refused, Sink};
 
 /// What is known of the order of a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(super) enum Order {
     /// They come in it: they bring no rowids, or all have been seen.
     Ascending,
     /// Nothing speaks against it so far.
-    Hoped,
+    AssumedAscending,
     /// They do not.
     Any,
     /// They do not, and some have NULL for a number.
@@ -34,13 +35,13 @@ pub(super) enum Order {
 impl Order {
     /// Whether rows that nobody has seen yet may show that it is another.
     pub(super) fn is_guess(self) -> bool {
-        matches!(self, Order::Hoped | Order::Any)
+        matches!(self, Order::AssumedAscending | Order::Any)
     }
 
     /// What is to be taken for granted next, when it is another.
     pub(super) fn next(self) -> Order {
         match self {
-            Order::Hoped => Order::Any,
+            Order::AssumedAscending => Order::Any,
             Order::Any => Order::AnyWithNulls,
             known => known,
         }
@@ -52,7 +53,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
     let declared = &schema.tables[table.index_in(schema)];
     let Some(alias) = declared.rowid_alias else { return Order::Ascending };
     // Whoever opens the files tells what is wrong with them.
-    let Ok(maps) = table.maps(declared, load) else { return Order::Hoped };
+    let Ok(maps) = table.maps(declared, load) else { return Order::AssumedAscending };
     let given = |map: &Vec<ColumnFrom>| matches!(map[alias], ColumnFrom::Field(_));
     match maps.iter().filter(|map| given(map)).count() {
         0 => return Order::Ascending,
@@ -70,7 +71,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
             continue;
         }
         let Ok(mut source) = file.sample_source(vec![map.swap_remove(alias)], &[]) else {
-            return Order::Hoped;
+            return Order::AssumedAscending;
         };
         while let Ok(Some(mut part)) = source.next_part() {
             if part.decode(&mut ascending).is_err() {
@@ -83,7 +84,7 @@ pub(super) fn of_samples(table: &mut LoadTable, load: &Request, schema: &Schema)
         () if ascending.nulls && ascending.last.is_some() => Order::AnyWithNulls,
         () if ascending.broken => Order::Any,
         () if seen => Order::Ascending,
-        () => Order::Hoped,
+        () => Order::AssumedAscending,
     }
 }
 
@@ -140,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::Ascending;
-    use crate::batch::{Column, Values};
+    use sqluice_core::batch::{Column, Values};
 
     fn seen(rowids: &[i64]) -> Ascending {
         let mut ascending = Ascending::default();

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_engine::output;
+
 use super::Load;
-use crate::error::{Error, Result, Setting, message};
-use crate::output;
 
 /// What SQLite finds beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];

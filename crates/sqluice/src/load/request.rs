@@ -4,15 +4,18 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_engine::options::{IfExists, OnConflict};
+use sqluice_engine::output::Wanted;
+use sqluice_engine::plan::Plan;
+use sqluice_engine::reject::RejectFile;
+use sqluice_engine::target::TargetSnapshot;
+use sqluice_sources::convert::Conversion;
+
 use super::Load;
 use super::keys;
 use super::type_names::{self, GivenType, VALID};
-use crate::convert::Conversion;
-use crate::error::{Error, Message, Result, Setting, message};
-use crate::output::Wanted;
-use crate::plan::{IfThere, OnConflict, Plan, There};
-use crate::reject::RejectFile;
-use crate::schema::{Schema, Table, quoted};
 
 /// What can be done with a table that exists.
 fn if_exists() -> Message {
@@ -31,7 +34,7 @@ pub(super) struct Request {
     load: Load,
     /// What became of the types that the user gives.
     pub(super) type_notes: Vec<Message>,
-    pub(super) there: Option<There>,
+    pub(super) there: Option<TargetSnapshot>,
     /// How the text of columns is converted, by name.
     pub(super) conversions: Vec<(String, Arc<Conversion>)>,
     /// The folder that all files are in, at some depth.
@@ -56,7 +59,7 @@ impl Request {
 
     /// Looks at the database.
     pub(super) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
-        let there = There::look(&load.target, &load.write)?;
+        let there = sqluice_engine::existing::look(&load.target, &load.write)?;
         let mut type_notes = Vec::new();
         for (column, given) in &mut load.types {
             if let GivenType::Meant { name, is, declared } = type_names::meaning(given, load.strict) {
@@ -81,10 +84,10 @@ impl Request {
     /// Refuses a table that can't be loaded.
     pub(super) fn refuse_table(&self, name: &str) -> Result<()> {
         if let Some(there) = &self.there {
-            there.refuse_name(name, &self.write.if_there, if_exists())?;
+            there.refuse_name(name, &self.write.if_exists, if_exists())?;
         }
-        match &self.write.if_there {
-            IfThere::Upsert(keys) if self.has(name).is_none() => {
+        match &self.write.if_exists {
+            IfExists::Upsert(keys) if self.has(name).is_none() => {
                 let message =
                     format!("{} has no table {name} whose rows could be changed", self.target.display());
                 Err(Error::target(message).hint(message![
@@ -141,7 +144,7 @@ pub(super) fn check(load: &Load) -> Result<()> {
             Setting::Quote.to("none")
         ]));
     }
-    check_if_there(load)?;
+    check_if_exists(load)?;
     keys::refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
     keys::check(load)?;
     Conversion::all(&load.convert, load.lossy)?;
@@ -149,12 +152,12 @@ pub(super) fn check(load: &Load) -> Result<()> {
 }
 
 /// Whether what is to become of a table that is there goes with the rest.
-fn check_if_there(load: &Load) -> Result<()> {
-    let (flag, keys): (_, &[String]) = match &load.write.if_there {
-        IfThere::Refuse => return Ok(()),
-        IfThere::Append => (Setting::Append, &[]),
-        IfThere::Replace => (Setting::ReplaceTable, &[]),
-        IfThere::Upsert(keys) => (Setting::Upsert, keys),
+fn check_if_exists(load: &Load) -> Result<()> {
+    let (flag, keys): (_, &[String]) = match &load.write.if_exists {
+        IfExists::Refuse => return Ok(()),
+        IfExists::Append => (Setting::Append, &[]),
+        IfExists::Replace => (Setting::ReplaceTable, &[]),
+        IfExists::Upsert(keys) => (Setting::Upsert, keys),
     };
     if load.write.overwrite {
         return Err(Error::usage(message![

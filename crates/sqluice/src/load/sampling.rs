@@ -7,11 +7,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Amount, Cancel, Progress};
+
 use super::bad_files::BadFile;
 use super::files::LoadFile;
 use super::request::Request;
-use crate::error::Result;
-use crate::progress::{Amount, Cancel, Progress};
 
 /// The memory of a sample while it is looked at, as a multiple of its text: it exists as text, as fields, and as columns.
 const SAMPLE_SHARE: u64 = 4;

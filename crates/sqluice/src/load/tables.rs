@@ -3,24 +3,24 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use sqluice_core::affinity::Affinity;
+use sqluice_core::error::{Error, Place, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table, quoted, token};
+use sqluice_core::source::Source;
+use sqluice_core::source::chain::Chain;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_engine::plan::ExpectedRows;
+use sqluice_engine::report::InputReport;
+use sqluice_sources::convert::Conversion;
+use sqluice_sources::csv::COLUMNS_MAX;
+use sqluice_sources::infer::{Evidence, Inferred, Watched};
+
 use super::bad_files::BadFile;
 use super::files::LoadFile;
 use super::options::NameFrom;
 use super::order::Order;
-use super::request::Request;
-use super::request::of_made_sql;
+use super::request::{Request, of_made_sql};
 use super::{converted, default, keys, there};
-use crate::affinity::Affinity;
-use crate::convert::Conversion;
-use crate::error::{Error, Place, Result, Setting, message};
-use crate::infer::{Evidence, Inferred, Watched};
-use crate::plan::Rows;
-use crate::report::InputReport;
-use crate::schema::{Schema, Table, quoted, token};
-use crate::source::Source;
-use crate::source::chain::Chain;
-use crate::source::columns::ColumnFrom;
-use crate::source::csv::COLUMNS_MAX;
 
 /// A table and the files that fill it.
 pub(super) struct LoadTable {
@@ -395,7 +395,7 @@ impl LoadTable {
     }
 
     /// What the plan must know of its rows.
-    pub(super) fn rows(&self, declared: &Table, load: &Request) -> Rows {
+    pub(super) fn rows(&self, declared: &Table, load: &Request) -> ExpectedRows {
         let given: Vec<usize> =
             self.given(declared, load).filter(|(_, given)| *given).map(|(index, _)| index).collect();
         let mut left_out = self.given(declared, load).filter(|(_, given)| !given).map(|(index, _)| index);
@@ -404,13 +404,13 @@ impl LoadTable {
         });
         let sample_rows = self.files[0].sample_rows as f64;
         let with_rowids = declared.rowid_alias.is_some_and(|alias| given.contains(&alias));
-        Rows {
+        ExpectedRows {
             about: self.scale(load).map(|scale| (scale * sample_rows) as u64),
             with_rowids,
             // A second attempt would reject the same rows again.
             ascending: match self.order {
                 Order::Ascending => true,
-                Order::Hoped => load.reject.is_none(),
+                Order::AssumedAscending => load.reject.is_none(),
                 Order::Any | Order::AnyWithNulls => false,
             },
             first_rowid: self.first_rowid,

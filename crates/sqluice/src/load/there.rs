@@ -1,10 +1,12 @@
 //! Tables that the database has already: what is asked for must fit them.
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table};
+use sqluice_engine::options::IfExists;
+use sqluice_engine::target::TargetSnapshot;
+
 use super::request::Request;
 use super::tables::{LoadTable, listed};
-use crate::error::{Error, Result, Setting, message};
-use crate::plan::{IfThere, There};
-use crate::schema::{Schema, Table};
 
 /// Whether what is asked for fits the tables that are there.
 pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
@@ -19,7 +21,7 @@ pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
         return Err(Error::usage(message).hint("leave it out; values are converted as the table says"));
     }
     for table in tables {
-        if let (IfThere::Upsert(keys), Some(there)) = (&load.write.if_there, load.has(table.name())) {
+        if let (IfExists::Upsert(keys), Some(there)) = (&load.write.if_exists, load.has(table.name())) {
             check_keys(keys, table, there, load)?;
         }
     }
@@ -96,7 +98,7 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
 }
 
 /// The schema with the tables that are there and get rows, instead of those that do not.
-pub(super) fn with_tables(declared: Schema, there: &There, tables: &[LoadTable]) -> Result<Schema> {
+pub(super) fn with_tables(declared: Schema, there: &TargetSnapshot, tables: &[LoadTable]) -> Result<Schema> {
     let mut schema = there.combine(declared)?;
     schema.tables.retain(|table| there.table(&table.name).is_none());
     for table in tables {

@@ -1,9 +1,9 @@
 //! What users mean by the names of types. SQLite takes any name, and makes a number of each text that looks like one in a column whose
 //! type has a name that it does not know: `STRING` and `DATE` among them.
 
-use crate::affinity::Affinity;
-use crate::r#gen::nearest_name;
-use crate::schema::token::{self, Token, TokenKind};
+use sqluice_core::affinity::Affinity;
+use sqluice_core::schema::token::{self, Token, TokenKind};
+use sqluice_core::similar::nearest;
 
 /// The types that a column may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +257,7 @@ pub(super) fn meaning(declared: &str, strict: bool) -> GivenType {
     let name = &declared[begins..ends];
     let Some(meaning) = Meaning::of(&words) else {
         let names = NAMES.iter().flat_map(|(_, names)| names.iter().copied());
-        return GivenType::Unknown { name: name.to_owned(), near: nearest_name(&words, names) };
+        return GivenType::Unknown { name: name.to_owned(), near: nearest(&words, names) };
     };
     let is = meaning.name(strict);
     let same = match strict {

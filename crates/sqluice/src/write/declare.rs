@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_engine::options::WriteOptions;
+
 use crate::load::keys::{IndexSpec, names_in};
-use crate::plan::{There, WriteOptions};
-use crate::schema::{Schema, Table, quoted};
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ impl NewTable {
     /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
-        if let Some(there) = There::look(target, options)? {
+        if let Some(there) = sqluice_engine::existing::look(target, options)? {
             taken.extend(names_in(&there.schema));
         }
         let sql = self.table_sql()? + &self.index_sql(&mut taken)?;

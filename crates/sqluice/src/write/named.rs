@@ -8,19 +8,22 @@
 
 use std::path::{Path, PathBuf};
 
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::source::columns::{ColumnFrom, Constant};
+use sqluice_core::source::{NoRows, Part, Source};
+use sqluice_engine::encode::Conversions;
+use sqluice_engine::existing_database;
+use sqluice_engine::new_database;
+use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
+use sqluice_engine::pipeline::Job;
+use sqluice_engine::plan::{ExpectedRows, Plan};
+use sqluice_engine::report::Report;
+use sqluice_engine::target::TargetSnapshot;
+
 use super::add;
-use crate::encode::Conversions;
-use crate::error::{Error, Result, Setting, message};
-use crate::existing_database;
 use crate::load::default;
-use crate::new_database;
-use crate::pipeline::Job;
-use crate::plan::{IfThere, Plan, Road, Rows, There, WriteOptions};
-use crate::progress::{Amount, Cancel, Progress};
-use crate::report::Report;
-use crate::schema::{Schema, Table};
-use crate::source::columns::{ColumnFrom, Constant};
-use crate::source::{NoRows, Part, Source};
 
 /// Rows for a table.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +69,7 @@ pub struct PreparedWrite {
 /// # Errors
 /// When what is there is no database that we can read and write.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    Ok(There::look(target, options)?.and_then(|there| there.table(name).cloned()))
+    Ok(sqluice_engine::existing::look(target, options)?.and_then(|there| there.table(name).cloned()))
 }
 
 impl Write {
@@ -76,7 +79,7 @@ impl Write {
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self) -> Result<PreparedWrite> {
         let Write { target, rows, options, .. } = self;
-        let there = There::look(target, options)?;
+        let there = sqluice_engine::existing::look(target, options)?;
         let (schema, mut plan) = match &there {
             None => (self.schema.clone(), Plan::new(&self.schema, Some(target.clone()), options)?),
             Some(there) => {
@@ -104,8 +107,8 @@ impl Write {
     }
 
     /// The schema with those tables that are there and get rows, instead of those that do not.
-    fn with_tables(&self, there: &There) -> Result<Schema> {
-        let if_there = &self.options.if_there;
+    fn with_tables(&self, there: &TargetSnapshot) -> Result<Schema> {
+        let if_exists = &self.options.if_exists;
         for rows in &self.rows {
             let hint = message![
                 "add to its rows, replace them, or change those whose keys are repeated: ",
@@ -115,13 +118,13 @@ impl Write {
                 ", ",
                 Setting::Upsert
             ];
-            there.refuse_name(&rows.table, if_there, hint)?;
+            there.refuse_name(&rows.table, if_exists, hint)?;
         }
         let mut schema = there.combine(self.schema.clone())?;
         schema.tables.retain(|table| there.table(&table.name).is_none());
         for rows in &self.rows {
             if let Some(table) = there.table(&rows.table) {
-                if let IfThere::Upsert(keys) = if_there {
+                if let IfExists::Upsert(keys) = if_exists {
                     rows.check_keys(keys, table)?;
                 }
                 schema.tables.push(table.clone());
@@ -172,7 +175,7 @@ impl NamedRows {
     fn choose(
         &self,
         (index, table): (usize, &Table),
-        there: Option<&There>,
+        there: Option<&TargetSnapshot>,
         filled: &[ColumnFrom],
         plan: &mut Plan,
         options: &WriteOptions,
@@ -186,18 +189,18 @@ impl NamedRows {
                 let left_out = !given(column) && declared.generated.is_none();
                 left_out && table.rowid_alias != Some(*column) && default::constant(declared).is_err()
             });
-            let rows = Rows {
+            let rows = ExpectedRows {
                 about: self.about,
                 with_rowids,
                 ascending: !self.in_any_order,
                 columns: Some(columns.filter(given).collect()),
                 computed: computed.map(|column| table.columns[column].name.clone()),
-                ..Rows::default()
+                ..ExpectedRows::default()
             };
             plan.choose((index, table), there, rows, options)?;
         }
         match plan.tables[index].road {
-            Road::Pages | Road::Sorted if with_rowids && self.in_any_order => {
+            WritePath::Pages | WritePath::Sorted if with_rowids && self.in_any_order => {
                 let why = "rows may be in any order of their rowids";
                 plan.sort_rows((index, table), true, why, options)
             }

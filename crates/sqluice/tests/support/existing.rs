@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice::error::Result;
 use sqluice::existing::write_into;
-use sqluice::plan::WriteOptions;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;

@@ -12,7 +12,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
-use sqluice::plan::{OnConflict, WriteOptions};
+use sqluice::options::{OnConflict, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;

@@ -7,15 +7,15 @@ pub(crate) mod existing;
 pub(crate) mod files;
 pub(crate) mod keys;
 pub(crate) mod lived_in;
-#[cfg(feature = "csv")]
+#[cfg(feature = "load")]
 pub(crate) mod load;
 pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod tables;
-#[cfg(feature = "csv")]
+#[cfg(feature = "load")]
 pub(crate) mod tpch;
 pub(crate) mod trees;
-#[cfg(feature = "csv")]
+#[cfg(feature = "load")]
 pub(crate) mod twin;
 
 use proptest::test_runner::Config;

@@ -1,0 +1,437 @@
+//! Text that looks like a number ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
+//!
+//! ```text
+//!  space* [+-] digits [. digits*] [e|E [+-] digits] space*  [NUL anything]
+//!              . digits
+//! ```
+//!
+//! White space is the bytes 9 to 13 and 32. What follows a NUL is not looked at. Hexadecimal, separators, `inf`
+//! and `nan` are text. In words:
+//!
+//! 1. Text that does not match stays as it is.
+//! 2. Without a point and an exponent it is an integer, if it fits 64 bits (and no NUL follows).
+//! 3. Otherwise it is a float: the digits, without leading zeros, are cut after 19 (after 20 if the first 19 are
+//!    below [`MANTISSA_FULL`]), and what is left times a power of ten becomes the nearest float
+//!    (nearly always: see [`super::float`]). A whole one becomes an integer, by [`real_to_int`].
+//! 4. REAL affinity then makes of an integer what [`stored_real_of_int`] says.
+//!
+//! [`text_to_number_slow`] is just this. [`text_to_number`] departs from it so:
+//!
+//! 1. Up to 16 bytes of digits and one point are taken in one step, eight bytes to a word, without a branch for
+//!    each ([`short`]); they fit an integer, or 15 digits over a power of ten up to 15, where one division of floats
+//!    is exact (Clinger, 1990).
+//! 2. All else is read byte by byte, once, into a mantissa and an exponent, which SQLite's own arithmetic turns
+//!    into a float ([`super::float`]).
+
+use super::float::{MANTISSA_FULL, decimal_to_real};
+use super::{Affinity, real_to_int, stored_real, stored_real_of_int};
+use sqluice_format::value::Value;
+
+/// What a conversion from text to a number silently lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A NUL, and what followed it.
+    Nul,
+    /// A number beyond the largest float became infinity.
+    Overflow,
+    /// A number other than zero became zero.
+    Underflow,
+    /// An integer beyond 64 bits became a float (not said of REAL affinity, where it is meant to).
+    BeyondInt64,
+    /// An integer was made of a number that is another, by way of the nearest float (not said of REAL affinity).
+    Rounded,
+}
+
+/// What INTEGER, NUMERIC or REAL affinity makes of text: the number, or the text unchanged where it does not look
+/// like one, or where `affinity` is another ([§3](https://www.sqlite.org/datatype3.html#type_affinity)).
+#[inline]
+pub fn text_to_number(text: &[u8], affinity: Affinity) -> Value<'_> {
+    text_to_number_checked(text, affinity).0
+}
+
+/// As [`text_to_number`], and what was lost on the way: `'12\0abc'`, `'1e400'`, `'1e-400'`, `'12345678901234567890'`,
+/// `'9007199254740993.0'`.
+#[inline]
+pub fn text_to_number_checked(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    if matches!(affinity, Affinity::Blob | Affinity::Text) {
+        return (Value::Text(text), None);
+    }
+    number(text, Padded::alone(text), affinity)
+}
+
+/// As [`text_to_number_checked`] for `data[start..end]`, and faster where lengths vary (`benches/affinity.rs`, "1 to 12
+/// digits"): what lies in front of the text is read too, so that a load of 16 bytes does for each length. For columns
+/// whose strings lie in one buffer.
+///
+/// # Panics
+/// When `data` has no such part.
+#[inline]
+pub fn part_to_number(
+    data: &[u8],
+    start: usize,
+    end: usize,
+    affinity: Affinity,
+) -> (Value<'_>, Option<Loss>) {
+    let text = &data[start..end];
+    if matches!(affinity, Affinity::Blob | Affinity::Text) {
+        return (Value::Text(text), None);
+    }
+    number(text, Padded::part(data, start, end), affinity)
+}
+
+#[inline(always)]
+fn number(text: &[u8], padded: Option<Padded>, affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    match padded.and_then(|padded| short(padded, affinity)) {
+        Some(number) => (number, None),
+        None => any(text, affinity),
+    }
+}
+
+/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are 0 to 9 there, and 0 is in front:
+/// `-17.5` is `0000 0000 0000 17.5`.
+#[derive(Clone, Copy, Debug)]
+pub struct Padded {
+    /// Whether its sign is a minus.
+    pub negative: bool,
+    /// Bytes after the sign: 1 to 16.
+    pub bytes: usize,
+    /// In memory order; every byte as it differs from '0'.
+    pub word: u128,
+}
+
+impl Padded {
+    /// Of text that lies anywhere; `None` where it is empty or longer.
+    #[inline(always)]
+    pub fn alone(text: &[u8]) -> Option<Padded> {
+        Padded::new(upper_end(text)?, text[0], text.len())
+    }
+
+    /// Of `data[start..end]`; what lies in front of it is read too.
+    #[inline(always)]
+    pub fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
+        let text = &data[start..end];
+        match (data[..end].last_chunk(), text) {
+            (Some(last), [first, ..]) => Padded::new(u128::from_le_bytes(*last), *first, text.len()),
+            _ => Padded::alone(text),
+        }
+    }
+
+    /// `word` has the text at its upper end, `first` is its first byte and `bytes` its length.
+    #[inline(always)]
+    fn new(word: u128, first: u8, bytes: usize) -> Option<Padded> {
+        let negative = first == b'-';
+        let bytes = bytes - usize::from(negative);
+        if bytes == 0 || bytes > 16 {
+            return None;
+        }
+        Some(Padded { negative, bytes, word: (word ^ repeat(b'0')) & !LOWER[16 - bytes] })
+    }
+}
+
+/// `[-]`, then at most 16 bytes of digits with at most one point among them; `None` for all else. The point is taken out,
+/// and three multiplications turn each eight digits into a number.
+#[inline(always)]
+fn short(Padded { negative, bytes, word }: Padded, affinity: Affinity) -> Option<Value<'static>> {
+    const POINTS: u128 = repeat(POINT);
+    // The lowest flag is that of the first point; a flag above it may be false.
+    let points = (word ^ POINTS).wrapping_sub(repeat(1)) & !(word ^ POINTS) & repeat(0x80);
+    if points == 0 {
+        let int = sixteen_digits(word)? as i64;
+        let int = if negative { -int } else { int };
+        return Some(if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) });
+    }
+    if bytes == 1 {
+        return None;
+    }
+    let point = (points.trailing_zeros() / 8) as usize;
+    let mantissa = sixteen_digits((word & !LOWER[point + 1]) | ((word & LOWER[point]) << 8))?;
+    // Below 2^53, over a power of ten that is a float: exact but for the one rounding of the division.
+    let real = mantissa as f64 / POWERS_OF_TEN[15 - point];
+    // The sign without a branch: half of a column may be negative.
+    let real = f64::from_bits(real.to_bits() | u64::from(negative) << 63);
+    Some(if affinity == Affinity::Real { stored_real(real) } else { real_to_int(real) })
+}
+
+/// A point in [`Padded::word`].
+pub const POINT: u8 = b'.' ^ b'0';
+
+const POWERS_OF_TEN: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Masks of the lower 0 to 16 bytes of a word: a load where a shift of 128 bits takes six steps.
+const LOWER: [u128; 17] = {
+    let mut masks = [u128::MAX; 17];
+    let mut bytes = 0;
+    while bytes < 16 {
+        masks[bytes] = (1 << (8 * bytes)) - 1;
+        bytes += 1;
+    }
+    masks
+};
+
+/// A word of 16 times the same byte.
+pub const fn repeat(byte: u8) -> u128 {
+    u128::from_ne_bytes([byte; 16])
+}
+
+/// 1 to 16 bytes, in memory order, at the upper end of a little-endian word.
+#[inline(always)]
+fn upper_end(bytes: &[u8]) -> Option<u128> {
+    let len = bytes.len();
+    if len > 16 {
+        return None;
+    }
+    let gap_bits = 8 * (16 - len) as u32;
+    // Two loads that overlap: the one from the end is in place, the one from the start moves up, out of the half
+    // that it is cut to or onto the very bytes that the other has.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let first = (u128::from(u64::from_le_bytes(*first)) << gap_bits) as u64;
+        Some(u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(first))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let first = (u64::from(u32::from_le_bytes(*first)) << (gap_bits - 64)) as u32;
+        Some((u128::from(u32::from_le_bytes(*last)) << 32 | u128::from(first)) << 64)
+    } else if len > 0 {
+        // 1 to 3: first, middle and last, which may be one.
+        let three = u32::from(bytes[0]) << (24 - 8 * (len - 1))
+            | u32::from(bytes[len / 2]) << (24 - 8 * (len - 1 - len / 2))
+            | u32::from(bytes[len - 1]) << 24;
+        Some(u128::from(three) << 96)
+    } else {
+        None
+    }
+}
+
+/// The number that 16 bytes of 0 to 9 are, the first in memory first; `None` where a byte is more than 9.
+#[inline(always)]
+fn sixteen_digits(word: u128) -> Option<u64> {
+    // No carry leaves a byte unless its own flag, or that of its source, is up.
+    if (word.wrapping_add(repeat(0x76)) | word) & repeat(0x80) != 0 {
+        return None;
+    }
+    Some(eight_digits(word as u64) * 100_000_000 + eight_digits((word >> 64) as u64))
+}
+
+/// Pairs, then fours, then all eight: each product adds ten (a hundred, ten thousand) times the earlier neighbour.
+#[inline(always)]
+fn eight_digits(word: u64) -> u64 {
+    let pairs = (word.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 << 32 | 1) >> 32
+}
+
+/// A number as it is written: mantissa times ten to the exponent.
+struct Decimal {
+    negative: bool,
+    mantissa: u64,
+    exponent: i64,
+    /// Neither a point nor an exponent.
+    integer: bool,
+    /// Ended by a NUL.
+    nul: bool,
+}
+
+#[inline(never)]
+fn any(text: &[u8], affinity: Affinity) -> (Value<'_>, Option<Loss>) {
+    let Some(decimal) = read(text) else { return (Value::Text(text), None) };
+    let mut loss = decimal.nul.then_some(Loss::Nul);
+    if decimal.integer && !decimal.nul {
+        if let Some(int) = decimal.int64() {
+            return (
+                if affinity == Affinity::Real { stored_real_of_int(int) } else { Value::Int(int) },
+                None,
+            );
+        }
+        loss = (affinity != Affinity::Real).then_some(Loss::BeyondInt64);
+    }
+    let real = decimal.real();
+    if real.is_infinite() {
+        loss = loss.or(Some(Loss::Overflow));
+    } else if real == 0.0 && decimal.mantissa != 0 {
+        loss = loss.or(Some(Loss::Underflow));
+    }
+    if affinity == Affinity::Real {
+        return (stored_real(real), loss);
+    }
+    let value = real_to_int(real);
+    if let Value::Int(int) = value
+        && loss.is_none()
+        && !equals_int(text, int)
+    {
+        loss = Some(Loss::Rounded);
+    }
+    (value, loss)
+}
+
+/// Whether text that is a number is exactly `int`.
+fn equals_int(text: &[u8], int: i64) -> bool {
+    let end = text.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
+    let text = &text[..end];
+    let (digits, exponent) = match text.iter().position(|byte| byte | 0x20 == b'e') {
+        // An exponent of more digits makes 0 or infinity, whose mantissa or loss has decided already.
+        Some(at) => (&text[..at], str::from_utf8(&text[at + 1..]).map_or(0, |e| e.parse().unwrap_or(0))),
+        None => (text, 0i64),
+    };
+    let decimals = digits.iter().position(|&byte| byte == b'.').map_or(0, |at| digits.len() - at - 1);
+    let written = significant(digits.iter().copied(), exponent - decimals as i64);
+    written == significant(int.unsigned_abs().to_string().bytes(), 0)
+}
+
+/// The digits of a number without zeros at either end, and the power of ten that the last one counts.
+fn significant(digits: impl Iterator<Item = u8>, exponent: i64) -> (Vec<u8>, i64) {
+    let mut digits: Vec<u8> = digits.filter(u8::is_ascii_digit).skip_while(|&digit| digit == b'0').collect();
+    let len = digits.len();
+    while digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    let exponent = if digits.is_empty() { 0 } else { exponent + (len - digits.len()) as i64 };
+    (digits, exponent)
+}
+
+/// Reads the whole text, or says that it is no number.
+fn read(text: &[u8]) -> Option<Decimal> {
+    let byte = |at: usize| text.get(at).copied().unwrap_or(0);
+    let digit = |at: usize| byte(at).wrapping_sub(b'0');
+    let mut at = text.iter().take_while(|byte| is_space(**byte)).count();
+    let negative = byte(at) == b'-';
+    at += usize::from(matches!(byte(at), b'-' | b'+'));
+
+    let (mut mantissa, mut exponent, mut integer) = (0u64, 0i64, true);
+    let first_digit = at;
+    while digit(at) <= 9 {
+        if mantissa < MANTISSA_FULL {
+            mantissa = mantissa * 10 + u64::from(digit(at));
+        } else {
+            exponent += 1;
+        }
+        at += 1;
+    }
+    let mut digits = at - first_digit;
+    if byte(at) == b'.' {
+        integer = false;
+        at += 1;
+        let first_digit = at;
+        while digit(at) <= 9 {
+            if mantissa < MANTISSA_FULL {
+                mantissa = mantissa * 10 + u64::from(digit(at));
+                exponent -= 1;
+            }
+            at += 1;
+        }
+        digits += at - first_digit;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if byte(at) | 0x20 == b'e' {
+        integer = false;
+        at += 1;
+        let sign = if byte(at) == b'-' { -1 } else { 1 };
+        at += usize::from(matches!(byte(at), b'-' | b'+'));
+        if digit(at) > 9 {
+            return None;
+        }
+        let mut tens = 0;
+        while digit(at) <= 9 {
+            tens = next_of_exponent(tens, digit(at));
+            at += 1;
+        }
+        exponent += sign * tens;
+    }
+    while is_space(byte(at)) {
+        at += 1;
+    }
+    let nul = at < text.len();
+    (byte(at) == 0).then_some(Decimal { negative, mantissa, exponent, integer, nul })
+}
+
+impl Decimal {
+    fn int64(&self) -> Option<i64> {
+        if self.exponent != 0 {
+            None
+        } else if self.negative {
+            0i64.checked_sub_unsigned(self.mantissa)
+        } else {
+            i64::try_from(self.mantissa).ok()
+        }
+    }
+
+    fn real(&self) -> f64 {
+        let real = decimal_to_real(self.mantissa, self.exponent);
+        if self.negative { -real } else { real }
+    }
+}
+
+/// SQLite's way not to overflow: an exponent of six digits or more counts as 10000, one of five as itself.
+fn next_of_exponent(exponent: i64, digit: u8) -> i64 {
+    if exponent < 10_000 { exponent * 10 + i64::from(digit) } else { 10_000 }
+}
+
+/// C's `isspace`.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, 9..=13 | b' ')
+}
+
+/// The slow twin of [`text_to_number`]: the module's description, word for word.
+/// Only the rounding is shared.
+pub fn text_to_number_slow(text: &[u8], affinity: Affinity) -> Value<'_> {
+    let Some(number) = slow(text) else { return Value::Text(text) };
+    match (affinity, number) {
+        (Affinity::Blob | Affinity::Text, _) => Value::Text(text),
+        (Affinity::Real, Value::Int(int)) => stored_real_of_int(int),
+        _ => number,
+    }
+}
+
+/// An integer, or a float that is not a whole number.
+fn slow(text: &[u8]) -> Option<Value<'static>> {
+    let until_nul = text.split(|byte| *byte == 0).next()?;
+    let nul = until_nul.len() < text.len();
+    let number = str::from_utf8(until_nul).ok()?.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let (sign, number) = match number.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", number.strip_prefix('+').unwrap_or(number)),
+    };
+    let (number, exponent) = match number.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (number, None),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = format!("{whole}{}", fraction.unwrap_or(""));
+    if digits.is_empty() || !all_digits(&digits) {
+        return None;
+    }
+    let exponent_given = match exponent.map(|exponent| exponent.strip_prefix('-').ok_or(exponent)) {
+        None => 0,
+        Some(Ok(negative)) => -slow_exponent(negative)?,
+        Some(Err(other)) => slow_exponent(other.strip_prefix('+').unwrap_or(other))?,
+    };
+    if fraction.is_none()
+        && exponent.is_none()
+        && !nul
+        && let Ok(int) = format!("{sign}{digits}").parse()
+    {
+        return Some(Value::Int(int));
+    }
+    let significant = digits.trim_start_matches('0');
+    let first_19 = &significant[..significant.len().min(19)];
+    let kept = match first_19.parse::<u64>() {
+        Ok(first) if first_19.len() == 19 && first < MANTISSA_FULL => {
+            &significant[..significant.len().min(20)]
+        }
+        _ => first_19,
+    };
+    let kept = if kept.is_empty() { "0" } else { kept };
+    let dropped = significant.len().saturating_sub(kept.len()) as i64;
+    let exponent = exponent_given + dropped - fraction.map_or(0, str::len) as i64;
+    let real = decimal_to_real(kept.parse().ok()?, exponent);
+    Some(real_to_int(if sign == "-" { -real } else { real }))
+}
+
+fn slow_exponent(digits: &str) -> Option<i64> {
+    let valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    valid.then(|| digits.bytes().fold(0, |exponent, byte| next_of_exponent(exponent, byte - b'0')))
+}

@@ -1,0 +1,36 @@
+//! The path of a database as SQLite reads it.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Refuses SQLite's name for a database in memory: only files can be written.
+///
+/// # Errors
+/// When `target` is `:memory:`.
+pub fn refuse_memory(target: &Path) -> Result<()> {
+    if target != Path::new(":memory:") {
+        return Ok(());
+    }
+    Err(Error::usage(":memory: is SQLite's name for a database in memory, and only files can be written")
+        .hint("name a file; ./:memory: is one"))
+}
+
+/// The URI of a file that no program writes any more: SQLite takes no locks on it, and looks for no journal.
+///
+/// # Errors
+/// When the working directory, which a relative path begins in, is not known.
+pub fn immutable_uri(path: &Path) -> Result<String> {
+    let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
+    let mut uri = String::from("file:");
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            _ => write!(uri, "%{byte:02x}").map_err(|e| Error::target("cannot name a file").because(e))?,
+        }
+    }
+    Ok(uri + "?mode=ro&immutable=1")
+}

@@ -1,0 +1,25 @@
+//! What all of sqluice shares: errors and progress, values and batches of rows, schemas, and what a source of rows is.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file
+//! * [`affinity`]: values as SQLite converts them for a column
+//! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
+//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite reads the name of a database
+//! * [`schema`]: tables and indexes, as SQLite declares them
+//! * [`source`]: where rows come from; [`rows`]: rows in memory as a table of SQLite
+
+#![deny(unsafe_code)]
+
+pub mod affinity;
+pub mod batch;
+pub mod checksum;
+pub mod database_path;
+pub mod error;
+pub mod progress;
+pub mod rows;
+pub mod schema;
+pub mod similar;
+pub mod size;
+pub mod source;
+pub mod sqlite_error;

@@ -1,0 +1,151 @@
+//! A column of any values that owns its bytes, made by appending.
+//!
+//! ```text
+//!  values    7      'Oslo'   NULL   2.5        kinds     1  3  0  2
+//!                                              numbers   7  0  0  bits of 2.5      of strings, where they begin
+//!                                              lens      0  4                      up to the last string
+//!                                              data      Oslo
+//! ```
+
+use crate::batch::Value;
+
+const NULL: u8 = 0;
+const INT: u8 = 1;
+const REAL: u8 = 2;
+const TEXT: u8 = 3;
+const BLOB: u8 = 4;
+
+/// Values, one after another.
+#[derive(Clone, Debug, Default)]
+pub struct Cells {
+    kinds: Vec<u8>,
+    numbers: Vec<i64>,
+    lens: Vec<u32>,
+    data: Vec<u8>,
+}
+
+impl Cells {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// Bytes that the values take.
+    pub fn bytes(&self) -> usize {
+        self.kinds.len() * (size_of::<u8>() + size_of::<i64>()) + size_of_val(&*self.lens) + self.data.len()
+    }
+
+    /// Forgets the values and keeps the space.
+    pub fn clear(&mut self) {
+        self.kinds.clear();
+        self.numbers.clear();
+        self.lens.clear();
+        self.data.clear();
+    }
+
+    /// Appends a value.
+    #[inline]
+    pub fn push(&mut self, value: Value<'_>) {
+        match value {
+            Value::Null => self.push_number(NULL, 0),
+            Value::Int(int) => self.push_number(INT, int),
+            Value::Real(real) => self.push_number(REAL, real.to_bits().cast_signed()),
+            Value::Text(text) => self.push_bytes(TEXT, text),
+            Value::Blob(blob) => self.push_bytes(BLOB, blob),
+        }
+    }
+
+    #[inline]
+    fn push_number(&mut self, kind: u8, bits: i64) {
+        self.kinds.push(kind);
+        self.numbers.push(bits);
+    }
+
+    #[inline]
+    fn push_bytes(&mut self, kind: u8, bytes: &[u8]) {
+        self.lens.resize(self.kinds.len(), 0);
+        // Of more than 4 GiB SQLite needs to know only that it is too much.
+        self.lens.push(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        self.push_number(kind, self.data.len() as i64);
+        self.data.extend_from_slice(bytes);
+    }
+
+    /// Appends integers.
+    pub fn extend_ints(&mut self, ints: &[i64]) {
+        self.extend_same(INT, ints);
+    }
+
+    /// Appends floats, given as their bits.
+    pub fn extend_reals(&mut self, bits: &[i64]) {
+        self.extend_same(REAL, bits);
+    }
+
+    /// Appends so many NULLs.
+    pub fn extend_nulls(&mut self, rows: usize) {
+        self.kinds.resize(self.kinds.len() + rows, NULL);
+        self.numbers.resize(self.numbers.len() + rows, 0);
+    }
+
+    fn extend_same(&mut self, kind: u8, bits: &[i64]) {
+        self.kinds.resize(self.kinds.len() + bits.len(), kind);
+        self.numbers.extend_from_slice(bits);
+    }
+
+    /// Value `row`.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<Value<'_>> {
+        let kind = *self.kinds.get(row)?;
+        let number = *self.numbers.get(row)?;
+        Some(match kind {
+            INT => Value::Int(number),
+            REAL => Value::Real(f64::from_bits(number.cast_unsigned())),
+            TEXT => Value::Text(self.bytes_at(row, number)?),
+            BLOB => Value::Blob(self.bytes_at(row, number)?),
+            _ => Value::Null,
+        })
+    }
+
+    #[inline]
+    fn bytes_at(&self, row: usize, start: i64) -> Option<&[u8]> {
+        let start = start as usize;
+        self.data.get(start..start + *self.lens.get(row)? as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_as_they_went_in() {
+        let values = [
+            Value::Int(i64::MIN),
+            Value::Null,
+            Value::Text(b""),
+            Value::Real(-0.5),
+            Value::Blob(b"\0\xff"),
+            Value::Text("größe".as_bytes()),
+            Value::Int(1),
+            Value::Int(2),
+            Value::Null,
+            Value::Null,
+            Value::Blob(b""),
+        ];
+        let mut cells = Cells::default();
+        for _ in 0..2 {
+            cells.clear();
+            values[..6].iter().for_each(|value| cells.push(*value));
+            cells.extend_ints(&[1, 2]);
+            cells.extend_nulls(2);
+            cells.push(values[10]);
+            let back: Vec<_> = (0..cells.len()).map(|row| cells.get(row).unwrap()).collect();
+            assert_eq!(back, values);
+            assert_eq!(cells.get(values.len()), None);
+        }
+    }
+}

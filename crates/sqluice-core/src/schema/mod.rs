@@ -1,0 +1,497 @@
+//! The schema, as SQLite understands it.
+//!
+//! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
+//! every DDL that SQLite accepts is understood. What the catalogue does not tell is looked up in the tokens ([`token`]).
+
+pub mod index;
+pub mod token;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+use crate::affinity::Affinity;
+use crate::error::{Error, Place, Result};
+use index::{Index, IndexOrigin, Indexed};
+use token::Token;
+
+/// What a file of DDL declares.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// The file, as the user named it; for messages.
+    pub file: PathBuf,
+    /// All of its text.
+    pub sql: String,
+    /// Tables, in the order of `sqlite_schema`.
+    pub tables: Vec<Table>,
+    /// Everything else: views, triggers, virtual tables, in the order of `sqlite_schema`.
+    pub others: Vec<Object>,
+    /// Kinds and names of all objects, in the order of `sqlite_schema`.
+    pub objects: Vec<(String, String)>,
+    /// `PRAGMA user_version`.
+    pub user_version: i32,
+    /// `PRAGMA application_id`.
+    pub application_id: i32,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The CREATE TABLE statement, as `sqlite_schema` keeps it.
+    pub sql: String,
+    /// Its columns, generated ones among them.
+    pub columns: Vec<Column>,
+    /// The column that is another name for the rowid.
+    pub rowid_alias: Option<usize>,
+    /// Declared STRICT.
+    pub strict: bool,
+    /// Declared WITHOUT ROWID.
+    pub without_rowid: bool,
+    /// Declared AUTOINCREMENT.
+    pub autoincrement: bool,
+    /// Has a CHECK constraint.
+    pub checks: bool,
+    /// Has a FOREIGN KEY.
+    pub foreign_keys: bool,
+    /// Its FOREIGN KEYs, in the order of their declarations.
+    pub references: Vec<Reference>,
+    /// Its indexes, automatic ones among them, in the order of `sqlite_schema`.
+    pub indexes: Vec<Index>,
+    /// How the rows of a WITHOUT ROWID table are stored: as the entries of an index.
+    pub clustered: Option<Index>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its declared type; may be empty.
+    pub declared_type: String,
+    /// What the type does to values.
+    pub affinity: Affinity,
+    /// Declared NOT NULL.
+    pub not_null: bool,
+    /// The text of its DEFAULT.
+    pub default: Option<String>,
+    /// Computed by SQLite: takes no values.
+    pub generated: Option<Generated>,
+}
+
+/// A FOREIGN KEY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The columns, by their numbers.
+    pub columns: Vec<usize>,
+    /// The table that they refer to, as it is written: there may be none of that name.
+    pub parent: String,
+    /// The columns there; none: its PRIMARY KEY.
+    pub parent_columns: Vec<String>,
+}
+
+/// When a generated column is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generated {
+    /// When it is read: the record has no place for it.
+    Virtual,
+    /// When it is written.
+    Stored,
+}
+
+/// A schema object that holds no rows of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// `view`, `trigger` or `table` (a virtual one).
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The table that it belongs to.
+    pub table: String,
+    /// Its statement.
+    pub sql: Option<String>,
+}
+
+impl Schema {
+    /// Reads a schema file.
+    ///
+    /// # Errors
+    /// When it can't be read, is no SQL that SQLite accepts, or does more than declare.
+    pub fn read(file: &Path) -> Result<Schema> {
+        let bytes = std::fs::read(file).map_err(|e| Error::read(file, e))?;
+        let sql = String::from_utf8(bytes).map_err(|e| {
+            let at = e.utf8_error().valid_up_to();
+            let valid = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
+            Error::input("a schema file is UTF-8, and here it is not").at(Place::in_text(file, &valid, at))
+        })?;
+        Schema::parse(sql, file)
+    }
+
+    /// Understands DDL; `file` is named in messages.
+    ///
+    /// # Errors
+    /// When it is no SQL that SQLite accepts, or does more than declare.
+    pub fn parse(sql: String, file: &Path) -> Result<Schema> {
+        let (mut connection, denied) = guarded().map_err(catalogue)?;
+        let executed = connection.execute_batch(&sql);
+        connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(catalogue)?;
+        if let Err(error) = executed {
+            let denied = denied.lock().expect("nothing panics under this lock").take();
+            return Err(explain(&sql, file, error, denied));
+        }
+        let schema = Schema::from_catalogue(&connection, sql, file).map_err(catalogue)?;
+        // CREATE TABLE AS is no INSERT to the authorizer.
+        let text = &schema.sql;
+        let may_fill = token::tokens(text).iter().any(|token| token.is_word(text, "AS"));
+        for table in schema.tables.iter().filter(|_| may_fill) {
+            let any = format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(&table.name));
+            if connection.query_row(&any, [], |row| row.get(0)).map_err(catalogue)? {
+                let message =
+                    format!("a schema file only declares, and this one puts rows into {}", table.name);
+                return Err(Error::input(message)
+                    .at(schema.place_of_table(&table.name))
+                    .hint("write CREATE TABLE with columns, not with AS SELECT"));
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Reads back what a connection's database declares; `sql` and `file` are for messages.
+    pub fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
+        let mut schema = Schema {
+            file: file.to_owned(),
+            sql,
+            tables: Vec::new(),
+            others: Vec::new(),
+            objects: Vec::new(),
+            user_version: connection.query_row("PRAGMA user_version", [], |row| row.get(0))?,
+            application_id: connection.query_row("PRAGMA application_id", [], |row| row.get(0))?,
+        };
+        let mut objects =
+            connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid")?;
+        let objects = objects.query_map([], |row| {
+            Ok(Object { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
+        })?;
+        let listed = Listed::all(connection)?;
+        for object in objects {
+            let object = object?;
+            schema.objects.push((object.kind.clone(), object.name.clone()));
+            let about = listed.get(&object.name).filter(|_| object.kind == "table");
+            let kind = about.map(|about| about.kind.as_str());
+            // Virtual tables bring their own, which are known by their names: FTS5 calls its content so, too, when it is a
+            // table of the user's.
+            let is_shadow = kind == Some("shadow");
+            if is_shadow && schema.place_of_table(&object.name).line.is_none() {
+                schema.objects.pop();
+                continue;
+            }
+            // sqlite_sequence and its like come by themselves with what needs them.
+            if object.kind == "table" && object.name.starts_with("sqlite_") {
+                continue;
+            }
+            // Their tables know them.
+            if object.kind == "index" {
+                continue;
+            }
+            match (&object.sql, about) {
+                (Some(sql), Some(about)) if is_shadow || kind == Some("table") => {
+                    schema.tables.push(Table::from_catalogue(connection, &object.name, about, sql)?);
+                }
+                _ => schema.others.push(object),
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Where the file declares the table of that name; the file as a whole when it is not found there.
+    pub fn place_of_table(&self, name: &str) -> Place {
+        let tokens: Vec<Token> =
+            token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
+        let sql = &self.sql;
+        let declared = tokens.iter().enumerate().filter(|(_, token)| token.is_word(sql, "TABLE"));
+        // IF NOT EXISTS, a schema and a dot may stand before the name.
+        let name_after = |(at, _): (usize, &Token)| {
+            let mut rest = &tokens[at + 1..];
+            for word in ["IF", "NOT", "EXISTS"] {
+                if let [first, others @ ..] = rest
+                    && first.is_word(sql, word)
+                {
+                    rest = others;
+                }
+            }
+            rest.get(if rest.get(1).is_some_and(|dot| dot.is_symbol(sql, ".")) { 2 } else { 0 }).cloned()
+        };
+        let is_name = |token: &Token| token.name(sql).is_some_and(|found| found.eq_ignore_ascii_case(name));
+        let found = declared.filter_map(name_after).find(is_name);
+        match found {
+            Some(token) => Place::in_text(&self.file, &self.sql, token.at.start),
+            None => Place::file(&self.file),
+        }
+    }
+
+    /// The table of that name, compared as SQLite does: ASCII letters in either case.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl Table {
+    /// Whether a constraint has a clause ON CONFLICT.
+    pub fn says_on_conflict(&self) -> bool {
+        let mut tokens = token::tokens(&self.sql);
+        tokens.retain(|token| !token.is_comment());
+        let is = |token: &Token, word| token.is_word(&self.sql, word);
+        tokens.windows(2).any(|pair| is(&pair[0], "ON") && is(&pair[1], "CONFLICT"))
+    }
+
+    /// The rowid's name that no column of the table has taken.
+    pub fn rowid_name(&self) -> Option<&'static str> {
+        let free = |name: &&str| self.column(name).is_none();
+        ["rowid", "_rowid_", "oid"].into_iter().find(free).filter(|_| !self.without_rowid)
+    }
+
+    /// The columns of the PRIMARY KEY.
+    pub fn primary_key(&self) -> Option<Vec<usize>> {
+        if let Some(alias) = self.rowid_alias {
+            return Some(vec![alias]);
+        }
+        let declared = |index: &&Index| index.origin == IndexOrigin::PrimaryKey;
+        let key = self.clustered.as_ref().or_else(|| self.indexes.iter().find(declared))?;
+        let columns = key.columns[..key.key_columns].iter().map(|column| match column.value {
+            Indexed::Column(column) => Some(column),
+            Indexed::Rowid | Indexed::Expression => None,
+        });
+        columns.collect()
+    }
+
+    /// The columns of each key that tells its rows apart, the primary one first. Partial indexes and those on expressions are left
+    /// out: they do not, or no column names them.
+    pub fn unique_keys(&self) -> Vec<Vec<usize>> {
+        let columns = |index: &Index| {
+            let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
+                Indexed::Column(column) => Some(column),
+                Indexed::Rowid | Indexed::Expression => None,
+            });
+            columns.collect::<Option<Vec<_>>>()
+        };
+        let alias = self.rowid_alias.map(|alias| vec![alias]);
+        let indexes = self.clustered.iter().chain(&self.indexes);
+        let unique = indexes.filter(|index| index.unique && !index.partial);
+        alias.into_iter().chain(unique.filter_map(columns)).collect()
+    }
+
+    fn from_catalogue(
+        connection: &Connection,
+        name: &str,
+        &Listed { without_rowid, strict, .. }: &Listed,
+        sql: &str,
+    ) -> rusqlite::Result<Table> {
+        let mut columns = Vec::new();
+        let mut keys = Vec::new();
+        let mut statement = connection.prepare_cached(
+            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid",
+        )?;
+        let mut rows = statement.query([name])?;
+        while let Some(row) = rows.next()? {
+            let declared_type: String = row.get(1)?;
+            let any = strict && declared_type.eq_ignore_ascii_case("ANY");
+            if row.get::<_, i64>(4)? > 0 {
+                keys.push(columns.len());
+            }
+            columns.push(Column {
+                name: row.get(0)?,
+                affinity: if any { Affinity::Blob } else { Affinity::of_declared_type(&declared_type) },
+                declared_type,
+                not_null: row.get(2)?,
+                default: row.get(3)?,
+                generated: match row.get::<_, i64>(5)? {
+                    2 => Some(Generated::Virtual),
+                    3 => Some(Generated::Stored),
+                    _ => None,
+                },
+            });
+        }
+        let mut indexes = Index::from_catalogue(connection, name)?;
+        let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
+        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index tells.
+        let rowid_alias = match keys[..] {
+            [key]
+                if !without_rowid
+                    && columns[key].declared_type.eq_ignore_ascii_case("INTEGER")
+                    && primary_key.is_none() =>
+            {
+                Some(key)
+            }
+            _ => None,
+        };
+        let clustered = if without_rowid { primary_key.map(|index| indexes.remove(index)) } else { None };
+        let references = references(connection, name, &columns)?;
+        let tokens = token::tokens(sql);
+        let has = |word| tokens.iter().any(|token: &Token| token.is_word(sql, word));
+        Ok(Table {
+            name: name.to_owned(),
+            sql: sql.to_owned(),
+            columns,
+            rowid_alias,
+            strict,
+            without_rowid,
+            autoincrement: has("AUTOINCREMENT"),
+            checks: has("CHECK"),
+            foreign_keys: !references.is_empty(),
+            references,
+            indexes,
+            clustered,
+        })
+    }
+
+    /// The column of that name, compared as SQLite does.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The FOREIGN KEYs of a table.
+fn references(connection: &Connection, table: &str, columns: &[Column]) -> rusqlite::Result<Vec<Reference>> {
+    // SQLite numbers them from the last to the first.
+    let mut statement = connection.prepare_cached(
+        "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1) ORDER BY id DESC, seq",
+    )?;
+    let mut rows = statement.query([table])?;
+    let mut references: Vec<(i64, Reference)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, from): (i64, String) = (row.get(0)?, row.get(2)?);
+        if references.last().is_none_or(|(last, _)| *last != id) {
+            let parent = row.get(1)?;
+            references.push((id, Reference { columns: Vec::new(), parent, parent_columns: Vec::new() }));
+        }
+        if let Some((_, reference)) = references.last_mut() {
+            let column = columns.iter().position(|column| column.name.eq_ignore_ascii_case(&from));
+            reference.columns.extend(column);
+            reference.parent_columns.extend(row.get::<_, Option<String>>(3)?);
+        }
+    }
+    Ok(references.into_iter().map(|(_, reference)| reference).collect())
+}
+
+/// What SQLite's list of tables says of one. The list is read once: for each table alone SQLite walks all of it.
+struct Listed {
+    /// `table`, `virtual`, or `shadow` if it belongs to a virtual one.
+    kind: String,
+    without_rowid: bool,
+    strict: bool,
+}
+
+impl Listed {
+    fn all(connection: &Connection) -> rusqlite::Result<HashMap<String, Listed>> {
+        let mut list = connection
+            .prepare("SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'")?;
+        let listed = list.query_map([], |row| {
+            Ok((row.get(0)?, Listed { kind: row.get(1)?, without_rowid: row.get(2)?, strict: row.get(3)? }))
+        })?;
+        listed.collect()
+    }
+}
+
+/// A name in SQL.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.
+fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
+    let internal = |table: &str| {
+        let shadow =
+            |name: &String| table.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
+        table.to_ascii_lowercase().starts_with("sqlite_") || virtual_tables.iter().any(shadow)
+    };
+    match action {
+        AuthAction::Insert { table_name } | AuthAction::Delete { table_name } if !internal(table_name) => {
+            Some(format!("changes rows of {table_name}"))
+        }
+        AuthAction::Update { table_name, .. } if !internal(table_name) => {
+            Some(format!("changes rows of {table_name}"))
+        }
+        AuthAction::Attach { filename } => Some(format!("attaches {filename}")),
+        AuthAction::Detach { .. } => Some("detaches a database".to_owned()),
+        AuthAction::CreateTempTable { .. }
+        | AuthAction::CreateTempIndex { .. }
+        | AuthAction::CreateTempTrigger { .. }
+        | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
+        AuthAction::Pragma { pragma_name: "page_size" | "data_version", pragma_value: None } => None,
+        // ALTER TABLE ADD COLUMN looks at the rows that there are.
+        AuthAction::Pragma { pragma_name: "quick_check", .. } => None,
+        AuthAction::Pragma { pragma_name, .. } => {
+            let harmless = ["foreign_keys", "user_version", "application_id"];
+            let known = harmless.iter().any(|name| pragma_name.eq_ignore_ascii_case(name));
+            (!known).then(|| format!("sets PRAGMA {pragma_name}"))
+        }
+        _ => None,
+    }
+}
+
+/// A database in memory that takes what a schema file may do, and notes the first thing that it refuses.
+fn guarded() -> rusqlite::Result<(Connection, Arc<Mutex<Option<String>>>)> {
+    let mut connection = Connection::open_in_memory()?;
+    let denied = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&denied);
+    let mut virtual_tables: Vec<String> = Vec::new();
+    let authorize = move |context: AuthContext<'_>| {
+        if let AuthAction::CreateVtable { table_name, .. } = context.action {
+            virtual_tables.push(table_name.to_owned());
+        }
+        match forbidden(&context.action, &virtual_tables) {
+            None => Authorization::Allow,
+            Some(what) => {
+                seen.lock().expect("nothing panics under this lock").get_or_insert(what);
+                Authorization::Deny
+            }
+        }
+    };
+    connection.authorizer(Some(authorize))?;
+    Ok((connection, denied))
+}
+
+fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String>) -> Error {
+    let statement = || match failing_statement(sql) {
+        Some(at) => Place::in_text(file, sql, at),
+        None => Place::file(file),
+    };
+    if let Some(what) = denied {
+        return Error::input(format!("a schema file only declares, and this one {what}"))
+            .at(statement())
+            .hint("keep the CREATE statements, drop the rest");
+    }
+    match error {
+        rusqlite::Error::SqlInputError { msg, sql: rest, offset, .. } => {
+            let at = sql.len() - rest.len().min(sql.len()) + usize::try_from(offset).unwrap_or(0);
+            Error::input(msg).at(Place::in_text(file, sql, at))
+        }
+        rusqlite::Error::SqliteFailure(_, Some(message)) => Error::input(message).at(statement()),
+        other => Error::input("SQLite does not accept this schema").at(statement()).because(other),
+    }
+}
+
+/// Where the first statement begins that fails: SQLite itself tells that of some errors only.
+fn failing_statement(sql: &str) -> Option<usize> {
+    let (connection, _) = guarded().ok()?;
+    let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+    let ends = tokens.iter().filter(|token| token.is_symbol(sql, ";")).map(|token| token.at.end);
+    let mut start = 0;
+    for end in ends.chain([sql.len()]) {
+        match connection.execute_batch(&sql[start..end]) {
+            Ok(()) => start = end,
+            // The semicolon of a statement within a trigger.
+            Err(error) if end < sql.len() && error.to_string().contains("incomplete input") => {}
+            Err(_) => break,
+        }
+    }
+    tokens.iter().map(|token| token.at.start).find(|&at| at >= start)
+}
+
+fn catalogue(error: rusqlite::Error) -> Error {
+    Error::input("cannot read the schema back from SQLite").because(error)
+}

@@ -1,0 +1,221 @@
+//! SQL text cut into tokens, as SQLite's tokenizer cuts it.
+//!
+//! SQLite parses our SQL. This is for what its catalogue does not tell: where in a file a column is declared, which comment
+//! belongs to it, whether a constraint is a CHECK.
+
+use std::ops::Range;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A keyword or a bare identifier.
+    Word,
+    /// `"x"`, `[x]` or `` `x` ``.
+    QuotedName,
+    /// `'x'`; also a blob's `x'00'`.
+    String,
+    /// Begins with a digit, or with a dot and a digit.
+    Number,
+    /// `-- ...`, without the newline.
+    LineComment,
+    /// `/* ... */`.
+    BlockComment,
+    /// One character of anything else.
+    Symbol,
+}
+
+/// A token and where it stands, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it stands.
+    pub at: Range<usize>,
+}
+
+impl Token {
+    /// Its text.
+    pub fn text<'a>(&self, sql: &'a str) -> &'a str {
+        &sql[self.at.clone()]
+    }
+
+    /// Whether it is the word `word`, whatever its case.
+    pub fn is_word(&self, sql: &str, word: &str) -> bool {
+        self.kind == TokenKind::Word && self.text(sql).eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it is the character `symbol`.
+    pub fn is_symbol(&self, sql: &str, symbol: &str) -> bool {
+        self.kind == TokenKind::Symbol && self.text(sql) == symbol
+    }
+
+    /// Whether it is a comment.
+    pub fn is_comment(&self) -> bool {
+        matches!(self.kind, TokenKind::LineComment | TokenKind::BlockComment)
+    }
+
+    /// The name that it spells, quotes taken off; `None` when it can't be a name.
+    pub fn name(&self, sql: &str) -> Option<String> {
+        let text = self.text(sql);
+        match self.kind {
+            TokenKind::Word => Some(text.to_owned()),
+            TokenKind::QuotedName | TokenKind::String if text.len() >= 2 => {
+                let (quote, inner) = (&text[..1], &text[1..text.len() - 1]);
+                let doubled = quote.repeat(2);
+                Some(if quote == "[" { inner.to_owned() } else { inner.replace(&doubled, quote) })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// All tokens of `sql`, white space left out. An unterminated string or comment runs to the end.
+pub fn tokens(sql: &str) -> Vec<Token> {
+    let bytes = sql.as_bytes();
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let rest = &bytes[start..];
+        let (kind, len) = match rest {
+            [b' ' | b'\t' | b'\n' | b'\r' | b'\x0c', ..] => {
+                start += 1;
+                continue;
+            }
+            [b'-', b'-', ..] => {
+                (TokenKind::LineComment, rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()))
+            }
+            [b'/', b'*', ..] => {
+                let end = sql[start + 2..].find("*/").map_or(rest.len(), |at| at + 4);
+                (TokenKind::BlockComment, end)
+            }
+            [b'x' | b'X', b'\'', ..] => (TokenKind::String, 1 + quoted(&rest[1..], b'\'')),
+            [b'\'', ..] => (TokenKind::String, quoted(rest, b'\'')),
+            [quote @ (b'"' | b'`'), ..] => (TokenKind::QuotedName, quoted(rest, *quote)),
+            [b'[', ..] => {
+                (TokenKind::QuotedName, rest.iter().position(|&b| b == b']').map_or(rest.len(), |at| at + 1))
+            }
+            [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..] => (TokenKind::Number, number(rest)),
+            [b, ..] if is_word(*b) => {
+                (TokenKind::Word, rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len()))
+            }
+            _ => (TokenKind::Symbol, 1),
+        };
+        tokens.push(Token { kind, at: start..start + len });
+        start += len;
+    }
+    tokens
+}
+
+/// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
+/// before a parenthesis there is one.
+pub fn checks(sql: &str) -> Vec<&str> {
+    let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+    let checks = tokens
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| pair[0].is_word(sql, "CHECK") && pair[1].is_symbol(sql, "("));
+    checks.filter_map(|(at, _)| enclosed(sql, &tokens[at + 1..])).collect()
+}
+
+/// What stands between the parenthesis that `tokens` begin with and the one that closes it.
+pub fn enclosed<'s>(sql: &'s str, tokens: &[Token]) -> Option<&'s str> {
+    let mut depth = 0;
+    for token in tokens {
+        if token.is_symbol(sql, "(") {
+            depth += 1;
+        } else if token.is_symbol(sql, ")") {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return sql.get(tokens.first()?.at.end..token.at.start);
+        }
+    }
+    None
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Bytes up to and including the closing quote; a doubled quote does not close.
+fn quoted(bytes: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < bytes.len() {
+        if bytes[at] == quote {
+            if bytes.get(at + 1) != Some(&quote) {
+                return at + 1;
+            }
+            at += 1;
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Bytes of a number: digits, letters, dots, and a sign after an exponent's `e`.
+fn number(bytes: &[u8]) -> usize {
+    let hex = bytes.len() > 1 && bytes[0] == b'0' && bytes[1].eq_ignore_ascii_case(&b'x');
+    let mut at = 1;
+    while at < bytes.len() {
+        let sign = matches!(bytes[at], b'+' | b'-') && !hex && bytes[at - 1].eq_ignore_ascii_case(&b'e');
+        if !is_word(bytes[at]) && bytes[at] != b'.' && !sign {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(sql: &str) -> Vec<&str> {
+        tokens(sql).iter().map(|token| token.text(sql)).collect()
+    }
+
+    #[test]
+    fn comments_strings_and_names_are_one_token_each() {
+        let sql = "CREATE TABLE \"a \"\"b\"(x'00', 'it''s', [c d], `e`) -- gen: x(';')\n/* ; */;";
+        let expected = [
+            "CREATE",
+            "TABLE",
+            "\"a \"\"b\"",
+            "(",
+            "x'00'",
+            ",",
+            "'it''s'",
+            ",",
+            "[c d]",
+            ",",
+            "`e`",
+            ")",
+            "-- gen: x(';')",
+            "/* ; */",
+            ";",
+        ];
+        assert_eq!(texts(sql), expected);
+    }
+
+    #[test]
+    fn numbers_keep_their_exponents_and_lose_no_operator() {
+        assert_eq!(texts("1e-5+2.5-.5"), ["1e-5", "+", "2.5", "-", ".5"]);
+        assert_eq!(texts("0x1e-5"), ["0x1e", "-", "5"]);
+    }
+
+    #[test]
+    fn what_is_not_closed_runs_to_the_end() {
+        for sql in ["'abc", "\"abc", "[abc", "/* abc", "-- abc", "'a''"] {
+            assert_eq!(texts(sql), [sql]);
+        }
+    }
+
+    #[test]
+    fn names_lose_their_quotes() {
+        let name = |sql: &str| tokens(sql)[0].name(sql);
+        assert_eq!(name("\"a \"\"b\"").as_deref(), Some("a \"b"));
+        assert_eq!(name("[a\"b]").as_deref(), Some("a\"b"));
+        assert_eq!(name("plain").as_deref(), Some("plain"));
+        assert_eq!(name("12"), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! Names that a misspelled one may mean.
+
+/// A hint about a name that is not among `names`: the nearest one, and all.
+pub fn hint<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let all = names.clone().collect::<Vec<_>>().join(", ");
+    match nearest(name, names) {
+        Some(near) => format!("did you mean {near}? There are: {all}"),
+        None => format!("there are: {all}"),
+    }
+}
+
+/// The nearest of `names`, if at most a third of its letters, or two, have to be changed.
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_within(2.max(name.len() / 3), name, names)
+}
+
+/// The nearest of `names`, if at most `distance_max` letters have to be changed, added or left out (Levenshtein), whatever their case.
+pub fn nearest_within<'n>(
+    distance_max: usize,
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let lower = name.to_ascii_lowercase();
+    let distance = |other: &str| strsim::levenshtein(&lower, &other.to_ascii_lowercase());
+    let nearest = names.map(|other| (distance(other), other)).min_by_key(|(distance, _)| *distance)?;
+    (nearest.0 <= distance_max).then_some(nearest.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_of_names_counts_changes() {
+        for (a, b, distance) in
+            [("int", "INT", 0), ("", "abc", 3), ("digt", "digits", 2), ("tnull", "null", 1)]
+        {
+            assert_eq!(nearest_within(distance, a, [b].into_iter()), Some(b));
+            assert!(distance == 0 || nearest_within(distance - 1, a, [b].into_iter()).is_none());
+        }
+    }
+
+    #[test]
+    fn the_nearest_of_several_names_is_meant() {
+        assert_eq!(nearest("ordres", ["items", "orders", "order"].into_iter()), Some("orders"));
+        assert_eq!(nearest("x", ["items", "orders"].into_iter()), None);
+    }
+}

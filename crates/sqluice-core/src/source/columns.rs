@@ -1,0 +1,102 @@
+//! What fills the columns of the table.
+
+use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
+
+/// Where the values of a table's column come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnFrom {
+    /// The field of that index.
+    Field(usize),
+    /// The same value in every row: the column's DEFAULT.
+    Constant(Constant),
+}
+
+/// A value that every row gets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+/// What fills a column of the table.
+#[derive(Debug)]
+pub enum Filled {
+    /// The field of that index.
+    Field(usize),
+    /// The same value in every row.
+    Constant(Repeated),
+}
+
+impl Filled {
+    /// What fills the columns from a source with so many fields.
+    ///
+    /// # Panics
+    /// When a field is named that there is not.
+    pub fn all(columns: Vec<ColumnFrom>, fields: usize) -> Vec<Filled> {
+        let filled = |from| match from {
+            ColumnFrom::Field(field) => {
+                assert!(field < fields, "field {field} of {fields}");
+                Filled::Field(field)
+            }
+            ColumnFrom::Constant(constant) => Filled::Constant(Repeated::new(constant, ROWS_MAX)),
+        };
+        columns.into_iter().map(filled).collect()
+    }
+}
+
+/// A constant, as often as a batch has rows.
+#[derive(Debug)]
+pub enum Repeated {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(Vec<i64>),
+    /// A float.
+    Real(Vec<f64>),
+    /// Text, and where each row's lies in it.
+    Text(String, Vec<Span>),
+    /// Bytes, and where each row's lie in them.
+    Blob(Vec<u8>, Vec<Span>),
+}
+
+impl Repeated {
+    pub(crate) fn new(constant: Constant, rows: usize) -> Repeated {
+        let spans = |bytes: usize| {
+            let len = u32::try_from(bytes).expect("a constant is shorter than SQLite's limit of 1 GB");
+            vec![Span { start: 0, len }; rows]
+        };
+        match constant {
+            Constant::Null => Repeated::Null,
+            Constant::Int(int) => Repeated::Int(vec![int; rows]),
+            Constant::Real(real) => Repeated::Real(vec![real; rows]),
+            Constant::Text(text) => {
+                let spans = spans(text.len());
+                Repeated::Text(text, spans)
+            }
+            Constant::Blob(blob) => {
+                let spans = spans(blob.len());
+                Repeated::Blob(blob, spans)
+            }
+        }
+    }
+
+    /// The column of a batch with `rows` rows, at most [`ROWS_MAX`].
+    pub fn column(&self, rows: usize) -> Column<'_> {
+        let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
+        Column::new(match self {
+            Repeated::Null => Values::Null,
+            Repeated::Int(ints) => Values::Int(&ints[..rows]),
+            Repeated::Real(reals) => Values::Real(&reals[..rows]),
+            Repeated::Text(text, spans) => Values::Text(bytes(text.as_bytes(), &spans[..rows])),
+            Repeated::Blob(blob, spans) => Values::Blob(bytes(blob, &spans[..rows])),
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! Where rows come from: a source hands out parts in order, and a part becomes batches on any core.
+//!
+//! ```text
+//!  Source::next_part   one thread at a time, in order: cuts the input (a byte range, a range of rows)
+//!  Part::decode        any thread, several at once: makes batches, in order, and feeds them to the sink
+//! ```
+//!
+//! Invariant: how the input is cut depends on the input alone, never on threads or memory.
+
+pub mod chain;
+pub mod columns;
+pub mod project;
+
+use crate::batch::Batch;
+use crate::error::{Error, Place, Result};
+use crate::progress::Amount;
+
+/// A sequence of parts.
+pub trait Source: Send {
+    /// The next part, or `None` after the last. Quick: parts are cut under a lock.
+    ///
+    /// # Errors
+    /// When the input can't be read or cut.
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>>;
+
+    /// Rows or bytes of input in all, if that is known before reading.
+    fn total(&self) -> Option<Amount> {
+        None
+    }
+}
+
+/// A run of consecutive rows.
+pub trait Part: Send {
+    /// The number of its first row, counted from 0 over the whole source.
+    fn first_row(&self) -> u64;
+
+    /// Bytes of input that it stands for; 0 where there is no input.
+    fn input_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Where in the input it begins, if there is such a place.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
+    /// Whether a text is a text, and no number that is written as one: the source itself tells numbers from text.
+    fn is_typed(&self) -> bool {
+        false
+    }
+
+    /// Gives all rows to `sink`, in order: batches, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows,
+    /// with a column for every column of the table; and between them the rows that are no good. So the sink can count
+    /// along.
+    ///
+    /// # Errors
+    /// What the sink said, with the place in the input added.
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
+}
+
+/// Takes the rows of a part.
+pub trait Sink {
+    /// Takes a batch.
+    ///
+    /// # Errors
+    /// When some of its rows can't be stored, or the run is over. Nothing of the batch was taken, then.
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused>;
+
+    /// Takes a row that is malformed, or that [`Sink::rows`] has refused.
+    ///
+    /// # Errors
+    /// The error of the row itself, unless such rows are wanted.
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        Err(bad.error)
+    }
+}
+
+impl<F: FnMut(&Batch<'_>) -> Result<(), Refused>> Sink for F {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self(batch)
+    }
+}
+
+/// A row that can't be loaded.
+#[derive(Debug)]
+pub struct BadRow {
+    /// What is wrong with it, and where it is.
+    pub error: Error,
+    /// Its bytes as they stand in the input, without the line end.
+    pub raw: Vec<u8>,
+}
+
+/// Why the sink did not take a batch.
+#[derive(Debug)]
+pub enum Refused {
+    /// These rows can't be stored, in their order, each once. Without them the batch may be given again.
+    Rows(Vec<RefusedRow>),
+    /// The run is over.
+    Stop {
+        /// Row within the batch and column of the value that is to blame, when one is.
+        at: Option<(usize, usize)>,
+        /// What is wrong. Whoever decodes adds the place.
+        error: Error,
+    },
+}
+
+/// A row of a batch that can't be stored.
+#[derive(Debug)]
+pub struct RefusedRow {
+    /// The row within the batch.
+    pub row: usize,
+    /// The column that is to blame.
+    pub column: usize,
+    /// What is wrong, column and value named. Whoever decodes adds the place.
+    pub error: Error,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Stop { at: None, error }
+    }
+}
+
+impl Refused {
+    /// The first thing that is wrong, and its row and column where there is one: for sources that make no bad rows.
+    pub fn first(self) -> (Option<(usize, usize)>, Error) {
+        match self {
+            Refused::Stop { at, error } => (at, error),
+            Refused::Rows(mut rows) => {
+                let RefusedRow { row, column, error } = rows.swap_remove(0);
+                (Some((row, column)), error)
+            }
+        }
+    }
+}
+
+/// A source without rows.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRows;
+
+impl Source for NoRows {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        Ok(None)
+    }
+}

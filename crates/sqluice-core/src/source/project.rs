@@ -1,0 +1,83 @@
+//! Some of the columns of a source.
+
+use super::{BadRow, Part, Refused, Sink, Source};
+use crate::batch::Batch;
+use crate::error::{Place, Result};
+use crate::progress::Amount;
+
+/// A source with some of its columns.
+pub struct Project<'a> {
+    source: Box<dyn Source + 'a>,
+    /// Those that are left, ascending.
+    columns: Vec<usize>,
+}
+
+impl<'a> Project<'a> {
+    /// Keeps the columns with these indexes, ascending.
+    pub fn new(source: Box<dyn Source + 'a>, columns: Vec<usize>) -> Project<'a> {
+        Project { source, columns }
+    }
+}
+
+impl Source for Project<'_> {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let part = self.source.next_part()?;
+        Ok(part.map(|part| Box::new(ProjectPart { part, columns: self.columns.clone() }) as Box<dyn Part>))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.source.total()
+    }
+}
+
+struct ProjectPart {
+    part: Box<dyn Part>,
+    columns: Vec<usize>,
+}
+
+impl Part for ProjectPart {
+    fn first_row(&self) -> u64 {
+        self.part.first_row()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.part.input_bytes()
+    }
+
+    fn place(&self) -> Option<Place> {
+        self.part.place()
+    }
+
+    fn is_typed(&self) -> bool {
+        self.part.is_typed()
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.part.decode(&mut ProjectSink { sink, columns: &self.columns })
+    }
+}
+
+struct ProjectSink<'s> {
+    sink: &'s mut dyn Sink,
+    columns: &'s [usize],
+}
+
+impl Sink for ProjectSink<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let columns = self.columns.iter().map(|&column| batch.columns[column]).collect();
+        let refused = self.sink.rows(&Batch { rows: batch.rows, columns });
+        // Places are those of the source.
+        refused.map_err(|mut refused| {
+            match &mut refused {
+                Refused::Rows(rows) => rows.iter_mut().for_each(|row| row.column = self.columns[row.column]),
+                Refused::Stop { at: Some((_, column)), .. } => *column = self.columns[*column],
+                Refused::Stop { at: None, .. } => {}
+            }
+            refused
+        })
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.sink.bad_row(bad)
+    }
+}

@@ -1,0 +1,45 @@
+//! What SQLite says, as errors of this project.
+
+pub mod full_disk;
+
+use rusqlite::ErrorCode;
+
+use crate::error::{Error, Setting, message};
+
+/// The error for what SQLite could not do.
+pub fn failed(error: rusqlite::Error, what: &str) -> Error {
+    let failure = match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => return Error::interrupted(),
+        Some(ErrorCode::DiskFull) => Error::target(format!("SQLite cannot {what}")).hint(message![
+            "free some space or choose another folder, also for what it sorts: ",
+            Setting::TempDir
+        ]),
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::OutOfMemory
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::ReadOnly,
+        ) => Error::target(format!("SQLite cannot {what}")),
+        _ => Error::input(format!("SQLite cannot {what}")),
+    };
+    failure.because(said(error))
+}
+
+/// SQLite's own message, without the statement.
+pub fn said(error: rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message,
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        other => other.to_string(),
+    }
+}
+
+/// Whether it is the values that SQLite does not take.
+pub fn is_of_values(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
+    matches!(error.sqlite_error_code(), Some(ConstraintViolation | TypeMismatch | TooBig))
+}

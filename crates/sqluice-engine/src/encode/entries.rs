@@ -1,0 +1,252 @@
+//! Rows and index entries for the sorters: records that are not written to pages yet.
+//!
+//! ```text
+//!  stored columns ──> | b | a | rowid |                 an index on (b, a) of a table with rowids
+//!  and rowids     ──> | k | a | all other columns |     the rows of a WITHOUT ROWID table with PRIMARY KEY (k, a)
+//!                 ──> | all columns |                   rows with rowids, to be sorted by those
+//! ```
+
+use sqluice_core::error::Result;
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::{Generated, Table};
+use sqluice_format::key::{PAIRED_NULL, paired_int};
+use sqluice_format::record;
+use sqluice_format::value::{FIXED_BYTES, SerialType};
+use sqluice_format::varint;
+
+use super::Rowids;
+use super::stored::{Serials, Stored};
+use crate::sort::{Buffer, SLACK_BYTES};
+
+/// What a column of a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Column(usize),
+    Rowid,
+}
+
+/// A column that has integers, and perhaps NULL, and nothing else.
+enum Ints<'a> {
+    Null,
+    All(&'a [i64]),
+    Some { bits: &'a [i64], serials: &'a [u8] },
+    Rowids(Rowids<'a>),
+}
+
+impl Ints<'_> {
+    /// The halves of pairs that its first rows are; says whether they can all be.
+    fn pair(&self, rows: usize, halves: &mut Vec<u64>) -> bool {
+        halves.clear();
+        match self {
+            Ints::Null => halves.resize(rows, PAIRED_NULL),
+            Ints::All(ints) => halves.extend(ints[..rows].iter().map(|int| paired_int(*int))),
+            Ints::Some { bits, serials } => {
+                halves.extend(bits[..rows].iter().zip(*serials).map(|(int, serial)| match serial {
+                    0 => PAIRED_NULL,
+                    _ => paired_int(*int),
+                }));
+                let is_null = |row: usize| serials[row] == 0;
+                return (0..rows).all(|row| halves[row] != PAIRED_NULL || is_null(row));
+            }
+            Ints::Rowids(rowids) => halves.extend((0..rows).map(|row| paired_int(rowids.get(row)))),
+        }
+        matches!(self, Ints::Null) || !halves.contains(&PAIRED_NULL)
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<i64> {
+        match self {
+            Ints::Null => None,
+            Ints::All(ints) => Some(ints[row]),
+            Ints::Some { bits, serials } => (serials[row] != 0).then_some(bits[row]),
+            Ints::Rowids(rowids) => Some(rowids.get(row)),
+        }
+    }
+}
+
+impl Field {
+    fn ints<'a>(self, stored: &[Stored<'a>], rowids: Rowids<'a>) -> Option<Ints<'a>> {
+        const REAL: u8 = SerialType::REAL.0 as u8;
+        let Field::Column(column) = self else { return Some(Ints::Rowids(rowids)) };
+        match stored[column] {
+            Stored::Null => Some(Ints::Null),
+            Stored::Numbers { serials: Serials::Same(0), .. } => Some(Ints::Null),
+            Stored::Numbers { serials: Serials::Same(serial), bits } => {
+                (serial != REAL).then_some(Ints::All(bits))
+            }
+            Stored::Numbers { serials: Serials::Each { serials, .. }, bits } => {
+                (!serials.contains(&REAL)).then_some(Ints::Some { bits, serials })
+            }
+            Stored::Bytes { .. } | Stored::Mixed { .. } => None,
+        }
+    }
+}
+
+/// The records that a sorter gets, and where it takes them.
+pub(crate) struct Entries<'s> {
+    fields: Vec<Field>,
+    buffer: Buffer<'s>,
+    /// Of the row at hand.
+    serials: Vec<u64>,
+    /// Of a batch of pairs.
+    halves: [Vec<u64>; 2],
+}
+
+impl<'s> Entries<'s> {
+    /// The entries of an index, or the rows of a WITHOUT ROWID table.
+    pub(crate) fn of_index(index: &Index, table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
+        let field = |value| match value {
+            Indexed::Column(column) if Some(column) != table.rowid_alias => Field::Column(column),
+            Indexed::Column(_) | Indexed::Rowid => Field::Rowid,
+            Indexed::Expression => unreachable!("the plan gives indexes on expressions to SQLite"),
+        };
+        let fields = index.columns.iter().map(|column| field(column.value)).collect();
+        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
+    }
+
+    /// The rows of a table with rowids.
+    pub(crate) fn of_rows(table: &Table, buffer: Buffer<'s>) -> Entries<'s> {
+        let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
+        let fields = (0..table.columns.len()).filter(stored).map(Field::Column).collect();
+        Entries { fields, buffer, serials: Vec::new(), halves: Default::default() }
+    }
+
+    /// Gives the rows of a batch to the sorter. The first is record `number` of the source.
+    pub(super) fn push(
+        &mut self,
+        stored: &[Stored<'_>],
+        rowids: Rowids<'_>,
+        rows: usize,
+        number: u64,
+    ) -> Result<()> {
+        if self.push_pairs(stored, rowids, rows)? {
+            return Ok(());
+        }
+        let Entries { fields, buffer, serials, .. } = self;
+        serials.resize(fields.len(), 0);
+        let mut ints: Option<Vec<Ints<'_>>> = match buffer.takes_ints() {
+            true => fields.iter().map(|field| field.ints(stored, rowids)).collect(),
+            false => None,
+        };
+        let mut values = vec![None; fields.len()];
+        let text = match fields[..] {
+            [Field::Column(text), Field::Rowid] => Some(&stored[text]),
+            _ => None,
+        };
+        for row in 0..rows {
+            if let Some(text) = text
+                && buffer.takes_texts()
+                && let Some((data, text)) = text.text(row)
+                && buffer.push_text(data, text, rowids.get(row))?
+            {
+                continue;
+            }
+            if let Some(columns) = &ints {
+                for (value, column) in values.iter_mut().zip(columns) {
+                    *value = column.get(row);
+                }
+                if buffer.push_ints(&values)? {
+                    continue;
+                }
+                // From here on items are held otherwise.
+                ints = None;
+            }
+            let rowid = rowids.get(row);
+            let (mut types, mut body) = (0, 0);
+            for (serial, field) in serials.iter_mut().zip(&*fields) {
+                *serial = match *field {
+                    Field::Column(column) => stored[column].serial(row),
+                    Field::Rowid => SerialType::of_int(rowid).0,
+                };
+                types += if *serial < 0x80 { 1 } else { varint::len(*serial) };
+                body += content_bytes(*serial);
+            }
+            let header = record::header_bytes(types);
+            buffer.push_with(rowid, number.wrapping_add(row as u64), header + body, |room| {
+                let mut at = varint::write(room, header as u64);
+                for serial in &*serials {
+                    at += varint::write(&mut room[at..], *serial);
+                }
+                for (serial, field) in serials.iter().zip(&*fields) {
+                    let content = Content { serial: *serial, bytes: content_bytes(*serial) };
+                    match *field {
+                        Field::Column(column) => content.write(&stored[column], row, &mut room[at..]),
+                        Field::Rowid => content.write_int(rowid, &mut room[at..]),
+                    }
+                    at += content.bytes;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the rows of a batch to the sorter if all are pairs of integers or NULLs and it takes such; says whether it has.
+    fn push_pairs(&mut self, stored: &[Stored<'_>], rowids: Rowids<'_>, rows: usize) -> Result<bool> {
+        let Entries { fields, buffer, halves: [first, second], .. } = self;
+        let [a, b] = fields[..] else { return Ok(false) };
+        if !buffer.takes_pairs() {
+            return Ok(false);
+        }
+        let (Some(a), Some(b)) = (a.ints(stored, rowids), b.ints(stored, rowids)) else { return Ok(false) };
+        if !a.pair(rows, first) || !b.pair(rows, second) {
+            return Ok(false);
+        }
+        buffer.push_pairs(first, second)?;
+        Ok(true)
+    }
+
+    /// Hands over what is left.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.buffer.flush()
+    }
+}
+
+/// Bytes of a value of that serial type.
+#[inline]
+fn content_bytes(serial: u64) -> usize {
+    match FIXED_BYTES.get(serial as usize) {
+        Some(bytes) => usize::from(*bytes),
+        None => (serial.saturating_sub(12) / 2) as usize,
+    }
+}
+
+/// A value on its way into a record.
+#[derive(Clone, Copy)]
+struct Content {
+    serial: u64,
+    bytes: usize,
+}
+
+impl Content {
+    /// Writes the value of `row` to the start of `room`, which is longer by [`SLACK_BYTES`]: what is short is stored as a whole
+    /// word, because a call to copy a few bytes takes longer than the copy.
+    #[inline]
+    fn write(self, stored: &Stored<'_>, row: usize, room: &mut [u8]) {
+        match stored {
+            Stored::Null => {}
+            Stored::Numbers { bits, .. } => self.write_int(bits[row], room),
+            Stored::Bytes { bytes, .. } => {
+                // NULL has no bytes, wherever they are.
+                if self.serial == 0 {
+                    return;
+                }
+                let start = bytes.range(row).start;
+                match bytes.data[start..].first_chunk::<SLACK_BYTES>() {
+                    Some(word) if self.bytes <= SLACK_BYTES => room[..SLACK_BYTES].copy_from_slice(word),
+                    _ => room[..self.bytes].copy_from_slice(bytes.get(row)),
+                }
+            }
+            Stored::Mixed { .. } => {
+                room[..self.bytes].copy_from_slice(stored.content(row, &mut [0; 8]));
+            }
+        }
+    }
+
+    /// Writes the low bytes of `int`.
+    #[inline]
+    fn write_int(self, int: i64, room: &mut [u8]) {
+        let unused = 64 - 8 * self.bytes as u32;
+        let word = int.checked_shl(unused).unwrap_or(0);
+        room[..8].copy_from_slice(&word.to_be_bytes());
+    }
+}

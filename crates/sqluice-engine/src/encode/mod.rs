@@ -1,0 +1,518 @@
+//! Batches in, cells on pages out, column by column.
+//!
+//! The plain way to store a row is [`sqluice_format::record::encode`], then [`Chunk::push`]. This does the same for up to
+//! a thousand rows at once, and its output is tested to be the same bytes:
+//!
+//! 1. `stored`: apply affinity to each column, find the serial type of every value. Often one type serves the column.
+//! 2. Add up the bytes of every row; ask the chunk for room for its cell. Where all rows are of one size, and their
+//!    rowids follow each other, room for many cells is one division.
+//! 3. `scatter`: write what stands before the serial types of every row, then column after column its serial types and
+//!    values into all rows.
+//!
+//! Rows that overflow their page are rare, or so large that nothing matters but copying: they go the plain way.
+
+mod convert;
+pub(crate) mod entries;
+mod rowid;
+mod scatter;
+mod stored;
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use sqluice_format::cell;
+use sqluice_format::chunk::Chunk;
+use sqluice_format::page::Geometry;
+use sqluice_format::record;
+use sqluice_format::varint;
+
+pub(crate) use convert::Converter;
+use entries::Entries;
+use rowid::{Alias, Seen};
+pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
+use scatter::{Head, Rows};
+use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
+use sqluice_core::batch::{Batch, ROWS_MAX, Value, describe};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::Table;
+use sqluice_core::source::{Refused, RefusedRow};
+use stored::{Scratch, Stored};
+
+/// The largest record that SQLite takes: `SQLITE_MAX_LENGTH`.
+pub const RECORD_BYTES_MAX: usize = 1_000_000_000;
+
+/// Where encoded rows go: a chunk, and after it the next.
+pub trait Chunks {
+    /// The chunk that is being filled.
+    fn current(&mut self) -> &mut Chunk;
+
+    /// Passes the full chunk on and puts an empty one in its place.
+    ///
+    /// # Errors
+    /// When the run is over: cancelled, or failed elsewhere.
+    fn next(&mut self) -> Result<()>;
+}
+
+/// What a declared type may do to text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversions {
+    /// Whatever SQLite does.
+    All,
+    /// Nothing that loses digits or magnitude: such a row is refused.
+    Lossless,
+}
+
+/// Encodes batches of one table.
+#[derive(Debug)]
+pub struct Encoder {
+    geometry: Geometry,
+    columns: Vec<ColumnRules>,
+    conversions: Conversions,
+    rowid_alias: Option<usize>,
+    autoincrement: bool,
+    scratch: Vec<Scratch>,
+    sizes: Sizes,
+    rows: Rows,
+    record: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct ColumnRules {
+    name: String,
+    affinity: Affinity,
+    not_null: bool,
+    /// In a STRICT table, what the column takes.
+    strict: Option<StrictType>,
+    /// SQLite computes it when it is read.
+    computed: bool,
+}
+
+/// The rowids of an encoded batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowidRange {
+    /// Of its first row.
+    pub first: i64,
+    /// Of its last row.
+    pub last: LastRowid,
+    /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if that is
+    /// [`counted`](LastRowid::counted), or if there is none.
+    pub first_assumed: bool,
+}
+
+/// The rowid of a row that others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastRowid {
+    /// The rowid.
+    pub rowid: i64,
+    /// It is the number of the row, counted from 1 over the source: so NULL means its number to the next row, too.
+    pub counted: bool,
+}
+
+/// Bytes of every row's record.
+#[derive(Debug, Default)]
+struct Sizes {
+    /// Of the serial types.
+    types: Vec<u32>,
+    /// Of the whole record.
+    payload: Vec<usize>,
+    /// Whether all rows are alike in both.
+    uniform: bool,
+}
+
+/// The rowids of a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rowids<'a> {
+    /// This one and those that follow.
+    From(i64),
+    /// Ascending, with gaps.
+    Each(&'a [i64]),
+}
+
+impl Rowids<'_> {
+    #[inline]
+    fn get(self, row: usize) -> i64 {
+        match self {
+            Rowids::From(first) => first + row as i64,
+            Rowids::Each(rowids) => rowids[row],
+        }
+    }
+}
+
+impl Encoder {
+    /// An encoder for a table's rows, on pages of `geometry`.
+    pub fn new(table: &Table, geometry: Geometry, conversions: Conversions) -> Encoder {
+        Encoder {
+            geometry,
+            columns: ColumnRules::of(table),
+            conversions,
+            rowid_alias: table.rowid_alias,
+            autoincrement: table.autoincrement,
+            scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
+            sizes: Sizes::default(),
+            rows: Rows::default(),
+            record: Vec::new(),
+        }
+    }
+
+    /// Adds a batch. Its rows get the rowids from `next_rowid` on, unless the table has a column for them; `last` is the
+    /// rowid of the row before, where that is known.
+    ///
+    /// # Errors
+    /// When rows can't be stored: nothing of the batch is, then. Or what `chunks` says.
+    pub fn encode(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        last: Option<LastRowid>,
+        chunks: &mut impl Chunks,
+    ) -> Result<RowidRange, Refused> {
+        self.encode_in_order(batch, next_rowid, last, chunks, &mut [])
+    }
+
+    /// The same, and gives the entries of the table's indexes to their sorters.
+    pub(crate) fn encode_in_order(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        last: Option<LastRowid>,
+        chunks: &mut impl Chunks,
+        entries: &mut [Entries<'_>],
+    ) -> Result<RowidRange, Refused> {
+        let lossless = self.conversions == Conversions::Lossless;
+        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
+            None => Ok((Rowids::From(next_rowid), false)),
+            Some(alias) => rowid::of_alias(batch, alias, next_rowid, last, &mut given, &mut refused),
+        };
+        let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
+        let (rowids, first_assumed) = in_order(rowids, self.rowid_alias, refused)?;
+        let number = next_rowid.wrapping_sub(1) as u64;
+        let on_page: Vec<Stored<'_>> = match self.columns.iter().any(|column| column.computed) {
+            false => Vec::new(),
+            true => stored
+                .iter()
+                .zip(&self.columns)
+                .filter(|(_, rules)| !rules.computed)
+                .map(|(s, _)| *s)
+                .collect(),
+        };
+        let on_page = if on_page.is_empty() { &stored } else { &on_page };
+        self.sizes.measure(on_page, batch.rows)?;
+        for entries in entries {
+            entries.push(&stored, rowids, batch.rows, number)?;
+        }
+        let run = Run {
+            geometry: self.geometry,
+            rowids,
+            stored: on_page,
+            sizes: &self.sizes,
+            head: Head::new(on_page, &self.sizes),
+        };
+        run.write(batch.rows, chunks, &mut self.rows, &mut self.record)?;
+        let last_row = batch.rows - 1;
+        let last = rowids.get(last_row);
+        let last = LastRowid { rowid: last, counted: last == next_rowid.wrapping_add(last_row as i64) };
+        Ok(RowidRange { first: rowids.get(0), last, first_assumed })
+    }
+
+    /// Gives the rows of a batch, in any order of their rowids, and the entries of the table's indexes to sorters. `largest`
+    /// is the largest rowid so far, if all rows come one after another.
+    ///
+    /// # Errors
+    /// When rows can't be stored: nothing of the batch is, then.
+    pub(crate) fn encode_in_any_order(
+        &mut self,
+        batch: &Batch<'_>,
+        next_rowid: i64,
+        seen: &AnyOrder,
+        largest: Option<&mut Option<i64>>,
+        entries: &mut [Entries<'_>],
+    ) -> Result<(), Refused> {
+        let lossless = self.conversions == Conversions::Lossless;
+        debug_assert!(batch.rows > 0 && batch.rows <= ROWS_MAX && batch.columns.len() == self.columns.len());
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
+        let rowids = match alias_of(&self.columns, self.rowid_alias, lossless, self.autoincrement) {
+            None => Ok((Rowids::From(next_rowid), Seen::default())),
+            Some(alias) => rowid::of_alias_in_any_order(
+                batch,
+                alias,
+                next_rowid,
+                largest.as_deref().copied(),
+                &mut given,
+                &mut refused,
+            ),
+        };
+        let stored = store(&self.columns, &mut self.scratch, self.rowid_alias, lossless, batch, &mut refused);
+        let (rowids, batch_seen) = in_order(rowids, self.rowid_alias, refused)?;
+        self.sizes.measure(&stored, batch.rows)?;
+        for entries in entries {
+            entries.push(&stored, rowids, batch.rows, next_rowid.wrapping_sub(1) as u64)?;
+        }
+        seen.note(batch_seen, largest);
+        Ok(())
+    }
+}
+
+fn alias_of(
+    columns: &[ColumnRules],
+    index: Option<usize>,
+    lossless: bool,
+    autoincrement: bool,
+) -> Option<Alias<'_>> {
+    index.map(|index| Alias { index, name: &columns[index].name, lossless, autoincrement })
+}
+
+/// What the columns of a batch become; values that can't be stored go to `refused`.
+fn store<'a>(
+    columns: &[ColumnRules],
+    scratch: &'a mut [Scratch],
+    rowid_alias: Option<usize>,
+    lossless: bool,
+    batch: &Batch<'a>,
+    refused: &mut Vec<RefusedRow>,
+) -> Vec<Stored<'a>> {
+    let mut refused_rows = vec![0; batch.rows.div_ceil(64)];
+    let columns = columns.iter().zip(scratch).enumerate().map(|(i, (rules, scratch))| {
+        // The record holds NULL where the column is another name for the rowid, and nothing of what SQLite computes.
+        if Some(i) == rowid_alias || rules.computed {
+            return Stored::Null;
+        }
+        let lost = Cell::new(false);
+        let stored = Stored::new(&batch.columns[i], batch.rows, rules.affinity, scratch, &lost);
+        let mut refusals = Refusals { rows: &mut refused_rows, list: refused };
+        rules.check(&stored, lossless && lost.get(), i, batch, &mut refusals);
+        stored
+    });
+    columns.collect()
+}
+
+/// The rowids, unless rows are refused. A row that is out of order ends the run, but only if no row before it is refused:
+/// it may be in order without that.
+fn in_order<T>(
+    rowids: Result<T, (usize, Error)>,
+    alias: Option<usize>,
+    mut refused: Vec<RefusedRow>,
+) -> Result<T, Refused> {
+    refused.sort_by_key(|refused| (refused.row, refused.column));
+    refused.dedup_by_key(|refused| refused.row);
+    match (rowids, refused.first()) {
+        (Err((row, error)), first) if first.is_none_or(|first| row < first.row) => {
+            Err(Refused::Stop { at: alias.map(|alias| (row, alias)), error })
+        }
+        (Ok(rowids), None) => Ok(rowids),
+        _ => Err(Refused::Rows(refused)),
+    }
+}
+
+/// One batch on its way to the pages.
+struct Run<'a> {
+    geometry: Geometry,
+    rowids: Rowids<'a>,
+    stored: &'a [Stored<'a>],
+    sizes: &'a Sizes,
+    head: Head,
+}
+
+impl Run<'_> {
+    fn write(
+        &self,
+        rows: usize,
+        chunks: &mut impl Chunks,
+        space: &mut Rows,
+        record: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let mut row = 0;
+        while row < rows {
+            let placed = self.place(row..rows, chunks.current(), space);
+            if placed > 0 {
+                let done = row..row + placed;
+                let bytes = chunks.current().bytes_mut();
+                scatter::write(bytes, done, self.rowids, self.stored, self.sizes, &self.head, space);
+                row += placed;
+            } else if self.sizes.payload[self.sizes.index(row)] > cell::table_leaf_local_max(self.geometry) {
+                self.push(row, chunks, record)?;
+                row += 1;
+            } else {
+                chunks.next()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for as many of `rows` as fit the chunk and do not overflow.
+    fn place(&self, rows: Range<usize>, chunk: &mut Chunk, space: &mut Rows) -> usize {
+        let local_max = cell::table_leaf_local_max(self.geometry);
+        let places = space.places(rows.len());
+        if let (true, Rowids::From(_)) = (self.sizes.uniform, self.rowids) {
+            let payload = self.sizes.payload[0];
+            if payload > local_max {
+                return 0;
+            }
+            // As long as the rowid takes as many bytes, so does the cell.
+            let first = self.rowids.get(rows.start);
+            let last_alike = last_of_varint_len(first);
+            let alike =
+                usize::try_from(last_alike.saturating_sub(first)).map_or(rows.len(), |n| n.saturating_add(1));
+            let n = rows.len().min(alike);
+            return chunk.place_run(cell::table_leaf_bytes(payload, first), first, &mut places[..n]);
+        }
+        for (i, row) in rows.enumerate() {
+            let payload = self.sizes.payload[self.sizes.index(row)];
+            if payload > local_max {
+                return i;
+            }
+            let rowid = self.rowids.get(row);
+            match chunk.place(cell::table_leaf_bytes(payload, rowid), rowid) {
+                Some(place) => places[i] = place,
+                None => return i,
+            }
+        }
+        places.len()
+    }
+
+    /// The plain way, for a row that overflows.
+    fn push(&self, row: usize, chunks: &mut impl Chunks, record: &mut Vec<u8>) -> Result<()> {
+        record.clear();
+        let types = self.sizes.types[self.sizes.index(row)] as usize;
+        varint::push(record, record::header_bytes(types) as u64);
+        self.stored.iter().for_each(|column| varint::push(record, column.serial(row)));
+        self.stored.iter().for_each(|column| record.extend_from_slice(column.content(row, &mut [0; 8])));
+        let rowid = self.rowids.get(row);
+        if !chunks.current().push(rowid, record) {
+            chunks.next()?;
+            let pushed = chunks.current().push(rowid, record);
+            debug_assert!(pushed, "an empty chunk takes a row of any size");
+        }
+        Ok(())
+    }
+}
+
+/// The largest rowid whose varint is as long as `rowid`'s.
+fn last_of_varint_len(rowid: i64) -> i64 {
+    match varint::len(rowid as u64) {
+        9 if rowid < 0 => -1,
+        9 => i64::MAX,
+        n => (1 << (7 * n)) - 1,
+    }
+}
+
+impl Sizes {
+    /// Where the sizes of `row` stand: all rows share the first when they are alike.
+    #[inline]
+    fn index(&self, row: usize) -> usize {
+        if self.uniform { 0 } else { row }
+    }
+
+    fn measure(&mut self, stored: &[Stored<'_>], rows: usize) -> Result<(), Refused> {
+        let (mut types, mut body) = (0, 0);
+        let mut vary = Vec::new();
+        for column in stored {
+            match column.uniform() {
+                (Some(serial), Some(width)) => {
+                    types += varint::len(serial);
+                    body += width;
+                }
+                // Serial types below 128 take one byte, whichever they are.
+                (None, Some(width)) => {
+                    types += 1;
+                    body += width;
+                }
+                _ => vary.push(column),
+            }
+        }
+        self.uniform = vary.is_empty();
+        let n = if self.uniform { 1 } else { rows };
+        self.types.clear();
+        self.types.resize(n, types as u32);
+        self.payload.clear();
+        self.payload.resize(n, body);
+        for column in vary {
+            column.add_sizes(&mut self.types, &mut self.payload);
+        }
+        let mut refused = Vec::new();
+        for (row, (payload, types)) in self.payload.iter_mut().zip(&self.types).enumerate() {
+            *payload += record::header_bytes(*types as usize);
+            if *payload > RECORD_BYTES_MAX {
+                let message =
+                    format!("the row takes {payload} bytes, and SQLite holds at most 1,000,000,000");
+                refused.push(RefusedRow { row, column: 0, error: Error::input(message) });
+            }
+        }
+        if refused.is_empty() { Ok(()) } else { Err(Refused::Rows(refused)) }
+    }
+}
+
+impl ColumnRules {
+    /// Adds to `refused` the rows whose value this column can't hold; `lost`: some number has lost something.
+    fn check(
+        &self,
+        stored: &Stored<'_>,
+        lost: bool,
+        index: usize,
+        batch: &Batch<'_>,
+        refusals: &mut Refusals<'_>,
+    ) {
+        let value = |row| batch.columns[index].get(row);
+        let mut refuse = |row, error: &dyn Fn() -> Error| refusals.add(row, index, error);
+        if let Some(strict) = self.strict {
+            for row in (0..batch.rows).filter(|&row| !stored.fits(row, strict)) {
+                refuse(row, &|| {
+                    let (value, declared) = (describe(&value(row)), strict.name());
+                    let message =
+                        format!("{value} in column {}, which is {declared} of a STRICT table", self.name);
+                    Error::input(message)
+                });
+            }
+        }
+        if self.not_null && stored.first_null(batch.rows).is_some() {
+            for row in (0..batch.rows).filter(|&row| stored.serial(row) == 0) {
+                refuse(row, &|| Error::input(format!("NULL in column {}, which is NOT NULL", self.name)));
+            }
+        }
+        if lost {
+            for row in 0..batch.rows {
+                if let Some(error) = loss_of(&value(row), self.affinity) {
+                    refuse(row, &|| error(&self.name));
+                }
+            }
+        }
+    }
+}
+
+/// The refused rows of a batch, each once: an error takes much more memory than a value does.
+struct Refusals<'a> {
+    /// A bit for each row that a column has refused.
+    rows: &'a mut [u64],
+    list: &'a mut Vec<RefusedRow>,
+}
+
+impl Refusals<'_> {
+    /// Columns come in their order, so the first to refuse a row is the one to blame.
+    fn add(&mut self, row: usize, column: usize, error: &dyn Fn() -> Error) {
+        let bit = 1 << (row % 64);
+        if self.rows[row / 64] & bit == 0 {
+            self.rows[row / 64] |= bit;
+            self.list.push(RefusedRow { row, column, error: error() });
+        }
+    }
+}
+
+/// What `value` loses in a column of `affinity`: the error for a column of a given name.
+fn loss_of<'v>(value: &Value<'v>, affinity: Affinity) -> Option<impl Fn(&str) -> Error + use<'v>> {
+    let Value::Text(text) = *value else { return None };
+    let (becomes, loss) = affinity::text_to_number_checked(text, affinity);
+    let loss = loss?;
+    Some(move |column: &str| {
+        let what = match loss {
+            Loss::Nul => "would lose what follows the NUL".to_owned(),
+            Loss::Overflow => "is beyond the largest float, and would become infinity".to_owned(),
+            Loss::Underflow => "is below the smallest float, and would become 0".to_owned(),
+            Loss::BeyondInt64 => "has more than 64 bits, and would become a float".to_owned(),
+            Loss::Rounded => format!("would be rounded to {}", describe(&becomes)),
+        };
+        let message = format!("{} in column {column} {what}", describe(&Value::Text(text)));
+        Error::input(message)
+            .hint(message!["declare the column TEXT, or let SQLite's conversion stand: ", Setting::Lossy])
+    })
+}

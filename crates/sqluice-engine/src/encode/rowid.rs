@@ -1,0 +1,227 @@
+//! Rowids that a column gives.
+//!
+//! To SQLite NULL is one more than the largest rowid so far. A part does not know what came before it, so NULL means
+//! the number of the row here, counted from 1, which is the same if all rows before it have theirs; it is
+//! refused where it is not. Thus what is taken does not depend on where the input is cut.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sqluice_core::affinity::{self, Rowid};
+use sqluice_core::batch::describe;
+use sqluice_core::batch::{Batch, Value, Values};
+use sqluice_core::error::Error;
+use sqluice_core::source::RefusedRow;
+
+use super::{LastRowid, Rowids, loss_of};
+
+/// The column that is another name for the rowid.
+#[derive(Clone, Copy)]
+pub(super) struct Alias<'n> {
+    pub(super) index: usize,
+    pub(super) name: &'n str,
+    /// Text whose number loses something is refused.
+    pub(super) lossless: bool,
+    /// The table is AUTOINCREMENT.
+    pub(super) autoincrement: bool,
+}
+
+/// What the column holds in rows of any order, known to all workers: NULL means one more than the largest number before it,
+/// which only who reads all rows one after another knows.
+#[derive(Debug, Default)]
+pub(crate) struct AnyOrder {
+    null: AtomicBool,
+    number: AtomicBool,
+}
+
+impl AnyOrder {
+    /// Whether NULL stood among numbers where nobody knew what it means.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
+    }
+
+    /// Takes what a batch had, once it is stored: `largest` is what the worker knows, if it knows what comes before each row.
+    pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
+        match largest {
+            Some(largest) => *largest = batch.largest,
+            None => {
+                self.null.fetch_or(batch.null, Ordering::Relaxed);
+                self.number.fetch_or(batch.number, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What a batch has in the column.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    null: bool,
+    number: bool,
+    /// The largest rowid up to its end.
+    largest: Option<i64>,
+}
+
+/// The rowids that column `alias` gives, in any order. `largest` is the largest before, if all rows come one after another and
+/// it is known therefore; else NULL means the number of the row. Values that are no rowids go to `refused`.
+///
+/// # Errors
+/// NULL after the largest number that there is.
+pub(super) fn of_alias_in_any_order<'a>(
+    batch: &Batch<'_>,
+    alias: Alias<'_>,
+    next_rowid: i64,
+    largest: Option<Option<i64>>,
+    given: &'a mut Vec<i64>,
+    refused: &mut Vec<RefusedRow>,
+) -> Result<(Rowids<'a>, Seen), (usize, Error)> {
+    let column = &batch.columns[alias.index];
+    let mut seen = Seen { largest: largest.flatten(), ..Seen::default() };
+    given.clear();
+    for row in 0..batch.rows {
+        let counted = next_rowid.wrapping_add(row as i64);
+        let rowid = match wanted(column.get(row), alias) {
+            Ok(Rowid::Given(rowid)) => {
+                seen.number = true;
+                rowid
+            }
+            Ok(Rowid::Next) => {
+                seen.null = true;
+                match largest {
+                    None => counted,
+                    Some(_) => {
+                        next_of(seen.largest, alias).ok_or_else(|| (row, no_rowid_left(alias.name)))?
+                    }
+                }
+            }
+            other => {
+                refused.push(refusal(other, column.get(row), row, alias));
+                given.push(counted);
+                continue;
+            }
+        };
+        given.push(rowid);
+        seen.largest = Some(seen.largest.map_or(rowid, |largest| largest.max(rowid)));
+    }
+    Ok((Rowids::Each(given), seen))
+}
+
+/// The rowid after the largest. AUTOINCREMENT counts from 0 on, whatever came before.
+fn next_of(largest: Option<i64>, alias: Alias<'_>) -> Option<i64> {
+    match largest {
+        None => Some(1),
+        Some(largest) if alias.autoincrement => largest.max(0).checked_add(1),
+        Some(largest) => largest.checked_add(1),
+    }
+}
+
+/// The rowids that column `alias` gives, and whether the first is an assumption: it is NULL, and the rowid before it, which
+/// is `last`, is not known. `next_rowid` is the number of the first row. Values that are no rowids go to `refused`.
+///
+/// # Errors
+/// The first row that is out of order.
+pub(super) fn of_alias<'a>(
+    batch: &Batch<'_>,
+    alias: Alias<'_>,
+    next_rowid: i64,
+    last: Option<LastRowid>,
+    given: &'a mut Vec<i64>,
+    refused: &mut Vec<RefusedRow>,
+) -> Result<(Rowids<'a>, bool), (usize, Error)> {
+    let column = &batch.columns[alias.index];
+    if let (Values::Int(ints), None) = (column.values, column.validity)
+        && follow_each_other(&ints[..batch.rows])
+        && last.is_none_or(|last| last.rowid < ints[0])
+    {
+        return Ok((Rowids::From(ints[0]), false));
+    }
+    let first_assumed = last.is_none() && column.get(0) == Value::Null;
+    let mut last = last;
+    given.clear();
+    for row in 0..batch.rows {
+        let number = next_rowid.wrapping_add(row as i64);
+        let value = column.get(row);
+        let rowid = match wanted(value, alias) {
+            Ok(Rowid::Given(rowid)) => rowid,
+            Ok(Rowid::Next) if last.is_none_or(|last| last.counted) => number,
+            Ok(Rowid::Next) => return Err((row, null_among_numbers(alias.name))),
+            other => {
+                refused.push(refusal(other, value, row, alias));
+                number
+            }
+        };
+        given.push(rowid);
+        if refused.last().is_some_and(|refused| refused.row == row) {
+            continue;
+        }
+        match last {
+            Some(last) if last.rowid >= rowid => {
+                return Err((row, out_of_order(alias.name, last.rowid, rowid)));
+            }
+            _ => last = Some(LastRowid { rowid, counted: rowid == number }),
+        }
+    }
+    Ok((Rowids::Each(given), first_assumed))
+}
+
+/// The refusal of a value that is no rowid.
+pub(super) fn refusal(
+    wanted: Result<Rowid, Error>,
+    value: Value<'_>,
+    row: usize,
+    alias: Alias<'_>,
+) -> RefusedRow {
+    let mismatch = |_| {
+        Error::input(format!("{} in column {}, which is INTEGER PRIMARY KEY", describe(&value), alias.name))
+    };
+    RefusedRow { row, column: alias.index, error: wanted.map_or_else(|error| error, mismatch) }
+}
+
+/// What a value asks for, or what it would lose.
+pub(super) fn wanted(value: Value<'_>, alias: Alias<'_>) -> Result<Rowid, Error> {
+    let rowid = affinity::to_rowid(value);
+    match rowid {
+        Rowid::Given(_) if alias.lossless => match loss_of(&value, affinity::Affinity::Integer) {
+            Some(error) => Err(error(alias.name)),
+            None => Ok(rowid),
+        },
+        _ => Ok(rowid),
+    }
+}
+
+fn follow_each_other(ints: &[i64]) -> bool {
+    let span = ints[ints.len() - 1].checked_sub(ints[0]);
+    span == Some(ints.len() as i64 - 1) && ints.iter().zip(0..).all(|(&int, row)| int == ints[0] + row)
+}
+
+/// The error for NULL where rows before had rowids of their own.
+pub(crate) fn null_among_numbers(name: &str) -> Error {
+    Error::input(format!("NULL in column {name} among rows that have numbers there"))
+        .hint("give all rows a number, or none")
+        .out_of_order()
+}
+
+fn no_rowid_left(name: &str) -> Error {
+    Error::input(format!("NULL in column {name} after {}, the largest number", i64::MAX))
+        .hint("give the row a number that is free")
+}
+
+/// The error for rows that would need rowids beyond the largest.
+pub(crate) fn no_rowids_left(table: &str) -> Error {
+    Error::input(format!("table {table} has no rowids left behind the largest")).out_of_order()
+}
+
+/// The error for rows that do not come after those that are there.
+pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
+    Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table")).out_of_order()
+}
+
+/// The error for rows that do not come in the order of their rowids.
+pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
+    if last == rowid {
+        return Error::input(format!("{name} = {rowid} twice"))
+            .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
+            .out_of_order();
+    }
+    Error::input(format!("{name} = {rowid} follows {last}"))
+        .hint("rows must be in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
+        .out_of_order()
+}

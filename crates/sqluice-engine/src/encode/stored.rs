@@ -1,0 +1,373 @@
+//! What a column of a batch becomes in the file: affinity applied, serial types known.
+//!
+//! Each column of a batch turns into one of four forms, by the class of its values and the affinity of the table's column.
+//! The first three copy nothing, or eight bytes a value; the last copies the values and is for what is rare.
+
+use std::cell::Cell;
+
+use sqluice_format::record;
+use sqluice_format::value::{FIXED_BYTES, SerialType};
+use sqluice_format::varint;
+
+use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
+use sqluice_core::batch::{Bitmap, Bytes, Column, Spans, Value, Values};
+
+/// A column as it will be stored.
+#[derive(Clone, Copy)]
+pub(super) enum Stored<'a> {
+    /// NULL in every row.
+    Null,
+    /// NULLs, integers and floats.
+    Numbers {
+        serials: Serials<'a>,
+        /// The value in its low bytes: an integer, or the bits of a float.
+        bits: &'a [i64],
+    },
+    /// Text or blobs, perhaps some NULLs.
+    Bytes { bytes: Bytes<'a>, serials: BytesSerials<'a> },
+    /// Anything, its bytes laid out in a row: row `i` is `data[ends[i - 1]..ends[i]]`.
+    Mixed { serials: &'a [u64], data: &'a [u8], ends: &'a [usize] },
+}
+
+/// Serial types of numbers: all the same, or one each.
+#[derive(Clone, Copy)]
+pub(super) enum Serials<'a> {
+    Same(u8),
+    Each { serials: &'a [u8], width: Width },
+}
+
+/// Serial types of text or blobs: the same where all have one length, or one each.
+#[derive(Clone, Copy)]
+pub(super) enum BytesSerials<'a> {
+    Same { serial: u64, len: usize },
+    Each(&'a [u32]),
+}
+
+/// Bytes of the values of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// The same in every row.
+    Same(usize),
+    /// As the serial types say.
+    Varies,
+}
+
+/// Space for one column, used again for every batch.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    serials: Vec<u8>,
+    bits: Vec<i64>,
+    bytes_serials: Vec<u32>,
+    long_serials: Vec<u64>,
+    data: Vec<u8>,
+    ends: Vec<usize>,
+    text: Vec<u8>,
+}
+
+impl<'a> Stored<'a> {
+    /// Applies `affinity` to `rows` values of `column`; sets `lost` when some text that became a number has lost something.
+    pub(super) fn new(
+        column: &Column<'a>,
+        rows: usize,
+        affinity: Affinity,
+        scratch: &'a mut Scratch,
+        lost: &Cell<bool>,
+    ) -> Stored<'a> {
+        use Affinity::{Blob, Integer, Numeric, Real, Text};
+        let Column { values, validity } = *column;
+        match (values, affinity) {
+            (Values::Null, _) => Stored::Null,
+            (Values::Int(ints), Integer | Numeric | Blob) => scratch.ints(&ints[..rows], validity),
+            (Values::Int(ints), Real) => {
+                scratch.numbers(rows, validity, |row| affinity::stored_real_of_int(ints[row]))
+            }
+            (Values::Real(reals), Blob) => scratch.numbers(rows, validity, |row| Value::Real(reals[row])),
+            (Values::Real(reals), Integer | Numeric) => {
+                scratch.numbers(rows, validity, |row| affinity::real_to_int(reals[row]))
+            }
+            (Values::Real(reals), Real) => {
+                scratch.numbers(rows, validity, |row| affinity::stored_real(reals[row]))
+            }
+            (Values::Text(bytes), Text | Blob) => {
+                scratch.bytes(bytes, rows, validity, SerialType::of_text(0).0)
+            }
+            (Values::Blob(bytes), _) => scratch.bytes(bytes, rows, validity, SerialType::of_blob(0).0),
+            (Values::Text(bytes), Integer | Numeric | Real) => {
+                let numeric = |row| {
+                    let text = bytes.range(row);
+                    note(lost, affinity::part_to_number(bytes.data, text.start, text.end, affinity))
+                };
+                if scratch.try_numbers(rows, validity, numeric) {
+                    return scratch.as_numbers();
+                }
+                scratch.mixed(column, rows, affinity, lost)
+            }
+            (Values::Int(_) | Values::Real(_), Text) | (Values::Any(_), _) => {
+                scratch.mixed(column, rows, affinity, lost)
+            }
+        }
+    }
+
+    /// The first row that is NULL.
+    pub(super) fn first_null(&self, rows: usize) -> Option<usize> {
+        match self {
+            Stored::Null => (rows > 0).then_some(0),
+            Stored::Numbers { serials: Serials::Same(serial), .. } => (*serial == 0 && rows > 0).then_some(0),
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => {
+                serials.iter().position(|&serial| serial == 0)
+            }
+            Stored::Bytes { serials: BytesSerials::Same { .. }, .. } => None,
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => {
+                serials.iter().position(|&serial| serial == 0)
+            }
+            Stored::Mixed { serials, .. } => serials.iter().position(|&serial| serial == 0),
+        }
+    }
+
+    /// Serial type of every row, and bytes of every value, where each is the same in all rows.
+    pub(super) fn uniform(&self) -> (Option<u64>, Option<usize>) {
+        match self {
+            Stored::Null => (Some(0), Some(0)),
+            Stored::Numbers { serials: Serials::Same(serial), .. } => {
+                (Some(u64::from(*serial)), Some(FIXED_BYTES[*serial as usize] as usize))
+            }
+            Stored::Numbers { serials: Serials::Each { width, .. }, .. } => match *width {
+                Width::Same(width) => (None, Some(width)),
+                Width::Varies => (None, None),
+            },
+            Stored::Bytes { serials: BytesSerials::Same { serial, len }, .. } => (Some(*serial), Some(*len)),
+            Stored::Bytes { .. } | Stored::Mixed { .. } => (None, None),
+        }
+    }
+
+    /// Adds the bytes of every row's serial type and value.
+    pub(super) fn add_sizes(&self, types: &mut [u32], payload: &mut [usize]) {
+        if let Stored::Numbers { serials: Serials::Each { serials, .. }, .. } = self {
+            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
+                *types += 1;
+                *payload += FIXED_BYTES[serial as usize] as usize;
+            }
+            return;
+        }
+        if let Stored::Bytes { serials: BytesSerials::Each(serials), .. } = self {
+            for ((types, payload), &serial) in types.iter_mut().zip(payload).zip(*serials) {
+                *types += varint::len(u64::from(serial)) as u32;
+                *payload += bytes_of(serial);
+            }
+            return;
+        }
+        for (row, (types, payload)) in types.iter_mut().zip(payload).enumerate() {
+            let serial = SerialType(self.serial(row));
+            *types += varint::len(serial.0) as u32;
+            *payload += serial.content_bytes().unwrap_or(0) as usize;
+        }
+    }
+
+    /// Whether a column of a STRICT table takes the value of `row`.
+    pub(super) fn fits(&self, row: usize, strict: StrictType) -> bool {
+        SerialType(self.serial(row)).class().is_some_and(|class| strict.fits(class))
+    }
+
+    /// The serial type of `row`.
+    #[inline]
+    pub(super) fn serial(&self, row: usize) -> u64 {
+        match self {
+            Stored::Null => 0,
+            Stored::Numbers { serials: Serials::Same(serial), .. } => u64::from(*serial),
+            Stored::Numbers { serials: Serials::Each { serials, .. }, .. } => u64::from(serials[row]),
+            Stored::Bytes { serials: BytesSerials::Same { serial, .. }, .. } => *serial,
+            Stored::Bytes { serials: BytesSerials::Each(serials), .. } => u64::from(serials[row]),
+            Stored::Mixed { serials, .. } => serials[row],
+        }
+    }
+
+    /// In what and where, from and to, the text of `row` lies; `None` if it is none, or lies elsewhere.
+    #[inline]
+    pub(super) fn text(&self, row: usize) -> Option<(&'a [u8], (usize, usize))> {
+        let Stored::Bytes { bytes, .. } = self else { return None };
+        let range = bytes.range(row);
+        let is_text = self.serial(row) % 2 == 1;
+        is_text.then_some((bytes.data, (range.start, range.end)))
+    }
+
+    /// The bytes of `row`'s value: a slice of what is there, or of `number`.
+    #[inline]
+    pub(super) fn content<'b>(&'b self, row: usize, number: &'b mut [u8; 8]) -> &'b [u8] {
+        match self {
+            Stored::Null => &[],
+            Stored::Numbers { bits, .. } => {
+                *number = bits[row].to_be_bytes();
+                &number[8 - FIXED_BYTES[self.serial(row) as usize] as usize..]
+            }
+            Stored::Bytes { bytes, .. } => {
+                if self.serial(row) == 0 {
+                    &[]
+                } else {
+                    bytes.get(row)
+                }
+            }
+            Stored::Mixed { data, ends, .. } => {
+                let start = if row == 0 { 0 } else { ends[row - 1] };
+                &data[start..ends[row]]
+            }
+        }
+    }
+}
+
+/// Bytes of a string or a NULL of that serial type.
+#[inline(always)]
+pub(super) fn bytes_of(serial: u32) -> usize {
+    (serial.saturating_sub(12) / 2) as usize
+}
+
+/// The value; notes whether something was lost.
+#[inline(always)]
+fn note<'v>(lost: &Cell<bool>, (value, loss): (Value<'v>, Option<Loss>)) -> Value<'v> {
+    if loss.is_some() {
+        lost.set(true);
+    }
+    value
+}
+
+impl Scratch {
+    /// Strings. `base` is the serial type of an empty one.
+    fn bytes<'a>(
+        &'a mut self,
+        bytes: Bytes<'a>,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        base: u64,
+    ) -> Stored<'a> {
+        let serial_of = |len: usize| base + 2 * len as u64;
+        if let (Spans::Fixed(len), None) = (bytes.spans, validity) {
+            return Stored::Bytes { bytes, serials: BytesSerials::Same { serial: serial_of(len), len } };
+        }
+        let serials = &mut self.bytes_serials;
+        serials.clear();
+        // A record of more than 2 GB is refused, whatever its serial types.
+        let huge = u32::MAX - 1 + (base & 1) as u32;
+        let serial = |len: usize| u32::try_from(serial_of(len)).unwrap_or(huge);
+        match bytes.spans {
+            Spans::Anywhere(spans) => {
+                serials.extend(spans[..rows].iter().map(|span| serial(span.len as usize)));
+            }
+            _ => serials.extend((0..rows).map(|row| serial(bytes.range(row).len()))),
+        }
+        if let Some(validity) = validity {
+            for (row, serial) in serials.iter_mut().enumerate() {
+                *serial *= u32::from(validity.get(row));
+            }
+        }
+        let first = serials[0];
+        // No NULL: its bytes would be anything.
+        if first != 0 && serials.iter().all(|&serial| serial == first) {
+            let same = BytesSerials::Same { serial: u64::from(first), len: bytes_of(first) };
+            return Stored::Bytes { bytes, serials: same };
+        }
+        Stored::Bytes { bytes, serials: BytesSerials::Each(serials) }
+    }
+
+    /// Integers that stay what they are. When all are in one range, no serial type needs to be made.
+    fn ints<'a>(&'a mut self, ints: &'a [i64], validity: Option<Bitmap<'_>>) -> Stored<'a> {
+        let (min, max) = ints.iter().fold((i64::MAX, i64::MIN), |(min, max), &i| (min.min(i), max.max(i)));
+        if validity.is_none() && min <= max {
+            let (low, high) = (SerialType::of_int(min).0 as u8, SerialType::of_int(max).0 as u8);
+            if min >= 0 && max <= 1 {
+                self.serials.clear();
+                self.serials.extend(ints.iter().map(|&i| 8 + i as u8));
+                let serials = if low == high {
+                    Serials::Same(low)
+                } else {
+                    Serials::Each { serials: &self.serials, width: Width::Same(0) }
+                };
+                return Stored::Numbers { serials, bits: ints };
+            }
+            // Of one sign and one width, and neither 0 nor 1 among them: all are as wide.
+            if low == high && (min > 1 || max < 0) {
+                return Stored::Numbers { serials: Serials::Same(low), bits: ints };
+            }
+        }
+        self.serials.clear();
+        self.serials.extend(ints.iter().map(|&i| SerialType::of_int(i).0 as u8));
+        if let Some(validity) = validity {
+            for (row, serial) in self.serials.iter_mut().enumerate() {
+                *serial *= u8::from(validity.get(row));
+            }
+        }
+        Stored::Numbers { serials: self.serials(), bits: ints }
+    }
+
+    fn serials(&self) -> Serials<'_> {
+        let width_of = |serial: u8| FIXED_BYTES[serial as usize];
+        let first = self.serials.first().copied().unwrap_or(0);
+        if self.serials.iter().all(|&serial| serial == first) {
+            return Serials::Same(first);
+        }
+        let same_width = self.serials.iter().all(|&serial| width_of(serial) == width_of(first));
+        let width = if same_width { Width::Same(width_of(first) as usize) } else { Width::Varies };
+        Serials::Each { serials: &self.serials, width }
+    }
+
+    fn as_numbers(&self) -> Stored<'_> {
+        Stored::Numbers { serials: self.serials(), bits: &self.bits }
+    }
+
+    /// Numbers that a function of the row gives, and NULL.
+    fn numbers<'v>(
+        &mut self,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> Stored<'_> {
+        let all = self.try_numbers(rows, validity, value);
+        debug_assert!(all, "numbers only");
+        self.as_numbers()
+    }
+
+    /// The same for a function that may give something else: false as soon as it does.
+    #[inline]
+    fn try_numbers<'v>(
+        &mut self,
+        rows: usize,
+        validity: Option<Bitmap<'_>>,
+        value: impl Fn(usize) -> Value<'v>,
+    ) -> bool {
+        self.serials.resize(rows, 0);
+        self.bits.resize(rows, 0);
+        for (row, (to_serial, to_bits)) in self.serials.iter_mut().zip(&mut self.bits).enumerate() {
+            let present = validity.is_none_or(|validity| validity.get(row));
+            (*to_serial, *to_bits) = match if present { value(row) } else { Value::Null } {
+                Value::Int(int) => (SerialType::of_int(int).0 as u8, int),
+                Value::Real(real) if !real.is_nan() => (SerialType::REAL.0 as u8, real.to_bits() as i64),
+                Value::Null | Value::Real(_) => (0, 0),
+                Value::Text(_) | Value::Blob(_) => return false,
+            };
+        }
+        true
+    }
+
+    /// Whatever the column holds, one value at a time.
+    fn mixed(
+        &mut self,
+        column: &Column<'_>,
+        rows: usize,
+        affinity: Affinity,
+        lost: &Cell<bool>,
+    ) -> Stored<'_> {
+        self.long_serials.clear();
+        self.data.clear();
+        self.ends.clear();
+        for row in 0..rows {
+            let value = match (column.get(row), affinity) {
+                (Value::Text(text), Affinity::Integer | Affinity::Numeric | Affinity::Real) => {
+                    note(lost, affinity::text_to_number_checked(text, affinity))
+                }
+                (value, _) => affinity::apply(value, affinity, &mut self.text),
+            };
+            self.long_serials.push(SerialType::of(&value).0);
+            record::push_content(&value, &mut self.data);
+            self.ends.push(self.data.len());
+        }
+        Stored::Mixed { serials: &self.long_serials, data: &self.data, ends: &self.ends }
+    }
+}

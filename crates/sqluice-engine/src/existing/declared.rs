@@ -1,0 +1,148 @@
+//! Indexes that are to be made: what SQLite says of each, and the way that its entries will take.
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::index::Index;
+use sqluice_core::schema::{Schema, Table};
+
+use super::entries::Projection;
+use super::statement::Statement;
+use super::twin::Twin;
+use crate::options::WritePath;
+
+/// An index that is to be made.
+pub struct Declared<'s> {
+    pub statement: Statement,
+    pub table: &'s Table,
+    /// What makes its entries of the table's rows; `None` where SQLite makes them.
+    pub(crate) ours: Option<Ours>,
+    /// Why that way.
+    pub why: String,
+}
+
+/// What is known of an index that we make.
+pub(crate) struct Ours {
+    pub(crate) index: Index,
+    pub(crate) projection: Projection,
+    /// Its statement as SQLite keeps it.
+    pub(crate) sql: String,
+}
+
+impl Declared<'_> {
+    /// The way that its entries take.
+    pub fn road(&self) -> WritePath {
+        if self.ours.is_some() { WritePath::Sorted } else { WritePath::Sqlite }
+    }
+}
+
+/// What statements declare for a database with that schema; those left out whose index is there and that say IF NOT EXISTS. `obstacle`
+/// says why SQLite must make all of them.
+///
+/// # Errors
+/// When a name is taken, a table is not there, or SQLite does not understand a statement.
+pub fn declared<'s>(
+    statements: Vec<Statement>,
+    schema: &'s Schema,
+    names: &[(String, String)],
+    obstacle: Option<&str>,
+) -> Result<(Vec<Declared<'s>>, Vec<Statement>)> {
+    let (mut declared, mut there): (Vec<Declared<'_>>, Vec<Statement>) = (Vec::new(), Vec::new());
+    for statement in statements {
+        let is_same = |name: &str| name.eq_ignore_ascii_case(&statement.name);
+        let of_this_run = declared.iter().find(|other| is_same(&other.statement.name)).map(|_| "index");
+        let kind = names.iter().find(|(_, name)| is_same(name)).map(|(kind, _)| &**kind).or(of_this_run);
+        match kind {
+            Some("index") if statement.if_not_exists => {
+                there.push(statement);
+                continue;
+            }
+            // A trigger may have the name of an index.
+            Some(kind @ ("index" | "table" | "view")) => return Err(taken(&statement, kind)),
+            _ => {}
+        }
+        let table = table_of(&statement, schema, names)?;
+        declared.push(Declared::new(statement, table, obstacle)?);
+    }
+    Ok((declared, there))
+}
+
+fn taken(statement: &Statement, kind: &str) -> Error {
+    let article = if kind == "index" { "an" } else { "a" };
+    let error = Error::target(format!("there is {article} {kind} named {} already", statement.name));
+    match kind {
+        "index" => error.hint("IF NOT EXISTS leaves it as it is; DROP INDEX makes room for another"),
+        _ => error.hint("choose another name for the index"),
+    }
+}
+
+fn table_of<'s>(statement: &Statement, schema: &'s Schema, names: &[(String, String)]) -> Result<&'s Table> {
+    let wanted = &statement.table;
+    if let Some(table) = schema.table(wanted) {
+        return Ok(table);
+    }
+    let is_table = |kind: &str| kind == "table" || kind == "view";
+    let kind = names.iter().find(|(kind, name)| is_table(kind) && name.eq_ignore_ascii_case(wanted));
+    let what = match kind.map(|(kind, _)| &**kind) {
+        _ if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
+        Some("view") => "is a view, and has no rows of its own",
+        Some("table") => "is a virtual table, which sees to its indexes itself",
+        _ => return Err(Error::target(format!("there is no table {wanted}"))),
+    };
+    Err(Error::target(format!("{wanted} can't have an index: it {what}")))
+}
+
+impl<'s> Declared<'s> {
+    fn new(statement: Statement, table: &'s Table, obstacle: Option<&str>) -> Result<Declared<'s>> {
+        let by_sqlite = |statement, why: String| Declared { statement, table, ours: None, why };
+        let Ok(mut twin) = Twin::of(table) else {
+            let why = "only SQLite understands how its table is declared";
+            return Ok(by_sqlite(statement, why.to_owned()));
+        };
+        match twin.declare(&statement.sql) {
+            Err(rusqlite::Error::SqlInputError { msg, .. }) => return Err(refused(&statement, msg)),
+            Err(error @ rusqlite::Error::SqliteFailure(..))
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) =>
+            {
+                return Err(refused(&statement, error.to_string()));
+            }
+            Err(error) => return Ok(by_sqlite(statement, format!("only SQLite can compute it: {error}"))),
+            Ok(()) => {}
+        }
+        let ours = match obstacle {
+            Some(why) => Err(why.to_owned()),
+            None => Ours::of(&twin, table, &statement),
+        };
+        Ok(match ours {
+            Ok(ours) => {
+                let why = "what the table holds is sorted".to_owned();
+                Declared { statement, table, ours: Some(ours), why }
+            }
+            Err(why) => by_sqlite(statement, why),
+        })
+    }
+}
+
+impl Ours {
+    /// Reads back what a statement has declared; `Err` says why SQLite must make it.
+    fn of(twin: &Twin, table: &Table, statement: &Statement) -> std::result::Result<Ours, String> {
+        let unread = || "SQLite does not report what it declares".to_owned();
+        let read = Schema::from_catalogue(twin.connection(), String::new(), "".as_ref());
+        let schema = read.map_err(|_| unread())?;
+        let indexes = schema.table(&table.name).map(|table| &table.indexes[..]).unwrap_or_default();
+        let index = indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&statement.name));
+        let Some(index) = index else { return Err(unread()) };
+        if index.partial {
+            return Err("only SQLite knows which rows its WHERE takes".to_owned());
+        }
+        if index.order().is_none() {
+            return Err("only SQLite knows the order of its collations".to_owned());
+        }
+        let projection = Projection::new(table, index, twin)?;
+        let sql = index.sql.clone().ok_or_else(unread)?;
+        Ok(Ours { index: index.clone(), projection, sql })
+    }
+}
+
+fn refused(statement: &Statement, message: String) -> Error {
+    Error::usage(format!("index {}: {message}", statement.name))
+        .hint("the statement is SQLite's to understand")
+}

@@ -1,0 +1,405 @@
+//! Entries of indexes from the rows that a table has, for the sorters, on all cores.
+//!
+//! ```text
+//!  record of the table     | types | a | b | c |              b, c: perhaps not there, when they were added later
+//!                                     └───┐
+//!  entry of an index on b  | types | b | rowid |              what of the record the index has, as CREATE INDEX would write it
+//! ```
+//!
+//! The table is read once for all of its indexes. What CREATE INDEX writes is what the record holds, whatever the affinity of the
+//! column: a REAL that is stored as an integer is an integer in the index, too.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::{Generated, Table};
+use sqluice_format::page::Geometry;
+use sqluice_format::record;
+use sqluice_format::scan::{Kind, Reader, Scan, Tree};
+use sqluice_format::value::{FIXED_BYTES, SerialType};
+use sqluice_format::varint;
+
+use super::read::{FileView, damaged};
+use super::twin::Twin;
+use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
+
+/// A tree of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) root_page: u32,
+    pub(crate) geometry: Geometry,
+    pub(crate) page_count: u32,
+}
+
+/// What the entries of an index take of a table's records.
+#[derive(Clone, Debug)]
+pub(crate) struct Projection {
+    fields: Vec<Field>,
+}
+
+/// A column of an entry.
+#[derive(Clone, Debug)]
+enum Field {
+    Rowid,
+    /// That field of the record.
+    Stored {
+        field: usize,
+        missing: Missing,
+    },
+}
+
+/// What stands for a field that a record does not have.
+#[derive(Clone, Debug)]
+struct Missing {
+    serial: u64,
+    content: Vec<u8>,
+}
+
+impl Projection {
+    /// For the entries of `index`; `twin` knows the values of columns that are not there.
+    ///
+    /// # Errors
+    /// A sentence that says why SQLite must make the entries.
+    pub(crate) fn new(table: &Table, index: &Index, twin: &Twin) -> std::result::Result<Projection, String> {
+        let fields = index.columns.iter().map(|column| match column.value {
+            Indexed::Rowid => Ok(Field::Rowid),
+            Indexed::Column(column) if Some(column) == table.rowid_alias => Ok(Field::Rowid),
+            Indexed::Column(column) => {
+                let name = &table.columns[column].name;
+                let field =
+                    stored_field(table, column).ok_or_else(|| format!("SQLite computes column {name}"))?;
+                let missing = twin.missing(table, column).ok().and_then(|record| Missing::of(&record));
+                let missing =
+                    missing.ok_or_else(|| format!("only SQLite knows the default of column {name}"))?;
+                Ok(Field::Stored { field, missing })
+            }
+            Indexed::Expression => Err("SQLite computes its expressions".to_owned()),
+        });
+        Ok(Projection { fields: fields.collect::<std::result::Result<_, String>>()? })
+    }
+
+    /// So many first fields of a record are looked at.
+    fn wanted(&self) -> usize {
+        let wanted = self.fields.iter().map(|field| match field {
+            Field::Rowid => 0,
+            Field::Stored { field, .. } => field + 1,
+        });
+        wanted.max().unwrap_or(0)
+    }
+}
+
+/// Where a record of the table has a column; `None` when it is computed.
+fn stored_field(table: &Table, column: usize) -> Option<usize> {
+    let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
+    if !is_stored(column) {
+        return None;
+    }
+    match &table.clustered {
+        Some(key) => key.columns.iter().position(|of_key| of_key.value == Indexed::Column(column)),
+        None => Some((0..column).filter(|column| is_stored(*column)).count()),
+    }
+}
+
+impl Missing {
+    /// The first value of a record.
+    fn of(record: &[u8]) -> Option<Missing> {
+        let (header, at) = varint::read(record)?;
+        let (serial, _) = varint::read(record.get(at..)?)?;
+        let start = usize::try_from(header).ok()?;
+        let bytes = usize::try_from(SerialType(serial).content_bytes()?).ok()?;
+        Some(Missing { serial, content: record.get(start..start + bytes)?.to_vec() })
+    }
+}
+
+/// Gives the entries of all rows to the sorter of each index. Returns how many rows there are.
+///
+/// # Errors
+/// When the file can't be read, is damaged, or there is no temporary space.
+pub(crate) fn of_rows(
+    view: FileView<'_>,
+    table: &Table,
+    place: Place,
+    indexes: &[(&Projection, &Sorter)],
+    threads: usize,
+) -> Result<u64> {
+    let kind = if table.without_rowid { Kind::Index } else { Kind::Table };
+    let wanted = indexes.iter().map(|(projection, _)| projection.wanted()).max().unwrap_or(0);
+    let scan = place.scan(view, kind)?.with_fields(wanted);
+    let rows = AtomicU64::new(0);
+    in_parts((view, &table.name), &scan, threads, || RowsTaker {
+        wanted,
+        found: Vec::with_capacity(wanted),
+        indexes: indexes
+            .iter()
+            .map(|(projection, sorter)| OfIndex::new(projection, sorter.buffer()))
+            .collect(),
+        rows: 0,
+        all_rows: &rows,
+    })?;
+    Ok(rows.into_inner())
+}
+
+/// Gives the entries that an index has to a sorter, which keeps nothing but records. Returns how many there are.
+///
+/// # Errors
+/// As [`of_rows`].
+pub(crate) fn of_index(
+    view: FileView<'_>,
+    index: &Index,
+    place: Place,
+    sorter: &Sorter,
+    threads: usize,
+) -> Result<u64> {
+    let scan = place.scan(view, Kind::Index)?;
+    let entries = AtomicU64::new(0);
+    in_parts((view, &index.name), &scan, threads, || EntriesTaker {
+        columns: index.columns.len(),
+        buffer: sorter.buffer(),
+        entries: 0,
+        all_entries: &entries,
+    })?;
+    Ok(entries.into_inner())
+}
+
+impl Place {
+    fn scan(self, view: FileView<'_>, kind: Kind) -> Result<Scan> {
+        let Place { root_page, geometry, page_count } = self;
+        let tree = Tree { root_page, kind, geometry, page_count };
+        Scan::new(&mut view.pages(), tree).map_err(|error| view.failed(error))
+    }
+}
+
+/// Takes what a tree holds, on one thread.
+trait Take {
+    /// Takes an entry. `Err(None)` when it is no record that the tree should have.
+    fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
+
+    /// Nothing comes any more.
+    fn finish(self) -> Result<()>;
+}
+
+/// Reads all parts of the tree of that name, each thread with a taker of its own.
+fn in_parts<T: Take>(
+    (view, name): (FileView<'_>, &str),
+    scan: &Scan,
+    threads: usize,
+    taker: impl Fn() -> T + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let (mut pages, mut reader, mut taker) = (view.pages(), Reader::default(), taker());
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            if part >= scan.parts() {
+                return taker.finish();
+            }
+            let each = |rowid, record: &[u8]| {
+                taker.take(rowid, record).map_err(|error| {
+                    error.unwrap_or_else(|| {
+                        // Entries of indexes have no rowids.
+                        let which = if rowid == 0 { "an entry".to_owned() } else { format!("row {rowid}") };
+                        damaged(view.path, &format!("{which} of {name} is no record that belongs there"))
+                    })
+                })
+            };
+            scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
+                // Nobody needs to begin another.
+                next.store(scan.parts(), Ordering::Relaxed);
+                view.failed(error)
+            })?;
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = threads.clamp(1, scan.parts());
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut result = work();
+        for worker in workers {
+            let other = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result = result.and(other);
+        }
+        result
+    })
+}
+
+/// Makes entries of rows.
+struct RowsTaker<'a> {
+    wanted: usize,
+    /// The fields of the record at hand, as far as they are wanted and there: their serial types, and where they begin.
+    found: Vec<(u64, usize)>,
+    indexes: Vec<OfIndex<'a>>,
+    rows: u64,
+    all_rows: &'a AtomicU64,
+}
+
+/// The entries of one index.
+struct OfIndex<'a> {
+    fields: &'a [Field],
+    /// Of the row at hand.
+    pieces: Vec<Piece<'a>>,
+    buffer: Buffer<'a>,
+}
+
+/// A value on its way into an entry.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    serial: u64,
+    bytes: usize,
+    content: Content<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    /// In the low bytes.
+    Int(i64),
+    /// In the record, from there on.
+    Record(usize),
+    Missing(&'a [u8]),
+}
+
+impl Take for RowsTaker<'_> {
+    #[inline]
+    fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
+        find_fields(record, self.wanted, &mut self.found).ok_or(None)?;
+        self.rows += 1;
+        self.indexes.iter_mut().try_for_each(|index| index.push(rowid, record, &self.found).map_err(Some))
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.all_rows.fetch_add(self.rows, Ordering::Relaxed);
+        self.indexes.iter_mut().try_for_each(|index| index.buffer.flush())
+    }
+}
+
+/// Finds the first `wanted` fields of a record; `None` when it is none, or they are not all there.
+#[inline]
+fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
+    found.clear();
+    let short = |at: usize| match *record.get(at)? {
+        byte @ ..0x80 => Some((u64::from(byte), 1)),
+        _ => varint::read(&record[at..]),
+    };
+    let (header, mut at) = short(0)?;
+    let header = usize::try_from(header).ok().filter(|header| (at..=record.len()).contains(header))?;
+    let mut start = header;
+    while at < header && found.len() < wanted {
+        let (serial, n) = short(at)?;
+        at += n;
+        found.push((serial, start));
+        start = start.checked_add(usize::try_from(SerialType(serial).content_bytes()?).ok()?)?;
+    }
+    (at <= header && start <= record.len()).then_some(())
+}
+
+impl<'a> OfIndex<'a> {
+    fn new(projection: &'a Projection, buffer: Buffer<'a>) -> OfIndex<'a> {
+        OfIndex { fields: &projection.fields, pieces: Vec::new(), buffer }
+    }
+
+    #[inline]
+    fn push(&mut self, rowid: i64, record: &[u8], found: &[(u64, usize)]) -> Result<()> {
+        let OfIndex { fields, pieces, buffer } = self;
+        pieces.clear();
+        let (mut types, mut body) = (0, 0);
+        for field in *fields {
+            let piece = match field {
+                Field::Rowid => Piece::of_int(rowid),
+                Field::Stored { field, missing } => match found.get(*field) {
+                    Some(&(serial, start)) => Piece::of_field(serial, start, record),
+                    None => Piece::of_missing(missing),
+                },
+            };
+            types += if piece.serial < 0x80 { 1 } else { varint::len(piece.serial) };
+            body += piece.bytes;
+            pieces.push(piece);
+        }
+        let header = record::header_bytes(types);
+        buffer.push_with(0, 0, header + body, |room| {
+            let mut at = varint::write(room, header as u64);
+            for piece in &*pieces {
+                at += varint::write(&mut room[at..], piece.serial);
+            }
+            for piece in &*pieces {
+                piece.write(record, &mut room[at..]);
+                at += piece.bytes;
+            }
+        })
+    }
+}
+
+impl<'a> Piece<'a> {
+    #[inline]
+    fn of_int(int: i64) -> Piece<'a> {
+        let serial = SerialType::of_int(int).0;
+        Piece { serial, bytes: usize::from(FIXED_BYTES[serial as usize]), content: Content::Int(int) }
+    }
+
+    /// A field of a record, which ends after it.
+    #[inline]
+    fn of_field(serial: u64, start: usize, record: &[u8]) -> Piece<'a> {
+        match serial {
+            // Whoever wrote it may have taken more bytes than it needs; SQLite would not.
+            1..=6 => {
+                Piece::of_int(record::int(&record[start..start + usize::from(FIXED_BYTES[serial as usize])]))
+            }
+            7 if is_nan(&record[start..start + 8]) => Piece { serial: 0, bytes: 0, content: Content::Int(0) },
+            0..=9 => {
+                let bytes = usize::from(FIXED_BYTES[serial as usize]);
+                Piece { serial, bytes, content: Content::Record(start) }
+            }
+            _ => Piece { serial, bytes: ((serial - 12) / 2) as usize, content: Content::Record(start) },
+        }
+    }
+
+    fn of_missing(missing: &'a Missing) -> Piece<'a> {
+        let content = Content::Missing(&missing.content);
+        Piece { serial: missing.serial, bytes: missing.content.len(), content }
+    }
+
+    /// Writes the value to the start of `room`, which is longer by [`SLACK_BYTES`]: what is short is stored as a whole word,
+    /// because a call to copy a few bytes takes longer than the copy.
+    #[inline]
+    fn write(&self, record: &[u8], room: &mut [u8]) {
+        match self.content {
+            Content::Int(int) => {
+                let word = int.checked_shl(64 - 8 * self.bytes as u32).unwrap_or(0);
+                room[..8].copy_from_slice(&word.to_be_bytes());
+            }
+            Content::Record(start) => match record[start..].first_chunk::<SLACK_BYTES>() {
+                Some(word) if self.bytes <= SLACK_BYTES => room[..SLACK_BYTES].copy_from_slice(word),
+                _ => room[..self.bytes].copy_from_slice(&record[start..start + self.bytes]),
+            },
+            Content::Missing(content) => room[..self.bytes].copy_from_slice(content),
+        }
+    }
+}
+
+/// Whether a float is none, which to SQLite is NULL.
+#[inline]
+fn is_nan(bytes: &[u8]) -> bool {
+    bytes.first_chunk().is_some_and(|bytes| f64::from_be_bytes(*bytes).is_nan())
+}
+
+/// Passes the entries of an index on.
+struct EntriesTaker<'a> {
+    columns: usize,
+    buffer: Buffer<'a>,
+    entries: u64,
+    all_entries: &'a AtomicU64,
+}
+
+impl Take for EntriesTaker<'_> {
+    fn take(&mut self, _: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
+        // The order of what is no record can't be told.
+        if record::count_fields(record) != Ok(self.columns) {
+            return Err(None);
+        }
+        self.entries += 1;
+        self.buffer.push(Item { rowid: 0, number: 0, record }).map_err(Some)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.all_entries.fetch_add(self.entries, Ordering::Relaxed);
+        self.buffer.flush()
+    }
+}

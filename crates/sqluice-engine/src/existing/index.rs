@@ -1,0 +1,242 @@
+//! Indexes for tables that are there, in the transaction that is open.
+//!
+//! ```text
+//!  rows of the table ──all cores──> sorters ──merge──> pages past the end          SQL: CREATE INDEX
+//!  (raw, under the write lock)                                │                      what only SQLite can compute
+//!                                     publish: last page, page 1                       ^
+//!                                                             │                        │
+//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read anew ──> first and last entry looked at
+//! ```
+//!
+//! CREATE INDEX would fill the index itself. So its row of `sqlite_schema` is written as it would write it, `writable_schema` being on
+//! for that moment, and the schema cookie goes up by one: other connections read the schema anew, as after CREATE INDEX.
+//!
+//! A table is read once for all of its indexes.
+
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::{Table, quoted};
+use sqluice_core::sqlite_error::said;
+
+use super::Transaction;
+use super::declared::{Declared, Ours};
+use super::entries::{self, Place};
+use super::read::{FileView, damaged};
+use crate::phases::Phases;
+use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
+use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
+
+/// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
+///
+/// # Errors
+/// When rows share a key that is to be unique, the file is damaged, or it can't be written.
+pub fn make(
+    transaction: &Transaction<'_>,
+    declared: &[Declared<'_>],
+    settings: &Settings,
+    phases: &mut Phases<'_>,
+) -> Result<Vec<Option<WrittenTree>>> {
+    let mut made = vec![None; declared.len()];
+    let groups = groups(declared);
+    if !groups.is_empty() {
+        let mut making = Making {
+            transaction,
+            settings,
+            phases,
+            appender: Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
+            last: None,
+        };
+        for group in &groups {
+            let trees = making.table(group)?;
+            group.iter().zip(trees).for_each(|((place, ..), tree)| made[*place] = Some(tree));
+        }
+        let Making { appender, last, phases, .. } = making;
+        phases.begin("publish", None);
+        transaction.publish(&[], appender.page_count(), last)?;
+        enter(transaction, declared, &made)?;
+        for (place, table, ours) in groups.iter().flatten() {
+            let entries = made[*place].map_or(0, |tree| tree.entries);
+            look_at_ends(transaction, table, &ours.index, entries)?;
+        }
+    }
+    for declared in declared.iter().filter(|declared| declared.ours.is_none()) {
+        phases.begin(&format!("sqlite {}", declared.statement.name), None);
+        by_sqlite(transaction, declared)?;
+    }
+    Ok(made)
+}
+
+/// An index that we make: its place among all that are declared.
+type OfTable<'d> = (usize, &'d Table, &'d Ours);
+
+/// The indexes that we make, those of a table together, tables in the order in which they come.
+fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
+    let mut groups: Vec<Vec<OfTable<'_>>> = Vec::new();
+    for (place, declared) in declared.iter().enumerate() {
+        let Some(ours) = &declared.ours else { continue };
+        let of_table = (place, declared.table, ours);
+        match groups.iter_mut().find(|group| group[0].1.name == declared.table.name) {
+            Some(group) => group.push(of_table),
+            None => groups.push(vec![of_table]),
+        }
+    }
+    groups
+}
+
+/// On the way through the tables.
+struct Making<'m, 'p> {
+    transaction: &'m Transaction<'m>,
+    settings: &'m Settings,
+    phases: &'m mut Phases<'p>,
+    appender: Appender,
+    /// The last page that was written.
+    last: Option<Vec<u8>>,
+}
+
+impl Making<'_, '_> {
+    /// Makes indexes of one table.
+    fn table(&mut self, group: &[OfTable<'_>]) -> Result<Vec<WrittenTree>> {
+        let Making { transaction, settings, phases, appender, last } = self;
+        let name = &group[0].1.name;
+        let cancel = transaction.cancel().child();
+        let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
+        let share = settings.sort_bytes / 4 * 3 / group.len();
+        let sorters = group
+            .iter()
+            .map(|(_, _, ours)| Sorter::new(layout(&ours.index), share / settings.workers, &spill));
+        let sorters: Vec<Sorter> = sorters.collect();
+
+        phases.begin(&format!("read {name}"), None);
+        read(transaction, settings, phases, group, &sorters)?;
+
+        phases.begin(&format!("sort {name}"), None);
+        let ahead = Arc::new(Prefetch::new(settings.workers)?);
+        let sorted =
+            sorters.into_iter().map(|sorter| sorter.sorted(share, settings.workers, &ahead, &cancel));
+        let sorted = sorted.collect::<Result<Vec<Sorted>>>()?;
+
+        let items = sorted.iter().map(Sorted::items).sum();
+        phases.begin(&format!("merge {name}"), Some(Amount { rows: items, bytes: 0 }));
+        let jobs = group.iter().zip(&sorted);
+        let jobs = jobs.map(|((_, table, ours), sorted)| IndexJob { table, index: &ours.index, sorted });
+        let jobs: Vec<IndexJob<'_>> = jobs.collect();
+        let (_, mut output) = transaction.past_the_end()?;
+        let trees = merge_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;
+        phases.begin("sync", None);
+        *last = Some(output.finish()?);
+        Ok(trees)
+    }
+}
+
+/// What is sorted of an index: its records.
+fn layout(index: &Index) -> Layout {
+    let order = index.order().expect("other orders are SQLite's");
+    Layout { order: Order::Record(order), rowid: false, number: false }
+}
+
+/// Reads the rows of a table into the sorters of its indexes.
+fn read(
+    transaction: &Transaction<'_>,
+    settings: &Settings,
+    phases: &Phases<'_>,
+    group: &[OfTable<'_>],
+    sorters: &[Sorter],
+) -> Result<()> {
+    let (_, table, _) = group[0];
+    let Settings { geometry, page_count, workers, .. } = *settings;
+    let view = transaction.view(page_count, phases.progress());
+    let place = Place { root_page: transaction.root_page(&table.name)?, geometry, page_count };
+    let projections: Vec<_> = group.iter().map(|(_, _, ours)| &ours.projection).zip(sorters).collect();
+    entries::of_rows(view, table, place, &projections, workers)?;
+    Ok(())
+}
+
+impl Transaction<'_> {
+    /// The first pages of the file, for reading trees that this transaction does not change.
+    pub(super) fn view<'v>(&'v self, page_count: u32, progress: &'v dyn Progress) -> FileView<'v> {
+        let existing = self.existing();
+        let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
+        // SQLite may know of pages that are not in the file yet.
+        let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
+        FileView { file: existing.file(), path: existing.name(), file_bytes, progress, cancel: self.cancel() }
+    }
+}
+
+/// Writes the rows of `sqlite_schema`, as CREATE INDEX would, and has SQLite read it anew.
+fn enter(
+    transaction: &Transaction<'_>,
+    declared: &[Declared<'_>],
+    made: &[Option<WrittenTree>],
+) -> Result<()> {
+    let connection = transaction.connection();
+    let entered = || {
+        connection.execute_batch("PRAGMA writable_schema = ON")?;
+        for (declared, made) in declared.iter().zip(made) {
+            let (Some(ours), Some(made)) = (&declared.ours, made) else { continue };
+            connection.execute(
+                "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('index', ?1, ?2, ?3, ?4)",
+                (&ours.index.name, &declared.table.name, made.root_page, &ours.sql),
+            )?;
+        }
+        let cookie: i64 = connection.query_row("PRAGMA main.schema_version", [], |row| row.get(0))?;
+        // It is a signed number of 32 bits, and goes round.
+        let next = (cookie as i32).wrapping_add(1);
+        connection.execute_batch(&format!("PRAGMA main.schema_version = {next}"))
+    };
+    let entered = entered();
+    // Off again whatever happens; and what SQLite knows of the schema is forgotten.
+    let reset = connection.execute_batch("PRAGMA writable_schema = RESET");
+    entered.and(reset).map_err(|error| transaction.failed(error, "change the schema of"))
+}
+
+/// Looks at the first and the last entry of a new index, so through all of its levels.
+fn look_at_ends(transaction: &Transaction<'_>, table: &Table, index: &Index, entries: u64) -> Result<()> {
+    let order = |backwards: bool| {
+        let terms = index.columns[..index.key_columns].iter().map(|column| {
+            let Indexed::Column(of_table) = column.value else { return "NULL".to_owned() };
+            let name = quoted(&table.columns[of_table].name);
+            let descending = column.descending != backwards;
+            format!(
+                "{name} COLLATE {} {}",
+                quoted(&column.collation),
+                if descending { "DESC" } else { "ASC" }
+            )
+        });
+        terms.collect::<Vec<_>>().join(", ")
+    };
+    for backwards in [false, true] {
+        let (name, table) = (quoted(&index.name), quoted(&table.name));
+        let order = order(backwards);
+        let sql = format!("SELECT 1 FROM main.{table} INDEXED BY {name} ORDER BY {order} LIMIT 1");
+        let found: Option<i64> = transaction
+            .connection()
+            .query_row(&sql, [], |row| row.get(0))
+            .optional()
+            .map_err(|error| transaction.failed(error, "read an index of"))?;
+        if found.is_some() != (entries > 0) {
+            let what = format!("index {} does not show what was written", index.name);
+            return Err(damaged(transaction.existing().name(), &what));
+        }
+    }
+    Ok(())
+}
+
+/// Has SQLite make an index.
+fn by_sqlite(transaction: &Transaction<'_>, declared: &Declared<'_>) -> Result<()> {
+    let made = transaction.connection().execute_batch(&declared.statement.sql);
+    made.map_err(|error| match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ConstraintViolation) => {
+            let name = &declared.statement.name;
+            Error::input(format!("index {name}: {}", said(error)))
+                .hint("nothing was changed; remove such rows, or make the index without UNIQUE")
+        }
+        Some(rusqlite::ErrorCode::Unknown) => {
+            Error::usage(format!("index {}: {}", declared.statement.name, said(error)))
+        }
+        _ => transaction.failed(error, "make an index in"),
+    })
+}

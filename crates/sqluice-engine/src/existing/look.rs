@@ -1,0 +1,124 @@
+//! Looks at an existing database, as far as a plan needs to know it. Nothing is changed, and no lock stays.
+//!
+//! SQLite opens it as it would for any program: so a journal that a crash has left is rolled back first, and what SQLite can't read
+//! is refused in its words. Whether rows can be inserted at all is for SQLite to say, too: the INSERT is compiled, and with it
+//! CHECKs, triggers and the keys of all indexes, so that a function or collation that is not built in is known by its name.
+
+use std::path::Path;
+use std::{fs, io};
+
+use rusqlite::{Connection, ErrorCode};
+use sqluice_core::database_path::refuse_memory;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::{Object, Schema, Table, quoted};
+use sqluice_core::sqlite_error::said;
+
+use super::Existing;
+use crate::options::WriteOptions;
+use crate::target::{TableSnapshot, TargetSnapshot};
+
+/// Looks at the database that rows go into; `None`: a new one is made.
+///
+/// # Errors
+/// When what is there is no database that we can read and write.
+pub fn look(target: &Path, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
+    refuse_memory(target)?;
+    if options.overwrite || !is_there(target)? {
+        return Ok(None);
+    }
+    let existing = Existing::open(target, options.busy_timeout)?;
+    let there = read(target, &existing).map_err(|error| refused(target, error))?;
+    Ok(Some(TargetSnapshot { no_pages: existing.obstacle()?, ..there }))
+}
+
+fn read(target: &Path, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
+    let connection = existing.connection();
+    // One state of it.
+    connection.execute_batch("BEGIN")?;
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let schema = Schema::from_catalogue(connection, String::new(), target)?;
+    let about = |table| read_table(connection, &schema, table);
+    let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
+    let there = TargetSnapshot {
+        name: target.to_owned(),
+        page_size: existing.geometry().page_size(),
+        pages: u32::try_from(number("PRAGMA page_count")?).unwrap_or(u32::MAX),
+        journal_mode: existing.journal_mode().to_owned(),
+        schema_version: number("PRAGMA schema_version")?,
+        no_pages: None,
+        utf8: existing.encoding() == "UTF-8",
+        schema,
+        tables: about,
+    };
+    connection.execute_batch("COMMIT")?;
+    Ok(there)
+}
+
+fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<TableSnapshot> {
+    let of_table =
+        |trigger: &&Object| trigger.kind == "trigger" && trigger.table.eq_ignore_ascii_case(&table.name);
+    let mut about = TableSnapshot {
+        triggers: schema.others.iter().any(|object| of_table(&object)),
+        refused: connection.prepare(&insert(table)).err().map(said),
+        ..TableSnapshot::default()
+    };
+    if let Some(rowid) = rowid_in_sql(table) {
+        let name = quoted(&table.name);
+        let sql = format!("SELECT (SELECT min({rowid}) FROM {name}), (SELECT max({rowid}) FROM {name})");
+        let ends = connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (first, last): (Option<i64>, Option<i64>) = ends;
+        about.largest_rowid = last;
+        about.rows_max =
+            Some(first.zip(last).map_or(0, |(first, last)| last.abs_diff(first).saturating_add(1)));
+    }
+    Ok(about)
+}
+
+/// An INSERT into all columns that take values.
+fn insert(table: &Table) -> String {
+    let taking = table.columns.iter().filter(|column| column.generated.is_none());
+    let columns: Vec<String> = taking.map(|column| quoted(&column.name)).collect();
+    let name = quoted(&table.name);
+    match columns.len() {
+        0 => format!("INSERT INTO {name} DEFAULT VALUES"),
+        given => {
+            format!("INSERT INTO {name} ({}) VALUES ({})", columns.join(", "), vec!["?"; given].join(", "))
+        }
+    }
+}
+
+/// A name that means the rowid: the columns of a table may have taken them all.
+fn rowid_in_sql(table: &Table) -> Option<String> {
+    match table.rowid_alias {
+        Some(alias) => Some(quoted(&table.columns[alias].name)),
+        None => table.rowid_name().map(str::to_owned),
+    }
+}
+
+/// Whether there is a file. What is in the way of one is told when it is made.
+fn is_there(target: &Path) -> Result<bool> {
+    match fs::metadata(target) {
+        Ok(about) if about.is_file() => Ok(true),
+        Ok(about) if !about.is_dir() => {
+            Err(Error::target(format!("{} is not a file", target.display())).hint("name another file"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(Error::target(format!("cannot look at {}", target.display())).about(target).because(error))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The error for a database that can't be read.
+fn refused(target: &Path, error: rusqlite::Error) -> Error {
+    let name = target.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::target(format!("{name} is in use")).about(target).because(said(error)).hint(message![
+                "wait until the other program is done, or wait longer for it: ",
+                Setting::BusyTimeout.to("SECONDS")
+            ])
+        }
+        _ => Error::target(format!("cannot read {name}")).about(target).because(said(error)),
+    }
+}

@@ -1,0 +1,335 @@
+//! A database that is there, changed by one transaction: new pages are written past its end while SQLite holds the write lock, and
+//! become part of it when SQLite commits.
+//!
+//! ```text
+//!  begin     BEGIN IMMEDIATE: nobody else can allocate pages; the tail that a killed run left is cut off
+//!  schema    CREATE TABLE, CREATE INDEX by SQL: their roots are empty pages up to page P
+//!
+//!            1                  P  P+1                               N
+//!            +--+----------+---+--+---------------------------------+--+
+//!  the file  |  | as it was    |R |  leaves, interior pages         |  |     readers see what was there: page 1 says
+//!            +--+----------+---+--+---------------------------------+--+     how many pages there are
+//!                                   raw, past the page cache where the file system can; fdatasync
+//!  publish   through sqlite_dbpage: the roots R, the last page N, and page 1 with the new count
+//!  check     queries; what only SQLite can make (partial indexes, CHECK, ANALYZE)
+//!  commit    COMMIT
+//! ```
+//!
+//! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. Whoever is killed leaves the old
+//! content and at most a tail that nobody counts; the next run cuts it off.
+//!
+//! Invariant: the raw descriptor is opened before SQLite opens the file and closed after SQLite has closed it: closing any
+//! descriptor of a file drops all POSIX locks that the process has on it. So nobody here opens the file otherwise while
+//! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
+
+mod conditions;
+pub mod dbpage;
+pub mod declared;
+mod edge;
+pub(crate) mod entries;
+pub mod index;
+mod look;
+mod past_the_end;
+pub(crate) mod read;
+mod refill;
+pub mod statement;
+mod transaction;
+mod trusted;
+mod twin;
+mod verify;
+mod write;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::Access;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Schema;
+use sqluice_core::sqlite_error::{full_disk, said};
+use sqluice_format::page::{Geometry, PageSize};
+
+pub use look::look;
+pub use transaction::Transaction;
+pub(crate) use write::Outcome;
+pub use write::write_into;
+
+use crate::output;
+
+/// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// A database that is there, and held open.
+#[derive(Debug)]
+pub struct Existing {
+    /// Before the descriptor, so that it is closed before it.
+    connection: Connection,
+    file: File,
+    /// As the user named it; for messages.
+    name: PathBuf,
+    /// Symbolic links followed.
+    path: PathBuf,
+    geometry: Geometry,
+    encoding: String,
+    journal_mode: String,
+    busy_timeout: Duration,
+}
+
+impl Existing {
+    /// Opens the database at `path`. A hot journal that a crash left is rolled back, as by every program that opens it. Whoever is in
+    /// the way, now or later, is waited for, for `busy_timeout`.
+    ///
+    /// # Errors
+    /// When there is no such file, it is no database, may not be written or is locked all the time.
+    pub fn open(path: &Path, busy_timeout: Duration) -> Result<Existing> {
+        let name = path.to_owned();
+        let resolved = output::place(path)?.path();
+        // An absolute path is never taken for a URI.
+        let path = std::path::absolute(&resolved).map_err(|error| cannot_open(&name, error))?;
+        let metadata = fs::metadata(&path).map_err(|error| cannot_open(&name, error))?;
+        if let Some(why) = no_file(&name, &metadata) {
+            return Err(Error::target(why).hint("name a database file"));
+        }
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = file.map_err(|error| cannot_open(&name, error))?;
+        let geometry = geometry(&file).map_err(|error| cannot_open(&name, error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags).map_err(|error| {
+            Error::target(format!("SQLite cannot open {}", name.display())).because(error)
+        })?;
+        let mut existing = Existing {
+            connection,
+            file,
+            name,
+            path,
+            geometry: geometry.unwrap_or(DEFAULT_GEOMETRY),
+            encoding: String::new(),
+            journal_mode: String::new(),
+            busy_timeout,
+        };
+        existing.look(geometry.is_none())?;
+        Ok(existing)
+    }
+
+    /// Sets the connection up, and reads what it says of the database.
+    fn look(&mut self, empty: bool) -> Result<()> {
+        let never = Cancel::new();
+        // The first that reads rolls a hot journal back.
+        let (encoding, mode, page_bytes) = self.waiting(&never, "read", |connection| {
+            connection.busy_timeout(WAIT.min(self.busy_timeout))?;
+            connection.execute_batch(
+                "PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE; PRAGMA cell_size_check = ON;
+                 SELECT count(*) FROM sqlite_schema",
+            )?;
+            let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0));
+            let page_bytes: u32 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+            Ok((pragma("encoding")?, pragma("journal_mode")?, page_bytes))
+        })?;
+        (self.encoding, self.journal_mode) = (encoding, mode);
+        if let (true, Some(page_size)) = (empty, PageSize::new(page_bytes)) {
+            self.geometry = Geometry::new(page_size, 0).unwrap_or(self.geometry);
+        }
+        if self.connection.is_readonly("main").unwrap_or(false) {
+            return Err(read_only(&self.name));
+        }
+        let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        rustix::fs::access(folder, Access::WRITE_OK).map_err(|error| {
+            Error::target(format!("the folder of {} is read-only", self.name.display()))
+                .about(folder)
+                .because(io::Error::from(error))
+                .hint("permit writing in it: SQLite keeps its journal there")
+        })
+    }
+
+    /// The same with SQLite's lock byte elsewhere: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_pending_byte(self, pending_byte: u32) -> Existing {
+        Existing { geometry: self.geometry.with_pending_byte(pending_byte), ..self }
+    }
+
+    /// Its connection.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// A descriptor of the file, for reading pages. It must not be closed: see the module's description.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// As the user named it.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Where it is, symbolic links followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Page size, reserved bytes and the lock-byte page.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// As `PRAGMA encoding` tells it: `UTF-8`, `UTF-16le` or `UTF-16be`.
+    pub fn encoding(&self) -> &str {
+        &self.encoding
+    }
+
+    /// As `PRAGMA journal_mode` tells it: `delete`, `truncate`, `persist` or `wal`. What is not `wal` is no property of the file.
+    pub fn journal_mode(&self) -> &str {
+        &self.journal_mode
+    }
+
+    /// Its schema, as it is now: in a transaction it stays so.
+    ///
+    /// # Errors
+    /// When SQLite can't read it.
+    pub fn schema(&self) -> Result<Schema> {
+        self.waiting(&Cancel::new(), "read the schema of", |connection| {
+            Schema::from_catalogue(connection, String::new(), &self.name)
+        })
+    }
+
+    /// Why pages can't be written into it, as far as that is known before its transaction: a sentence for the plan. See
+    /// [`Transaction::obstacle`].
+    ///
+    /// # Errors
+    /// When SQLite can't read it.
+    pub fn obstacle(&self) -> Result<Option<String>> {
+        self.waiting(&Cancel::new(), "look at", |_| conditions::of_kind(self))
+    }
+
+    /// Whether SQLite itself sees to FOREIGN KEY as it stores rows. It does not, by default; in a transaction this changes nothing.
+    ///
+    /// # Errors
+    /// When SQLite says no.
+    pub fn set_foreign_keys(&self, on: bool) -> Result<()> {
+        let sql = format!("PRAGMA foreign_keys = {}", if on { "ON" } else { "OFF" });
+        self.connection.execute_batch(&sql).map_err(|error| self.failed(error, "set PRAGMA foreign_keys of"))
+    }
+
+    /// Begins the transaction, and cuts off what a killed run left past the end.
+    ///
+    /// # Errors
+    /// When another program writes to it all the time, or `cancel` is set.
+    pub fn begin(&mut self, cancel: &Cancel) -> Result<Transaction<'_>> {
+        Transaction::begin(self, cancel)
+    }
+
+    /// Tries until nobody else is in the way, at most for the busy timeout.
+    fn waiting<T>(
+        &self,
+        cancel: &Cancel,
+        what: &str,
+        attempt: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.waiting_until(Instant::now() + self.busy_timeout, cancel, what, attempt)
+    }
+
+    /// Tries until nobody else is in the way, or that moment has come: at least once.
+    fn waiting_until<T>(
+        &self,
+        deadline: Instant,
+        cancel: &Cancel,
+        what: &str,
+        attempt: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let started = Instant::now();
+        loop {
+            match attempt(&self.connection) {
+                Err(error) if is_busy(&error) => {
+                    if Instant::now() >= deadline {
+                        return Err(self.locked(error, started.elapsed()));
+                    }
+                    cancel.check()?;
+                    // SQLite does not wait where that could be a deadlock.
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                other => return other.map_err(|error| self.failed(error, what)),
+            }
+        }
+    }
+
+    /// The error for a database that others had locked for so long.
+    fn locked(&self, error: rusqlite::Error, waited: Duration) -> Error {
+        let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
+        let unit = if tenths == 1.0 { "second" } else { "seconds" };
+        let how_long = match waited.is_zero() {
+            true => String::new(),
+            false => format!(": it was locked for {tenths} {unit}"),
+        };
+        Error::target(format!("{} is in use{how_long}", self.name.display())).because(said(error)).hint(
+            message![
+                "another program reads or writes it: wait longer (",
+                Setting::BusyTimeout.to("SECONDS"),
+                "), or run again; it is as it was"
+            ],
+        )
+    }
+
+    /// The error for what SQLite could not do.
+    fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
+        let name = self.name.display();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Error::interrupted(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.locked(error, Duration::ZERO),
+            Some(ErrorCode::ReadOnly) => read_only(&self.name),
+            Some(ErrorCode::NotADatabase) => Error::target(format!("{name} is not a SQLite database"))
+                .because(said(error))
+                .hint("name another file"),
+            _ if full_disk::is_it(&error, &self.path) => full_disk::error(error, what, &self.name),
+            _ => Error::target(format!("SQLite cannot {what} {name}")).because(said(error)),
+        }
+    }
+}
+
+/// What a file without a byte is to SQLite, unless it says otherwise.
+const DEFAULT_GEOMETRY: Geometry = match Geometry::new(PageSize::DEFAULT, 0) {
+    Some(geometry) => geometry,
+    None => unreachable!(),
+};
+
+/// The page size and the reserved bytes, which the header has; `None` for an empty file. What is no header SQLite will refuse.
+fn geometry(file: &File) -> io::Result<Option<Geometry>> {
+    let mut start = [0; 21];
+    if file.metadata()?.len() < start.len() as u64 {
+        return Ok(None);
+    }
+    file.read_exact_at(&mut start, 0)?;
+    let size = PageSize::from_header(u16::from_be_bytes([start[16], start[17]]));
+    Ok(size.and_then(|size| Geometry::new(size, start[20])))
+}
+
+/// Why something can't be a database. To be asked before it is opened: a named pipe waits there for somebody to write to it.
+pub fn no_file(name: &Path, metadata: &fs::Metadata) -> Option<String> {
+    let name = name.display();
+    match () {
+        () if metadata.is_file() => None,
+        () if metadata.is_dir() => Some(format!("{name} is a folder, and no database file")),
+        () => Some(format!("{name} is not a file")),
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn read_only(name: &Path) -> Error {
+    Error::target(format!("{} is read-only", name.display()))
+        .about(name)
+        .hint("permit writing to it, or copy it first")
+}
+
+fn cannot_open(name: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => read_only(name).because(error),
+        _ => Error::target(format!("cannot open {}", name.display())).about(name).because(error),
+    }
+}

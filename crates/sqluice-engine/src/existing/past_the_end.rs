@@ -1,0 +1,72 @@
+//! Pages past the end of a database that others may be reading.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+
+use crate::output::{Direct, Output, explained};
+
+/// Writes pages past the end of a file, and keeps the last: SQLite must write that one itself, or it would not know how many
+/// there are.
+#[derive(Debug)]
+pub(crate) struct PastTheEnd<'f> {
+    file: &'f File,
+    direct: Direct,
+    /// As the user named it; for messages.
+    name: &'f Path,
+    page_bytes: usize,
+    last: Vec<u8>,
+}
+
+impl<'f> PastTheEnd<'f> {
+    pub(super) fn new(file: &'f File, name: &'f Path, page_bytes: usize) -> PastTheEnd<'f> {
+        PastTheEnd { file, direct: Direct::new(file, page_bytes), name, page_bytes, last: Vec::new() }
+    }
+
+    /// Makes what was written durable, and returns the last page of it; nothing, if nothing was.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+        let synced = rustix::fs::fdatasync(self.file);
+        synced.map_err(|error| cannot_write(self.name, error.into()))?;
+        Ok(std::mem::take(&mut self.last))
+    }
+}
+
+impl Output for PastTheEnd<'_> {
+    fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
+        if let Some(last) = pages.iter().rfind(|pages| !pages.is_empty()) {
+            self.last.clear();
+            self.last.extend_from_slice(&last[last.len() - self.page_bytes..]);
+        }
+        self.direct.write(self.file, offset, pages).map_err(|error| cannot_write(self.name, error))
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.finish().map(drop)
+    }
+
+    fn describe(&self) -> &'static str {
+        self.direct.describe()
+    }
+}
+
+/// Whoever reads with this descriptor afterwards need not align anything.
+impl Drop for PastTheEnd<'_> {
+    fn drop(&mut self) {
+        self.direct.off(self.file);
+    }
+}
+
+fn cannot_write(name: &Path, error: io::Error) -> Error {
+    let failure = Error::target(format!("cannot write to {}", name.display())).about(name);
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            failure.because(error).hint("free some space; the database is as it was")
+        }
+        _ => explained(failure, error),
+    }
+}

@@ -1,0 +1,111 @@
+//! Indexes of a table that gets many rows: made anew of what they have and of what comes, sorted together.
+//!
+//! ```text
+//!  old tree     [ root R | ... leaves ... ]  ──read, all cores──>  sorter  <──entries of the new rows
+//!                    │            └── to the freelist                │ merge
+//!                    │                                              v
+//!  new tree     [ root R | ... leaves past the end of the file ... ]            sqlite_schema stays as it is
+//! ```
+//!
+//! So many insertions in any order would each read and write a leaf somewhere; this reads and writes every leaf once.
+//!
+//! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So the tree is shown to
+//! SQLite as that of a WITHOUT ROWID table for a moment, whose rows are all deleted: that frees all pages but the root without a look
+//! at what they hold. The row of `sqlite_schema` that says so is gone again before new pages are numbered, because it may take a page
+//! of its own; what SQLite has read of it stays in its memory until the tree is empty.
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Progress;
+use sqluice_core::schema::Table;
+
+use super::Transaction;
+use super::entries::{self, Place};
+use crate::pipeline::OldEntries;
+use crate::sort::Sorter;
+
+/// Reads old indexes for the sorters of new ones.
+pub(super) struct OldIndexes<'t> {
+    pub(super) transaction: &'t Transaction<'t>,
+    /// Pages of the database, before new ones are written.
+    pub(super) page_count: u32,
+    pub(super) threads: usize,
+    pub(super) progress: &'t dyn Progress,
+}
+
+impl OldEntries for OldIndexes<'_> {
+    fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()> {
+        let OldIndexes { transaction, page_count, threads, progress } = *self;
+        let place = Place { root_page, geometry: transaction.existing().geometry(), page_count };
+        let view = transaction.view(page_count, progress);
+        entries::of_index(view, &table.indexes[index], place, sorter, threads).map(drop)
+    }
+}
+
+/// Trees whose pages, but for their roots, will go to the freelist.
+#[derive(Debug)]
+pub(super) struct Clearing<'t> {
+    transaction: &'t Transaction<'t>,
+    tables: Vec<String>,
+}
+
+impl<'t> Clearing<'t> {
+    /// Shows the trees of these roots to SQLite. Pages may be allocated in this; afterwards none will be.
+    ///
+    /// # Errors
+    /// When SQLite does not have it.
+    pub(super) fn prepare(transaction: &'t Transaction<'t>, roots: &[u32]) -> Result<Clearing<'t>> {
+        let names = roots.iter().map(|root| format!("sqluice old tree {root}"));
+        let clearing = Clearing { transaction, tables: names.collect() };
+        if roots.is_empty() {
+            return Ok(clearing);
+        }
+        let connection = transaction.connection();
+        let shown = || {
+            connection.execute_batch("PRAGMA writable_schema = ON")?;
+            for (name, root) in clearing.tables.iter().zip(roots) {
+                connection.execute(
+                    "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql)
+                     VALUES ('table', ?1, ?1, ?2, 'CREATE TABLE \"' || ?1 || '\" (x PRIMARY KEY) WITHOUT ROWID')",
+                    (name, root),
+                )?;
+            }
+            connection.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON")?;
+            for (name, root) in clearing.tables.iter().zip(roots) {
+                // It reads the schema, if that has not happened yet.
+                connection.prepare(&delete_all(name))?;
+                connection.execute(
+                    "DELETE FROM main.sqlite_schema WHERE name = ?1 AND rootpage = ?2",
+                    (name, root),
+                )?;
+            }
+            connection.execute_batch("PRAGMA writable_schema = OFF")
+        };
+        shown().map_err(|error| transaction.failed(error, "change the schema of"))?;
+        Ok(clearing)
+    }
+
+    /// Frees the pages. What the trees held must have been read.
+    ///
+    /// # Errors
+    /// When SQLite can't, as when a tree is damaged.
+    pub(super) fn clear(self) -> Result<()> {
+        let cleared = self
+            .tables
+            .iter()
+            .try_for_each(|name| self.transaction.connection().execute_batch(&delete_all(name)));
+        cleared.map_err(|error| self.transaction.failed(error, "free pages of"))
+    }
+}
+
+fn delete_all(name: &str) -> String {
+    format!("DELETE FROM main.\"{name}\"")
+}
+
+/// SQLite forgets what it was shown.
+impl Drop for Clearing<'_> {
+    fn drop(&mut self) {
+        if !self.tables.is_empty() {
+            let _ = self.transaction.connection().execute_batch("PRAGMA writable_schema = RESET");
+        }
+    }
+}

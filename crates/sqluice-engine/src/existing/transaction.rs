@@ -1,0 +1,394 @@
+//! The one transaction that changes the database.
+//!
+//! * Raw pages and SQLite share the file, but never the same page at the same time: SQLite has those up to the count that it
+//!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
+//! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log tells, which is the old one. So
+//!   the log is copied first, all of it, under the write lock: then there is nothing left that anyone could copy.
+//! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
+//!   nobody knows whether it is done: then nothing is cut.
+//! * In WAL mode a log without pages tells no size, and whoever begins to read takes that of the file. If the file were cut then,
+//!   what such a reader writes later would be malformed. So such a tail is cut by SQLite: it commits page 1 as it is, with the size
+//!   that is right, and who had begun before can no longer write.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+
+use super::past_the_end::PastTheEnd;
+use super::{Existing, WAIT, conditions, dbpage, is_busy};
+
+/// VDBE instructions between two looks at whether the run is cancelled.
+const CANCEL_STEPS: i32 = 1000;
+
+/// A write transaction, rolled back unless it is committed.
+#[derive(Debug)]
+pub struct Transaction<'e> {
+    existing: &'e mut Existing,
+    cancel: Cancel,
+    /// Of the file, when it began; its tail is cut off by then. Known when `checkpointed` is set.
+    file_bytes: u64,
+    /// Whether the file holds all that is in the log, if there is one. Until that is known, nothing may be cut off.
+    checkpointed: bool,
+    /// In WAL mode: whether the log has pages. Else who begins to read takes the size of the file.
+    log_tells_size: bool,
+    state: State,
+}
+
+/// What has become of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// It has never had the write lock, so there is nothing to undo.
+    Waiting,
+    Open,
+    /// COMMIT has failed, and nobody knows what it did before.
+    Unknown,
+    Committed,
+}
+
+/// What is tried to get the database and its log into a state in which pages can be written.
+const TRIES: usize = 5;
+
+/// Between two attempts to copy the log.
+const PAUSE: Duration = Duration::from_millis(2);
+
+impl<'e> Transaction<'e> {
+    pub(super) fn begin(existing: &'e mut Existing, cancel: &Cancel) -> Result<Transaction<'e>> {
+        cancel.check()?;
+        let deadline = Instant::now() + existing.busy_timeout;
+        let cancel = cancel.clone();
+        let mut transaction = Transaction {
+            existing,
+            cancel,
+            file_bytes: 0,
+            checkpointed: false,
+            log_tells_size: false,
+            state: State::Waiting,
+        };
+        transaction.watch()?;
+        for _ in 0..TRIES {
+            transaction.lock(deadline)?;
+            if transaction.settle(false)? {
+                return Ok(transaction);
+            }
+        }
+        // Others get between all the time.
+        transaction.lock(deadline)?;
+        Ok(transaction)
+    }
+
+    /// Ends the run when it is cancelled, also while SQLite is at work.
+    fn watch(&mut self) -> Result<()> {
+        let cancelled = self.cancel.clone();
+        let handler = Some(move || cancelled.check().is_err());
+        let connection = &mut self.existing.connection;
+        connection.progress_handler(CANCEL_STEPS, handler).map_err(|error| self.failed(error, "watch"))
+    }
+
+    /// Gets the write lock, waiting for it until `deadline` at most.
+    fn lock(&mut self, deadline: Instant) -> Result<()> {
+        // What was known of the file is of another transaction: nothing may be cut off by it.
+        self.checkpointed = false;
+        let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
+        self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
+        self.state = State::Open;
+        // Somebody may have changed it since it was opened.
+        self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
+        Ok(())
+    }
+
+    /// Cuts off what a run left that did not end well. That ends the transaction, for SQLite looks at the size of the file when one
+    /// begins. Says whether there was nothing to cut. `is_own`: it was this run.
+    fn settle(&mut self, is_own: bool) -> Result<bool> {
+        let wal = self.existing.journal_mode == "wal";
+        let log_pages = if wal { self.checkpoint()? } else { None };
+        let metadata = self.existing.file.metadata();
+        self.file_bytes = metadata.map_err(|error| self.cannot_cut(error))?.len();
+        self.log_tells_size = log_pages.is_some_and(|pages| pages > 0);
+        self.checkpointed = !wal || log_pages.is_some();
+        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        if !self.checkpointed || of_kind.is_some() {
+            return Ok(true);
+        }
+        let page_count = self.page_count()?;
+        let bytes = u64::from(page_count) * self.existing.geometry.page_bytes() as u64;
+        // A file that is empty still has no page, although SQLite counts the one that it will make.
+        let has_tail = self.file_bytes > bytes && page_count > 0;
+        if has_tail && !is_own {
+            self.refuse_tail_in_use()?;
+        }
+        if wal && has_tail {
+            let cut = dbpage::cut_tail(self.connection(), page_count);
+            cut.map_err(|error| self.failed(error, "write to"))?;
+            self.execute("COMMIT")?;
+            return Ok(false);
+        }
+        if has_tail {
+            self.existing.file.set_len(bytes).map_err(|error| self.cannot_cut(error))?;
+            self.execute("ROLLBACK")?;
+        }
+        Ok(!has_tail)
+    }
+
+    /// Copies the log into the file, which a connection in a transaction can't. Returns the pages in the log, if all of them are in
+    /// the file now.
+    fn checkpoint(&self) -> Result<Option<u64>> {
+        let started = Instant::now();
+        loop {
+            // Those who copy the log as well, or read what only the log has, are mostly gone at once.
+            let copied = match self.copy_log() {
+                Err(error) if is_busy(&error) => None,
+                other => other.map_err(|error| self.failed(error, "copy the log into"))?,
+            };
+            if copied.is_some() || started.elapsed() >= WAIT {
+                return Ok(copied);
+            }
+            self.cancel.check()?;
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// One attempt at that. SQLite does not wait for those who copy the log.
+    fn copy_log(&self) -> rusqlite::Result<Option<u64>> {
+        let other = Connection::open(&self.existing.path)?;
+        other.busy_timeout(WAIT)?;
+        other.query_row("PRAGMA main.wal_checkpoint(PASSIVE)", [], |row| {
+            let (busy, log, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((busy == 0 && log == copied).then(|| u64::try_from(log).unwrap_or(0)))
+        })
+    }
+
+    /// Why pages can't be written into this database now: a sentence for people. Then rows go through SQLite.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub fn obstacle(&self) -> Result<Option<String>> {
+        if !self.checkpointed {
+            let why = "somebody reads what is in its log only, so that the log can't be copied into the file";
+            return Ok(Some(why.to_owned()));
+        }
+        let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
+        match of_kind {
+            Some(why) => Ok(Some(why)),
+            None => conditions::of_state(self.existing, self.file_bytes)
+                .map_err(|error| self.failed(error, "look at")),
+        }
+    }
+
+    /// The connection, in its transaction.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.existing.connection
+    }
+
+    /// The database.
+    pub fn existing(&self) -> &Existing {
+        self.existing
+    }
+
+    /// Whether the run should stop.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Runs SQL.
+    ///
+    /// # Errors
+    /// What SQLite says against it.
+    pub(crate) fn execute(&self, sql: &str) -> Result<()> {
+        self.connection().execute_batch(sql).map_err(|error| self.failed(error, "change"))
+    }
+
+    /// Pages in the database, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub fn page_count(&self) -> Result<u32> {
+        self.query("PRAGMA main.page_count", "read")
+    }
+
+    /// The root of a table or index.
+    ///
+    /// # Errors
+    /// When there is none of that name, or SQLite can't be asked.
+    pub(crate) fn root_page(&self, name: &str) -> Result<u32> {
+        let sql = "SELECT rootpage FROM main.sqlite_schema
+                   WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'index')";
+        let root = self.connection().query_row(sql, [name], |row| row.get(0)).optional();
+        let root = root.map_err(|error| self.failed(error, "read the schema of"))?;
+        root.ok_or_else(|| Error::target(format!("{name} has no root page")))
+    }
+
+    /// A page, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When there is none of that number, or it can't be read.
+    pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
+        let page = dbpage::read(self.connection(), number).map_err(|error| self.failed(error, "read"))?;
+        page.ok_or_else(|| Error::target(format!("{} has no page {number}", self.existing.name.display())))
+    }
+
+    /// Where new pages go: the last page that there is, and what writes behind it. Until [`Transaction::publish`] SQLite must not
+    /// be asked for pages.
+    ///
+    /// # Errors
+    /// When SQLite can't be asked.
+    pub(crate) fn past_the_end(&self) -> Result<(u32, PastTheEnd<'_>)> {
+        let Existing { file, name, geometry, .. } = &*self.existing;
+        Ok((self.page_count()?, PastTheEnd::new(file, name, geometry.page_bytes())))
+    }
+
+    /// Makes written pages part of the database, which has `page_count` pages then: those that are `overwritten` were there,
+    /// `last` is the last one, if it has grown. SQL works again after it, and sees them.
+    ///
+    /// # Errors
+    /// When SQLite can't write.
+    pub(crate) fn publish(
+        &self,
+        overwritten: &[(u32, Vec<u8>)],
+        page_count: u32,
+        last: Option<Vec<u8>>,
+    ) -> Result<()> {
+        self.cancel.check()?;
+        debug_assert!(overwritten.iter().all(|(number, _)| *number < page_count || last.is_none()));
+        let last = last.as_ref().map(|page| (page_count, &page[..]));
+        dbpage::publish(self.connection(), overwritten, last).map_err(|error| self.failed(error, "write to"))
+    }
+
+    /// Commits. In rollback mode readers are waited for.
+    ///
+    /// # Errors
+    /// When somebody reads all the time, or it can't be written. Then it is as it was.
+    pub fn commit(mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.unwatch();
+        let committed = self.existing.waiting(&self.cancel, "commit to", |connection| {
+            match connection.execute_batch("COMMIT") {
+                Err(error) if is_busy(&error) => Err(error),
+                other => Ok(other),
+            }
+        })?;
+        self.state = match &committed {
+            Ok(()) => State::Committed,
+            // A FOREIGN KEY that was deferred: COMMIT has looked, and done nothing.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => State::Open,
+            Err(_) => State::Unknown,
+        };
+        committed.map_err(|error| self.failed(error, "commit to"))
+    }
+
+    /// The error for what SQLite could not do.
+    pub(crate) fn failed(&self, error: rusqlite::Error, what: &str) -> Error {
+        self.existing.failed(error, what)
+    }
+
+    fn query<T: rusqlite::types::FromSql>(&self, sql: &str, what: &str) -> Result<T> {
+        self.connection().query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(error, what))
+    }
+
+    fn cannot_cut(&self, error: io::Error) -> Error {
+        let name = self.existing.name.display();
+        Error::target(format!("cannot cut off what lies behind the last page of {name}"))
+            .about(&self.existing.name)
+            .because(error)
+    }
+
+    fn unwatch(&mut self) {
+        let _ = self.existing.connection.progress_handler(CANCEL_STEPS, None::<fn() -> bool>);
+    }
+}
+
+impl Transaction<'_> {
+    /// Cuts off pages that nobody will count, before or after ROLLBACK.
+    fn give_up(&mut self) {
+        // What was refused before anything was written has left no tail of ours; what else is there is not ours to cut.
+        let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
+        if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
+            let _ = self.connection().execute_batch("ROLLBACK");
+            return;
+        }
+        if !self.connection().is_autocommit() {
+            let simple = self.log_tells_size || self.existing.journal_mode != "wal";
+            if self.checkpointed && simple {
+                let _ = self.existing.file.set_len(self.file_bytes);
+            }
+            if self.checkpointed && !simple {
+                self.free_tail();
+            }
+            let _ = self.connection().execute_batch("ROLLBACK");
+            if !self.checkpointed || simple {
+                return;
+            }
+        }
+        // After some errors SQLite itself has rolled back, and with it has gone the lock.
+        for _ in 0..2 {
+            // Without waiting: if others write now, the next run cuts the tail off.
+            let settled = self.lock(Instant::now()).and_then(|()| self.settle(true));
+            if !matches!(settled, Ok(false)) {
+                break;
+            }
+        }
+        if !self.connection().is_autocommit() {
+            let _ = self.connection().execute_batch("ROLLBACK");
+        }
+    }
+
+    /// Gives back the disk space of the tail, which may be all that there was, and leaves its size.
+    fn free_tail(&self) {
+        let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
+        if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
+            use rustix::fs::FallocateFlags;
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // Where a file has no holes, it is cut off all the same, if there is room for a page in the log.
+            let _ = rustix::fs::fallocate(&self.existing.file, flags, self.file_bytes, tail);
+        }
+    }
+}
+
+/// Undoes what is not committed.
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        self.unwatch();
+        match self.state {
+            State::Waiting | State::Committed => {}
+            State::Open => self.give_up(),
+            State::Unknown => {
+                let _ = self.connection().execute_batch("ROLLBACK");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// How often SQLite found the database locked.
+    static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
+
+    fn count(_: i32) -> bool {
+        ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_once() {
+        for (mode, lock) in [("delete", "IMMEDIATE"), ("wal", "IMMEDIATE"), ("wal", "EXCLUSIVE")] {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("x.db");
+            let other = Connection::open(&path).unwrap();
+            let set = format!("PRAGMA journal_mode = {mode}; CREATE TABLE t (a)");
+            other.execute_batch(&set).unwrap();
+            let mut existing = Existing::open(&path, Duration::ZERO).unwrap();
+            other.execute_batch(&format!("BEGIN {lock}")).unwrap();
+            existing.connection.busy_handler(Some(count)).unwrap();
+            ATTEMPTS.store(0, Ordering::Relaxed);
+            let error = existing.begin(&Cancel::new()).unwrap_err();
+            assert!(error.message().contains("x.db is in use"), "{error}");
+            assert_eq!(ATTEMPTS.load(Ordering::Relaxed), 1, "{mode} {lock}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether the trees that are about to change can be trusted: neither pages nor SQLite's INSERT make anything of a damaged tree but
+//! a tree that is damaged worse.
+//!
+//! ```text
+//!  header, freelist, schema table      always: pages are taken from there, and roots
+//!  trees of the tables that grow       up to 16 MiB: all of their pages
+//!                                      beyond: the first and the last page of each level, so a run takes as long as before
+//! ```
+//!
+//! In between, SQLite looks at the sizes of cells on each page that it reads (`PRAGMA cell_size_check`).
+
+use sqluice_core::error::{Error, Result};
+use sqluice_format::check::{self, Only, Options, ReadPage};
+
+use super::read::damaged;
+use super::{Transaction, dbpage};
+
+/// Up to this size all pages of a tree are read.
+const WHOLE_BYTES_MAX: u64 = 16 << 20;
+
+impl Transaction<'_> {
+    /// Refuses a database in which the trees of these tables, or what new pages are taken from, are damaged. Nothing may have been
+    /// changed yet.
+    ///
+    /// # Errors
+    /// When it is damaged, or can't be read.
+    pub fn refuse_damaged(&self, tables: &[&str]) -> Result<()> {
+        let readable = dbpage::is_there(self.connection()).map_err(|error| self.failed(error, "look at"))?;
+        let page_count = self.page_count()?;
+        if !readable || page_count == 0 {
+            return Ok(());
+        }
+        let geometry = self.existing().geometry();
+        let bytes = u64::from(page_count) * geometry.page_bytes() as u64;
+        let only = Only { tables, edges: bytes > WHOLE_BYTES_MAX };
+        let options = Options {
+            only: Some(only),
+            problems_max: 1,
+            pending_byte: (geometry.lock_page() - 1) * geometry.page_bytes() as u32,
+            ..Options::default()
+        };
+        let report = check::check(&mut BySqlite(self), bytes, &options)?;
+        match report.problems.first() {
+            None => Ok(()),
+            Some(problem) => Err(damaged(self.existing().name(), &problem.to_string())),
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Refuses a database in which something is damaged, before what lies behind its last page is cut off: where the header counts too
+    /// few pages, that is what its tables hold.
+    ///
+    /// # Errors
+    /// When it is damaged, or can't be read.
+    pub(super) fn refuse_tail_in_use(&self) -> Result<()> {
+        let read = || {
+            let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'table'";
+            let mut names = self.connection().prepare(sql)?;
+            names.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+        };
+        let names = read().map_err(|error| self.failed(error, "read the schema of"))?;
+        self.refuse_damaged(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// Pages as the transaction sees them, whatever the journal mode.
+struct BySqlite<'t>(&'t Transaction<'t>);
+
+impl ReadPage for BySqlite<'_> {
+    type Error = Error;
+
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<()> {
+        self.0.cancel().check()?;
+        let page = self.0.read_page(number)?;
+        let start = page.get(..into.len());
+        into.copy_from_slice(start.ok_or_else(|| damaged(self.0.existing().name(), "a page is too short"))?);
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Queries over what was written, before it is committed: SQLite must find in a tree what was put there.
+//!
+//! Small trees are counted; of large ones the ends are looked at, for to count is to read every leaf.
+
+use rusqlite::{Connection, OptionalExtension};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::index::Index;
+use sqluice_core::schema::{Table, quoted};
+
+use crate::options::WritePath;
+use crate::pipeline::{Written, WrittenTree};
+
+/// Leaves of trees that are counted.
+const LEAVES_MAX: u64 = 500;
+
+/// Sees that SQLite finds the rows of a table, which had none before if `is_new`, and the entries of its indexes.
+pub(super) fn verify(
+    connection: &Connection,
+    table: &Table,
+    roads: &[WritePath],
+    written: &Written,
+    is_new: bool,
+) -> Result<()> {
+    let rows = written.tree.entries;
+    let name = format!("main.{}", quoted(&table.name));
+    if is_new {
+        count(connection, &table.name, &format!("{name} NOT INDEXED"), &written.tree)?;
+    }
+    if let (Some(largest), Some(rowid)) = (written.largest_rowid, table.rowid_name())
+        && rows > 0
+    {
+        let sql = format!("SELECT {rowid} FROM {name} NOT INDEXED ORDER BY {rowid} DESC LIMIT 1");
+        let found: Option<i64> = connection
+            .query_row(&sql, [], |row| row.get(0))
+            .optional()
+            .map_err(|e| cannot(&table.name, e))?;
+        if written.ignored == 0 && found != Some(largest) {
+            let found = found.map_or("none".to_owned(), |rowid| rowid.to_string());
+            return Err(differs(&table.name, &format!("its last rowid is {found}, not {largest}")));
+        }
+    }
+    for ((index, road), tree) in table.indexes.iter().zip(roads).zip(&written.indexes) {
+        if let (WritePath::Sorted, Some(tree), true) = (road, tree, is_new) {
+            verify_index(connection, &name, index, tree)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_index(connection: &Connection, table: &str, index: &Index, tree: &WrittenTree) -> Result<()> {
+    count(connection, &index.name, &format!("{table} INDEXED BY {}", quoted(&index.name)), tree)
+}
+
+/// Counts entries: all of a small tree; of a large one only whether it begins.
+fn count(connection: &Connection, name: &str, from: &str, tree: &WrittenTree) -> Result<()> {
+    let wanted = if tree.leaf_pages <= LEAVES_MAX { tree.entries } else { 2 };
+    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from} LIMIT ?1)");
+    let found: i64 = connection
+        .query_row(&sql, [wanted.saturating_add(1).cast_signed()], |row| row.get(0))
+        .map_err(|error| cannot(name, error))?;
+    let found = found.cast_unsigned();
+    let fits = if tree.leaf_pages <= LEAVES_MAX { found == wanted } else { found >= wanted };
+    if fits { Ok(()) } else { Err(differs(name, &format!("{found} entries, not {}", tree.entries))) }
+}
+
+fn cannot(name: &str, error: rusqlite::Error) -> Error {
+    Error::target(format!("SQLite cannot read what was written to {name}")).because(error)
+}
+
+fn differs(name: &str, what: &str) -> Error {
+    Error::target(format!("SQLite finds something else in {name} than was written")).because(what.to_owned())
+}

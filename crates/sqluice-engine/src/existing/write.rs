@@ -1,0 +1,287 @@
+//! Tables that are added to a database, and tables that grow, by pages.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::source::Source;
+
+use super::refill::{Clearing, OldIndexes};
+use super::{Existing, Transaction, edge, verify};
+use crate::encode::Conversions;
+use crate::options::{WriteOptions, WritePath};
+use crate::output::Output;
+use crate::phases::Phases;
+use crate::pipeline::{self, Edge, ExistingTrees, Job, Pages, Settings, Written};
+use crate::plan::{Plan, TablePlan};
+use crate::reject::RejectFile;
+use crate::report::Report;
+use crate::sqlite::Work;
+
+/// What a transaction has written, and has not committed yet.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The tables, in their order.
+    pub(crate) tables: Vec<Written>,
+    /// Pages of the database, so far.
+    pub(crate) page_count: u32,
+    /// Pages that were written, new ones and those that were there.
+    pub(crate) pages_written: u64,
+    /// How pages got to the disk: `direct` or `buffered`.
+    pub(crate) output: &'static str,
+}
+
+/// What is done with a table.
+struct Task<'t> {
+    table: &'t Table,
+    plan: &'t TablePlan,
+    /// Whether it is made.
+    is_new: bool,
+}
+
+impl Transaction<'_> {
+    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: those that are not there are made. Views and triggers
+    /// come last. Nothing is committed.
+    ///
+    /// # Errors
+    /// When a row can't be stored or the disk says no. An error that [`Error::is_out_of_order`] says that rows did not come after
+    /// the last of a table: by SQL they may be stored.
+    pub(crate) fn write(
+        &mut self,
+        plan: &Plan,
+        schema: &Schema,
+        jobs: Vec<Job<'_>>,
+        rejects: Option<&mut RejectFile>,
+        phases: &mut Phases<'_>,
+    ) -> Result<Outcome> {
+        if let Some(table) = plan.tables.iter().find(|table| table.road == WritePath::Sqlite) {
+            return Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)));
+        }
+        // SQLite has not changed anything yet.
+        if let Some(why) = self.obstacle()? {
+            let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
+            return Err(Error::target(message).hint("its rows can be stored by SQL"));
+        }
+        let there = self.roots()?;
+        let task = |(table, plan): (_, _)| self.task(table, plan, &there);
+        let tasks = schema.tables.iter().zip(&plan.tables).map(task).collect::<Result<Vec<_>>>()?;
+        tasks.iter().filter(|task| task.is_new).try_for_each(|task| self.make(task))?;
+        let mut outcome = self.write_pages(plan, jobs, &tasks, rejects, phases)?;
+        self.finish(plan, schema, phases)?;
+        outcome.page_count = self.page_count()?;
+        Ok(outcome)
+    }
+
+    /// Root pages of all tables and indexes, by their names in lower case.
+    fn roots(&self) -> Result<HashMap<String, u32>> {
+        let read = || -> rusqlite::Result<HashMap<String, u32>> {
+            let sql = "SELECT name, rootpage FROM main.sqlite_schema WHERE type IN ('table', 'index')";
+            let mut statement = self.connection().prepare(sql)?;
+            let rows = statement.query_map([], |row| {
+                Ok((
+                    row.get::<_, String>(0)?.to_ascii_lowercase(),
+                    row.get::<_, Option<u32>>(1)?.unwrap_or(0),
+                ))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(error, "read the schema of"))
+    }
+
+    fn task<'t>(
+        &self,
+        table: &'t Table,
+        plan: &'t TablePlan,
+        there: &HashMap<String, u32>,
+    ) -> Result<Task<'t>> {
+        let is_new = !there.contains_key(&table.name.to_ascii_lowercase());
+        let sorts = plan.road == WritePath::Sorted
+            || plan.indexes.iter().any(|index| index.road == WritePath::Sqlite);
+        if !is_new && (sorts || table.without_rowid) {
+            let message = format!("rows of {} can't be written behind its last as pages", table.name);
+            return Err(Error::target(message).hint("they can be stored by SQL"));
+        }
+        Ok(Task { table, plan, is_new })
+    }
+
+    /// Makes a table and those of its indexes whose entries are written to pages.
+    fn make(&self, task: &Task<'_>) -> Result<()> {
+        let Task { table, plan, .. } = task;
+        self.execute(&table.sql)?;
+        for (index, of_index) in table.indexes.iter().zip(&plan.indexes) {
+            if let (Some(sql), WritePath::Sorted) = (&index.sql, of_index.road) {
+                self.execute(sql)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the pages of tables and makes them part of the database.
+    fn write_pages(
+        &self,
+        plan: &Plan,
+        jobs: Vec<Job<'_>>,
+        tasks: &[Task<'_>],
+        rejects: Option<&mut RejectFile>,
+        phases: &mut Phases<'_>,
+    ) -> Result<Outcome> {
+        // What grows has indexes that are made anew.
+        let refilled = self.refilled(tasks)?;
+        let clearing = Clearing::prepare(self, &refilled)?;
+        let (page_count, mut output) = self.past_the_end()?;
+        let mut outcome =
+            Outcome { tables: Vec::new(), page_count, pages_written: 0, output: output.describe() };
+        if jobs.is_empty() {
+            return Ok(outcome);
+        }
+        let roots = self.roots()?;
+        let trees_of_all = tasks.iter().map(|task| self.existing_trees(task, &roots, page_count));
+        let trees_of_all = trees_of_all.collect::<Result<Vec<_>>>()?;
+        let jobs = jobs.into_iter().zip(tasks).zip(trees_of_all);
+        let jobs = jobs.map(|((job, task), existing_trees)| (job, task.plan, Some(existing_trees)));
+        let settings = Settings {
+            geometry: self.existing().geometry(),
+            workers: plan.threads,
+            chunk_bytes: plan.chunk_bytes,
+            chunks_per_worker: plan.chunks_per_worker,
+            sort_bytes: plan.sort_bytes as usize,
+            temp_dir: plan.temp_dir()?,
+            on_conflict: plan.on_conflict,
+            page_count,
+        };
+        let progress = phases.progress();
+        let old = OldIndexes { transaction: self, page_count, threads: plan.threads, progress };
+        let Pages { tables, appender } = pipeline::run(
+            jobs.collect(),
+            &settings,
+            Some(&old),
+            &mut output,
+            rejects,
+            phases,
+            self.cancel(),
+        )?;
+        phases.begin("sync", None);
+        outcome.page_count = appender.page_count();
+        let overwritten = appender.finish_growing(&mut output)?;
+        outcome.output = output.describe();
+        outcome.pages_written = u64::from(outcome.page_count - page_count) + overwritten.len() as u64;
+        let last = output.finish()?;
+        clearing.clear()?;
+        let last = (outcome.page_count > page_count).then_some(last);
+        self.publish(&overwritten, outcome.page_count, last)?;
+        for (task, written) in tasks.iter().zip(&tables) {
+            let roads: Vec<WritePath> = task.plan.indexes.iter().map(|index| index.road).collect();
+            verify::verify(self.connection(), task.table, &roads, written, task.is_new)?;
+            if task.table.autoincrement {
+                self.note_sequence(task.table, written.largest_rowid)?;
+            }
+        }
+        outcome.tables = tables;
+        Ok(outcome)
+    }
+
+    /// The roots of the indexes of tables that grow.
+    fn refilled(&self, tasks: &[Task<'_>]) -> Result<Vec<u32>> {
+        let grown = tasks.iter().filter(|task| !task.is_new).flat_map(|task| &task.table.indexes);
+        grown.map(|index| self.root_page(&index.name)).collect()
+    }
+
+    /// What the trees of a table grow from.
+    fn existing_trees(
+        &self,
+        task: &Task<'_>,
+        roots: &HashMap<String, u32>,
+        page_count: u32,
+    ) -> Result<ExistingTrees> {
+        let Task { table, is_new, .. } = task;
+        let root_of = |name: &str| roots.get(&name.to_ascii_lowercase()).copied().unwrap_or(0);
+        let root_page = root_of(&table.name);
+        let indexes = table.indexes.iter().map(|index| root_of(&index.name)).collect();
+        let mut edge = match is_new {
+            true => Edge::default(),
+            false => {
+                let geometry = self.existing().geometry();
+                edge::read(root_page, page_count, geometry, |number| self.read_page(number))?
+            }
+        };
+        if table.autoincrement {
+            edge.counted_from = edge.counted_from.max(self.sequence(table)?.unwrap_or(0)).max(0);
+        }
+        Ok(ExistingTrees { root_page, indexes, edge })
+    }
+
+    /// The largest rowid that an AUTOINCREMENT table has ever had.
+    fn sequence(&self, table: &Table) -> Result<Option<i64>> {
+        let sql = "SELECT max(CAST(seq AS INTEGER)) FROM main.sqlite_sequence WHERE name = ?1";
+        self.connection()
+            .query_row(sql, [&table.name], |row| row.get(0))
+            .map_err(|error| self.failed(error, "read the sequences of"))
+    }
+
+    /// Notes the largest rowid of an AUTOINCREMENT table, as SQLite does for each row.
+    fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
+        // A table that never had a row is not there.
+        let Some(largest) = largest.map(|largest| largest.max(0)) else { return Ok(()) };
+        let noted = || {
+            let update =
+                "UPDATE main.sqlite_sequence SET seq = max(CAST(seq AS INTEGER), ?2) WHERE name = ?1";
+            if self.connection().execute(update, rusqlite::params![table.name, largest])? == 0 {
+                let insert = "INSERT INTO main.sqlite_sequence (name, seq) VALUES (?1, ?2)";
+                self.connection().execute(insert, rusqlite::params![table.name, largest])?;
+            }
+            Ok(())
+        };
+        noted().map_err(|error| self.failed(error, "note the sequence in"))
+    }
+
+    /// What SQLite must make of tables whose rows are there: other indexes, views and triggers, constraints, ANALYZE.
+    fn finish(&self, plan: &Plan, schema: &Schema, phases: &mut Phases<'_>) -> Result<()> {
+        let work = Work { schema, plan };
+        if !work.is_needed() && schema.others.is_empty() {
+            return Ok(());
+        }
+        phases.time("sqlite");
+        // Foreign keys may point to any table.
+        let all = self.existing().schema()?;
+        let more = all.tables.into_iter().filter(|table| schema.table(&table.name).is_none());
+        let mut schema = schema.clone();
+        schema.tables.extend(more);
+        Work { schema: &schema, plan }.finish_in(self.connection(), self.existing().path(), phases.progress())
+    }
+}
+
+/// Adds the tables of `schema` to the database at `target`, or rows to those that are there, by pages: for tests.
+///
+/// # Errors
+/// When that is not possible, for the reason that is told; the database is as it was.
+#[doc(hidden)]
+pub fn write_into(
+    target: &Path,
+    schema: &Schema,
+    sources: Vec<Box<dyn Source + '_>>,
+    options: &WriteOptions,
+    busy_timeout: Duration,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Report> {
+    let mut existing = Existing::open(target, busy_timeout)?.with_pending_byte(options.pending_byte);
+    let plan = Plan::new(schema, Some(target.to_owned()), options)?;
+    let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
+        table,
+        conversions: Conversions::All,
+        source,
+    });
+    let started = Instant::now();
+    let mut phases = Phases::new(progress, "write");
+    let page_bytes = existing.geometry().page_bytes();
+    let mut transaction = existing.begin(&cancel.child())?;
+    let outcome = transaction.write(&plan, schema, jobs.collect(), None, &mut phases)?;
+    phases.begin("commit", None);
+    transaction.commit()?;
+    let Outcome { tables, page_count, output, .. } = outcome;
+    let bytes = u64::from(page_count) * page_bytes as u64;
+    let report = Report::of(&plan, &tables, page_count, output, started, phases);
+    Ok(Report { page_bytes, bytes, ..report })
+}

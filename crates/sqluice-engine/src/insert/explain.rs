@@ -1,0 +1,120 @@
+//! Which record it was that SQLite did not take, and what it has.
+//!
+//! ```text
+//!  left half done   the cursor stood at the row when the statement ended
+//!  left nothing     rows    1 ................ 4096      fails
+//!                           1 ..... 2048                 stays, so it is a later one
+//!                                  2049 .. 3072          fails ...
+//! ```
+//!
+//! A row that points nowhere is told only where no other row of the batch can be what it points to, or replace it.
+//!
+//! Either way the row is then tried by itself, which gives the message. What is tried here is the caller's to take back.
+
+use rusqlite::{Connection, Statement, ffi};
+use sqluice_core::batch::describe;
+use sqluice_core::error::Error;
+use sqluice_core::rows::Rows;
+use sqluice_core::schema::Table;
+use sqluice_core::sqlite_error::{is_of_values, said};
+
+use super::statement::{Statements, cannot_insert};
+
+/// Values that a message has at most.
+const VALUES_MAX: usize = 8;
+
+/// A batch that failed.
+pub(super) struct Failure<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) table: &'a Table,
+    pub(super) columns: &'a [usize],
+    pub(super) statements: &'a Statements,
+    pub(super) rows: &'a Rows<'a>,
+    pub(super) records: &'a [(usize, u64)],
+}
+
+impl Failure<'_> {
+    pub(super) fn explain(&self, error: rusqlite::Error) -> Error {
+        if self.connection.is_autocommit() {
+            let hint = "a trigger of the table does ROLLBACK, which ends a load: let it ABORT";
+            return self.somewhere(&said(error)).hint(hint);
+        }
+        if self.statements.rows_cure && is_of_foreign_key(&error) {
+            return self.somewhere(&said(error));
+        }
+        match self.find() {
+            Ok(Some((row, error))) if is_of_values(&error) => self.of_row(row, &said(error)),
+            Ok(Some((_, error))) => cannot_insert(self.connection, self.table, error),
+            Ok(None) | Err(_) => self.somewhere(&said(error)),
+        }
+    }
+
+    /// The row, counted from 0, and what SQLite says about it alone.
+    fn find(&self) -> rusqlite::Result<Option<(usize, rusqlite::Error)>> {
+        let mut range = self.connection.prepare(&self.statements.range)?;
+        if self.statements.fails_half_done {
+            let row = self.rows.stopped_at();
+            return Ok(self.insert(&mut range, row, row + 1)?.map(|error| (row, error)));
+        }
+        if self.statements.savepoint {
+            self.connection.execute_batch("ROLLBACK TO sqluice_batch")?;
+        }
+        let (mut from, mut to) = (0, self.rows.len());
+        while to - from > 1 {
+            let middle = from + (to - from) / 2;
+            match self.insert(&mut range, from, middle)? {
+                None => from = middle,
+                Some(_) => to = middle,
+            }
+        }
+        Ok(self.insert(&mut range, from, to)?.map(|error| (from, error)))
+    }
+
+    /// Inserts some rows, all or none; gives the error about them.
+    fn insert(
+        &self,
+        range: &mut Statement<'_>,
+        from: usize,
+        to: usize,
+    ) -> rusqlite::Result<Option<rusqlite::Error>> {
+        self.connection.execute_batch("SAVEPOINT sqluice_rows")?;
+        let inserted = self.rows.lend(range, 1, |insert| {
+            insert.bind(2, from as i64 + 1)?;
+            insert.bind(3, to as i64)?;
+            insert.execute()
+        })?;
+        let undo = if inserted.is_err() { "ROLLBACK TO sqluice_rows;" } else { "" };
+        self.connection.execute_batch(&format!("{undo} RELEASE sqluice_rows"))?;
+        Ok(inserted.err())
+    }
+
+    fn of_row(&self, row: usize, message: &str) -> Error {
+        let record = self.record(row);
+        let values = self.columns.iter().enumerate().take(VALUES_MAX).map(|(index, &column)| {
+            let value = self.rows.get(row, index).map_or_else(String::new, |value| describe(&value));
+            format!("{} = {value}", self.table.columns[column].name)
+        });
+        let values: Vec<String> = values.collect();
+        let more = if self.columns.len() > VALUES_MAX { ", ..." } else { "" };
+        Error::input(format!("record {record}: {message}"))
+            .of_record(&self.table.name, record)
+            .hint(format!("it has {}{more}", values.join(", ")))
+    }
+
+    /// When the row can't be told.
+    fn somewhere(&self, message: &str) -> Error {
+        let (first, last) = (self.record(0), self.record(self.rows.len().saturating_sub(1)));
+        Error::input(format!("table {}, one of the records {first} to {last}: {message}", self.table.name))
+    }
+
+    /// The number of a row's record, counted from 1.
+    fn record(&self, row: usize) -> u64 {
+        let run = self.records.partition_point(|(first, _)| *first <= row).checked_sub(1);
+        let (first, record) = run.map_or((0, 0), |run| self.records[run]);
+        record + (row - first) as u64 + 1
+    }
+}
+
+fn is_of_foreign_key(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
+}

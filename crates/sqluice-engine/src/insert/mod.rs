@@ -1,0 +1,202 @@
+//! Rows of a source into a table by SQLite: what pages can't be made of, or where it would not pay.
+//!
+//! ```text
+//!  source ──> parts ──> workers (one a core) ──> batches of their own ──> calling thread
+//!                       decode, convert, refuse    in order, bounded      INSERT ... SELECT c1, c2 FROM sqluice_rows(?1)
+//!                            ^                                                   │
+//!                            └───────────────── empty batches ───────────────────┘
+//! ```
+//!
+//! * One statement for every few thousand rows, in the transaction that the caller has begun: triggers fire, generated columns
+//!   are computed, defaults, CHECKs and keys are SQLite's business. Values come to it converted, and refused with their places, as
+//!   on the way to pages.
+//! * Conflicts are about keys alone, as everywhere here: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is
+//!   `ON CONFLICT DO NOTHING`. ON CONFLICT clauses of the schema are not followed.
+//! * FOREIGN KEYs hold at the end of a statement: a row that points nowhere passes if a later one of its batch replaces it.
+//! * A statement that may be undone keeps what it changes of every page, and writes that to a file when it is much. So where a
+//!   statement can be left half done it is `OR FAIL`: the caller takes everything back anyway.
+//! * Rows go in the order of the input, not of a key: see `benches/rows.rs` for what sorting a batch would bring.
+//!
+//! Invariant: memory is a few batches a worker, whatever the number of rows. A batch ends with the part that it comes from, so
+//! batches depend on the input alone.
+//!
+//! Invariant: what is stored, and which error is told, does not depend on the number of workers.
+
+mod decode;
+mod explain;
+mod statement;
+
+use rusqlite::Connection;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::rows::{self, Rows};
+use sqluice_core::schema::Table;
+use sqluice_core::source::{BadRow, Source};
+use sqluice_core::sqlite_error::{failed, is_of_values};
+
+use crate::encode::Conversions;
+use crate::options::OnConflict;
+use decode::{Decoded, Message};
+use statement::Statements;
+
+/// Rows of a statement. More would bring nothing: a statement costs as much as a few rows.
+const BATCH_ROWS: usize = 4096;
+
+/// Bytes of a batch after which there are no more rows in it.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// How rows are inserted.
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// The columns that the source gives, of the table's, in any order; generated ones are not among them. The others take their
+    /// DEFAULT. (Batches have all columns.)
+    pub columns: Vec<usize>,
+    /// What a declared type may do to text.
+    pub conversions: Conversions,
+    /// What becomes of a row that has a key which another row has.
+    pub on_conflict: OnConflict,
+    /// Not none: a row that has the same values in these columns as one that is there changes that, and is not added. They are the
+    /// columns of a key of the table, in any order.
+    pub upsert: Vec<String>,
+    /// Threads that decode, besides the calling one; at least one.
+    pub workers: usize,
+    /// Rows of a statement.
+    pub batch_rows: usize,
+    /// Bytes that each worker may take for batches.
+    pub worker_bytes: usize,
+}
+
+impl Insert {
+    /// All given columns of a table, by one worker.
+    pub fn new(table: &Table) -> Insert {
+        let given = |column: &usize| table.columns[*column].generated.is_none();
+        Insert {
+            columns: (0..table.columns.len()).filter(given).collect(),
+            conversions: Conversions::Lossless,
+            on_conflict: OnConflict::Abort,
+            upsert: Vec::new(),
+            workers: 1,
+            batch_rows: BATCH_ROWS,
+            worker_bytes: 8 << 20,
+        }
+    }
+
+    /// Batches that a worker may have under way.
+    fn batches(&self) -> usize {
+        (self.worker_bytes / BATCH_BYTES).clamp(2, 8)
+    }
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inserted {
+    /// Rows that were inserted, or that changed one that was there. Under REPLACE, those too that a later row has replaced.
+    pub rows: u64,
+    /// Rows that were left out, because of their keys or by a trigger.
+    pub ignored: u64,
+    /// Rows that went to `rejects`.
+    pub rejected: u64,
+}
+
+/// Takes the rows that are no good, in their order.
+pub type Rejects<'a> = dyn FnMut(&BadRow) -> Result<()> + 'a;
+
+/// Inserts the rows of `source` into a table of the connection's main database, in the transaction that is open. Bad rows go to
+/// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: who waits for a pipe waits no longer.
+///
+/// # Errors
+/// When the key of an upsert is none, rows can't be read or stored, SQLite can't write, or `cancel` is set. What has been done is
+/// the caller's to take back. An error about a record names it ([`Error::record`]).
+pub fn insert(
+    connection: &Connection,
+    table: &Table,
+    source: Box<dyn Source + '_>,
+    how: &Insert,
+    rejects: Option<&mut Rejects<'_>>,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Inserted> {
+    if connection.is_autocommit() {
+        return Err(Error::usage("rows are inserted in a transaction, and none is open"));
+    }
+    rows::register(connection).map_err(|error| failed(error, "take rows"))?;
+    let statements = Statements::new(connection, table, how)?;
+    let keep_bad_rows = rejects.is_some();
+    let mut inserting = Inserting {
+        connection,
+        table,
+        how,
+        insert: connection
+            .prepare(&statements.all)
+            .map_err(|error| statement::cannot_insert(connection, table, error))?,
+        statements: &statements,
+        rejects,
+        progress,
+        inserted: Inserted::default(),
+    };
+    decode::each(source, table, how, keep_bad_rows, cancel, |message| inserting.take(message))?;
+    Ok(inserting.inserted)
+}
+
+/// The calling thread's part.
+struct Inserting<'a, 'r, 'f> {
+    connection: &'a Connection,
+    table: &'a Table,
+    how: &'a Insert,
+    statements: &'a Statements,
+    insert: rusqlite::Statement<'a>,
+    rejects: Option<&'r mut Rejects<'f>>,
+    progress: &'a dyn Progress,
+    inserted: Inserted,
+}
+
+impl Inserting<'_, '_, '_> {
+    /// Takes the message whose turn it is; gives back a batch that may be filled again.
+    fn take(&mut self, message: Message) -> Result<Option<Decoded>> {
+        match message {
+            Message::Rows(batch) => return self.insert(batch).map(Some),
+            Message::BadRows(rows) => {
+                for bad in &rows {
+                    if let Some(rejects) = &mut self.rejects {
+                        rejects(bad)?;
+                    }
+                    self.inserted.rejected += 1;
+                }
+            }
+            Message::End { input_bytes } => self.progress.advance(Amount { rows: 0, bytes: input_bytes }),
+            Message::Failed(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
+    fn insert(&mut self, batch: Decoded) -> Result<Decoded> {
+        let Decoded { cells, rows: number, records } = batch;
+        let rows = Rows::from_cells(number, cells);
+        let savepoint = |sql: &str| match self.statements.savepoint {
+            true => self.connection.execute_batch(sql),
+            false => Ok(()),
+        };
+        let changed = savepoint("SAVEPOINT sqluice_batch")
+            .and_then(|()| rows.lend(&mut self.insert, 1, |insert| insert.execute())?)
+            .and_then(|changed| savepoint("RELEASE sqluice_batch").map(|()| changed));
+        let changed = match changed {
+            Ok(changed) => changed as u64,
+            Err(error) if is_of_values(&error) => {
+                let failure = explain::Failure {
+                    connection: self.connection,
+                    table: self.table,
+                    columns: &self.how.columns,
+                    statements: self.statements,
+                    rows: &rows,
+                    records: &records,
+                };
+                return Err(failure.explain(error));
+            }
+            Err(error) => return Err(statement::cannot_insert(self.connection, self.table, error)),
+        };
+        self.inserted.rows += changed;
+        self.inserted.ignored += (number as u64).saturating_sub(changed);
+        self.progress.advance(Amount { rows: number as u64, bytes: 0 });
+        Ok(Decoded { cells: rows.into_cells(), rows: number, records })
+    }
+}

@@ -1,0 +1,34 @@
+//! Rows to pages on all cores, and pages into new and existing databases.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * [`options`]: how a database is written; [`phases`]: what a run does, timed
+//! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
+//! * [`encode`]: batches of rows to pages
+//! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
+//! * [`target`]: what is known of an existing database; [`plan`]: what will be done, and why
+//! * [`pipeline`]: workers encode and merge, one writer puts pages in order
+//! * [`report`]: what was done
+//! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
+//! * [`new_database`], [`existing`], [`existing_database`]: runs from start to end
+
+#![deny(unsafe_code)]
+
+pub mod encode;
+#[doc(hidden)]
+pub mod existing;
+pub mod existing_database;
+#[doc(hidden)]
+pub mod insert;
+pub mod new_database;
+pub mod options;
+pub mod output;
+pub mod phases;
+pub mod pipeline;
+pub mod plan;
+pub mod reject;
+pub mod report;
+#[doc(hidden)]
+pub mod sort;
+pub mod sqlite;
+pub mod target;

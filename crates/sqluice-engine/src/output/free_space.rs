@@ -1,0 +1,86 @@
+//! Whether a new file fits on its disk: better told before hours of work than after.
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::size::Bytes;
+
+/// Refuses a file of about `bytes` bytes in `folder` when they are not free there. `hint` says what else can be done.
+pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
+    match free_bytes(folder) {
+        Some(free) if !fits(bytes, free) => {
+            let (bytes, free) = (Bytes(bytes), Bytes(free));
+            let message = format!(
+                "{} will take about {bytes:.1}, and there are only {free:.1} free in {}",
+                name.display(),
+                folder.display()
+            );
+            Err(Error::target(message).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to let the database at `name` grow by about `bytes` bytes when they are not free on its disk.
+pub(crate) fn refuse_growth(name: &Path, bytes: u64) -> Result<()> {
+    let folder = super::place(name)?.folder;
+    match free_bytes(&folder) {
+        Some(free) if !fits(bytes, free) => {
+            let (bytes, free) = (Bytes(bytes), Bytes(free));
+            let message = format!(
+                "{} will grow by about {bytes:.1}, and there are only {free:.1} free in {}",
+                name.display(),
+                folder.display()
+            );
+            Err(Error::target(message).hint("free some space; the database stays as it is"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file fits. Its size is an estimate, so what is short by less than a tenth is tried.
+fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
+    estimated_bytes - estimated_bytes / 10 <= free_bytes
+}
+
+/// Bytes that we may still take; `None` where nobody can tell.
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let said = rustix::fs::statvfs(folder).ok()?;
+    // Some file systems have no numbers, and say zero.
+    (said.f_blocks > 0).then(|| said.f_bavail.saturating_mul(said.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_fits_when_all_but_a_tenth_of_it_is_free() {
+        assert!(fits(0, 0));
+        assert!(fits(1000, 1000));
+        assert!(fits(1000, 900));
+        assert!(!fits(1000, 899));
+        assert!(!fits(1, 0));
+        assert!(fits(u64::MAX, u64::MAX));
+        assert!(!fits(u64::MAX, u64::MAX / 2));
+    }
+
+    #[test]
+    fn what_never_fits_is_refused_with_both_sizes() {
+        let folder = tempfile::tempdir().unwrap();
+        refuse_too_little(Path::new("x.db"), folder.path(), 1, "h").unwrap();
+        let error = refuse_too_little(Path::new("x.db"), folder.path(), u64::MAX, "h").unwrap_err();
+        let message = error.message();
+        assert!(message.starts_with("x.db will take about 18.4 EB, and there are only "), "{message}");
+        assert!(message.ends_with(&format!(" free in {}", folder.path().display())), "{message}");
+    }
+
+    #[test]
+    fn file_systems_without_numbers_are_not_believed() {
+        // Linux mounts one everywhere.
+        if Path::new("/proc/self").exists() {
+            assert_eq!(free_bytes(Path::new("/proc")), None);
+        }
+        assert_eq!(free_bytes(Path::new("/no/such/folder")), None);
+    }
+}

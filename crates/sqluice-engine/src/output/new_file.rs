@@ -1,0 +1,160 @@
+//! A database that is written beside its name and gets it when it is whole.
+//!
+//! ```text
+//!  create   .NAME.sqluice-tmp-...  locked
+//!  write    pages 2..N in order, 1 MiB or more at a time, past the page cache (O_DIRECT) where the file system can
+//!  write    page 1, which makes it a database
+//!  fsync    the file
+//!  rename   to NAME: over the database that is to be replaced (`replace.rs`), or else unless something has that name
+//!  fsync    the folder
+//! ```
+//!
+//! Invariant: under NAME there is what was there before, or all of the new database. A leftover `NAME-journal` or
+//! `NAME-wal` would be rolled into the new file by SQLite without a word, so where there is no database it is refused.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use sqluice_core::error::{Error, Result};
+
+use super::direct::Direct;
+use super::place::{Place, place};
+use super::replace::Old;
+use super::wanted::{Wanted, exists};
+use super::{Output, Replaced, explained, leftover, sync_folder};
+
+/// A new file that gets its name when it is whole.
+#[derive(Debug)]
+pub struct NewFile {
+    /// As the user named it; for messages.
+    name: PathBuf,
+    place: Place,
+    /// What has the name until then.
+    old: Option<Old>,
+    replaced: Option<Replaced>,
+    /// Open from the start: where that is not permitted, it is known before anything is written.
+    folder: File,
+    file: File,
+    temporary: Option<PathBuf>,
+    direct: Direct,
+}
+
+impl NewFile {
+    /// Begins the file that is wanted, of pages of `page_bytes` bytes.
+    ///
+    /// # Errors
+    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` lies there
+    /// and no database; when nothing can be written there, or not as much.
+    pub fn create(wanted: &Wanted<'_>, page_bytes: usize) -> Result<NewFile> {
+        let place = place(wanted.path)?;
+        leftover::remove_stale(&place.folder, &place.file_name);
+        let old = wanted.refuse_at(&place)?;
+        let cannot_create = |error| cannot_create(&place.folder, error);
+        let folder = File::open(&place.folder).map_err(cannot_create)?;
+        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
+        let direct = Direct::new(&file, page_bytes);
+        let temporary = Some(temporary);
+        let (name, replaced) = (wanted.path.to_owned(), None);
+        let mut new = NewFile { name, place, old, replaced, folder, file, temporary, direct };
+        if let Some(old) = &new.old {
+            old.pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
+            old.recover()?;
+            new.replaced = Some(Replaced::read(&new.place));
+        }
+        Ok(new)
+    }
+
+    /// What the database held that gives way to it.
+    pub fn replaced(&self) -> Option<&Replaced> {
+        self.replaced.as_ref()
+    }
+
+    /// Gives the file its name, which nothing has.
+    fn take_free_name(&self, temporary: &Path) -> Result<()> {
+        self.place.refuse_siblings()?;
+        rename_to_new(temporary, &self.place.path()).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.name),
+            _ => self.failed("give its name to", error),
+        })
+    }
+
+    fn failed(&self, what: &str, error: impl Into<io::Error>) -> Error {
+        explained(
+            Error::target(format!("cannot {what} {}", self.name.display())).about(&self.name),
+            error.into(),
+        )
+    }
+}
+
+impl Output for NewFile {
+    fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
+        self.direct.write(&self.file, offset, pages).map_err(|error| self.failed("write", error))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        self.file.sync_all().map_err(|error| self.failed("write", error))?;
+        let temporary = self.temporary.as_ref().expect("commit comes once");
+        let locked = self.old.as_ref().map(Old::lock).transpose()?.flatten();
+        // Closed when all is done.
+        let _gone = match locked {
+            Some(locked) => Some(locked.give_way(temporary, &self.place, &self.folder)?),
+            None => {
+                self.take_free_name(temporary)?;
+                None
+            }
+        };
+        self.temporary = None;
+        // The file is whole and has its name: what is left is to make the name as durable as the content.
+        sync_folder(&self.folder).map_err(|error| {
+            let what =
+                format!("{} is complete, but its name is not known to be on disk", self.name.display());
+            let hint = match self.old {
+                None => "check the disk; after a power failure the file may be gone",
+                Some(_) => "check the disk; after a power failure the old file may be back",
+            };
+            Error::target(what).about(&self.name).because(error).hint(hint)
+        })
+    }
+
+    // Direct writes have left nothing of what they replaced in the page cache, and the commit's fsync covers what others
+    // wrote: so SQLite may use the page cache although this descriptor does not.
+    fn describe(&self) -> &'static str {
+        self.direct.describe()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// Renames unless `to` exists, in one step where the file system has it.
+pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    let here = rustix::fs::CWD;
+    match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            // A hard link fails when the name is taken, too. Once it is there, the old name does no harm.
+            fs::hard_link(from, to)?;
+            let _ = fs::remove_file(from);
+            Ok(())
+        }
+        other => Ok(other?),
+    }
+}
+
+fn cannot_create(folder: &Path, error: io::Error) -> Error {
+    let failure = Error::target(format!("cannot create a file in {}", folder.display())).about(folder);
+    match folder.exists() {
+        true => explained(failure, error),
+        false => failure.because(error).hint(format!("make it first: mkdir -p {}", folder.display())),
+    }
+}

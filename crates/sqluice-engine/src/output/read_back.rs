@@ -1,0 +1,106 @@
+//! Reads a finished file back, when somebody else than we has changed its pages: how many there are, and their checksum.
+//!
+//! The file is opened anew: SQLite must have closed it by then, or it would lose its locks when this is closed.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use sqluice_format::database::Header;
+use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
+
+use sqluice_core::checksum::{self, Checksum};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// What a file is found to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadBack {
+    /// Its pages.
+    pub(crate) page_count: u32,
+    /// The checksum of all of them.
+    pub(crate) checksum: Checksum,
+}
+
+/// Reads the database at `path`, whose pages are of `geometry`.
+///
+/// # Errors
+/// When it can't be read, or is not as large as it says.
+pub(crate) fn read_back(
+    path: &Path,
+    geometry: Geometry,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<ReadBack> {
+    let cannot_read = |error| Error::target("cannot read the new file back").because(error);
+    let file = File::open(path).map_err(cannot_read)?;
+    let bytes = file.metadata().map_err(cannot_read)?.len();
+    progress.phase("read", Some(Amount { rows: 0, bytes }));
+    let mut reader = BufReader::with_capacity(READ_BYTES, file);
+    let mut first = [0; DATABASE_HEADER_BYTES];
+    reader.read_exact(&mut first).map_err(cannot_read)?;
+    let header = Header::from_bytes(&first).map_err(|error| {
+        Error::target("the new file is not a valid database").because(format!("{error:?}"))
+    })?;
+    let page_count = header.page_count;
+    if u64::from(page_count) * geometry.page_bytes() as u64 != bytes {
+        let message = format!("the new file has {bytes} bytes, but says that it has {page_count} pages");
+        return Err(Error::target(message).hint("look whether the disk is sound, and run again"));
+    }
+    // What was read of the first page already comes first.
+    let mut reader = first.chain(reader);
+    let checksum = checksum::of_pages(geometry, page_count, |number, page| {
+        if number % 256 == 1 {
+            cancel.check()?;
+        }
+        progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
+        // The page before is the lock-byte page, which nobody asks for.
+        if number.checked_sub(1) == Some(geometry.lock_page()) {
+            reader.read_exact(page).map_err(cannot_read)?;
+        }
+        reader.read_exact(page).map_err(cannot_read)
+    })?;
+    Ok(ReadBack { page_count, checksum })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+    use sqluice_format::page::PageSize;
+
+    use super::*;
+    use sqluice_core::checksum::PageHash;
+    use sqluice_core::progress::Silent;
+
+    #[test]
+    fn a_file_is_read_back_page_by_page_without_the_lock_byte_page() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("PRAGMA page_size = 512; CREATE TABLE t AS SELECT randomblob(9000) AS a")
+            .unwrap();
+        connection.close().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let geometry = Geometry::new(PageSize::new(512).unwrap(), 0).unwrap();
+        for lock_byte in [1 << 30, 512 * 3, 512 * 4 + 7] {
+            let geometry = geometry.with_pending_byte(lock_byte);
+            let mut expected = Checksum::default();
+            for (number, page) in (1..).zip(bytes.chunks(512)) {
+                if number != geometry.lock_page() {
+                    expected.add(number, PageHash::of(page));
+                }
+            }
+            let read = read_back(&path, geometry, &Silent, &Cancel::new()).unwrap();
+            assert_eq!((read.checksum, read.page_count as usize), (expected, bytes.len() / 512));
+        }
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert!(read_back(&path, geometry, &Silent, &cancel).is_err());
+        std::fs::write(&path, &bytes[..bytes.len() - 512]).unwrap();
+        assert!(read_back(&path, geometry, &Silent, &Cancel::new()).is_err());
+    }
+}

@@ -1,0 +1,282 @@
+//! A database that gives way to a new one of its name.
+//!
+//! ```text
+//!  before the work                              when the new file is whole and synced
+//!  ---------------                              -------------------------------------
+//!  it is a file, empty or begins as a           open     through SQLite: rolls a hot journal back, reads the log
+//!     database does                             leave    WAL mode, which copies the log into it and removes the log
+//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: nobody reads or writes it, or has it open
+//!     is left, and no log                       remove   -journal, -wal, -shm: by now they hold nothing
+//!  lock     exclusively, and let go:            fsync    the folder: they are gone before the new file is there
+//!     nobody else uses it                       rename   the new file over it
+//!                                               fsync    the folder
+//!                                               close    the old one, which has no name any more
+//! ```
+//!
+//! Invariant: under the name there is the old database or the new one at every moment, and never the new one beside the
+//! journal or log of the old: SQLite would roll that into it without a word.
+//!
+//! * SQLite removes a journal or a log without syncing the folder. A power failure could bring it back beside the new
+//!   file, if the folder was not synced between the two.
+//! * Closing any descriptor of a file drops all locks that this process has on it. So the old file is read here only
+//!   before SQLite opens it.
+//! * SQLite makes the first page of an empty file when it locks it. This connection keeps its journal in memory: what it
+//!   removes when it closes would be the journal of the new file.
+//! * Until the rename every step is one of SQLite's own or undoes nothing: whoever is killed leaves the old database, at
+//!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
+//! * Who merely has it open holds a lock in WAL mode. In rollback mode nobody does, so `users.rs` looks for them. Whom it
+//!   can't see keeps reading the old database; SQLite refuses what they write (`SQLITE_READONLY_DBMOVED`).
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use rustix::fs::Access;
+use sqluice_core::error::{Error, Result};
+
+use super::place::Place;
+use super::users::{self, Identity};
+use super::{explained, sync_folder};
+
+/// What every database that is not empty begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// What lies beside a database and belongs to it, or would belong to any other of its name.
+const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// How long somebody who uses the old database is waited for before the work, and when it is done: by then there is
+/// something to lose.
+const WAIT_BEFORE: Duration = Duration::from_secs(1);
+const WAIT_AFTER: Duration = Duration::from_secs(10);
+
+/// The old database.
+#[derive(Clone, Debug)]
+pub(super) struct Old {
+    /// As the user named it; for messages.
+    name: PathBuf,
+    path: PathBuf,
+    mode: u32,
+    owner: u32,
+    group: u32,
+}
+
+impl Old {
+    /// Sees that what is at `path` may be replaced, without changing anything.
+    pub(super) fn find(name: &Path, path: PathBuf, metadata: &Metadata) -> Result<Old> {
+        if !metadata.is_file() {
+            return Err(Error::target(format!("{} is not a file, and is not replaced", name.display()))
+                .hint("name another file"));
+        }
+        let cannot_read =
+            |error| explained(Error::target(format!("cannot read {}", name.display())).about(name), error);
+        rustix::fs::access(&path, Access::WRITE_OK).map_err(|_| read_only(name))?;
+        let mut start = Vec::new();
+        let file = File::open(&path).map_err(cannot_read)?;
+        file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
+        if !start.is_empty() && start != MAGIC {
+            return Err(no_database(name));
+        }
+        Ok(Old {
+            name: name.to_owned(),
+            path,
+            mode: metadata.permissions().mode() & 0o7777,
+            owner: metadata.uid(),
+            group: metadata.gid(),
+        })
+    }
+
+    /// Gives the new file the owner and permissions of the old one, the owner as far as we may.
+    pub(super) fn pass_on_permissions(&self, to: &File) -> io::Result<()> {
+        // In this order: a new owner takes some bits of the mode away.
+        if std::os::unix::fs::fchown(to, Some(self.owner), Some(self.group)).is_err() {
+            let _ = std::os::unix::fs::fchown(to, None, Some(self.group));
+        }
+        to.set_permissions(fs::Permissions::from_mode(self.mode))
+    }
+
+    /// Lets SQLite bring it in order, and sees that nobody else uses it.
+    pub(super) fn recover(&self) -> Result<()> {
+        self.waiting(WAIT_BEFORE, || {
+            self.refuse_users()?;
+            let connection = self.open()?;
+            if journal_mode(&connection, "")? != "wal" {
+                return connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; ROLLBACK");
+            }
+            // The last one to close it copies the log into it. Asked for before anything is read, this locking mode
+            // takes a lock that nobody has who merely has it open.
+            drop(connection);
+            let connection = self.open()?;
+            connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; SELECT count(*) FROM sqlite_schema")
+        })
+    }
+
+    /// Takes it for us alone; `None` when it is gone by now.
+    pub(super) fn lock(&self) -> Result<Option<Locked>> {
+        match fs::symlink_metadata(&self.path) {
+            Ok(metadata) if metadata.is_file() => self.waiting(WAIT_AFTER, || self.try_lock()).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
+                .hint("somebody changed it during the run: look at it, and run again")),
+        }
+    }
+
+    fn try_lock(&self) -> rusqlite::Result<Locked> {
+        // Before anything is changed, and again when nobody can begin to use it.
+        let before = self.refuse_users()?;
+        let connection = self.open()?;
+        let was_wal = journal_mode(&connection, "")? == "wal";
+        let locked = Locked { connection, was_wal, name: self.name.clone() };
+        // Another run may have replaced it between our opening and our locking it.
+        let begun = locked.begin().and_then(|()| self.refuse_users()).and_then(|now| match now == before {
+            true => Ok(()),
+            false => Err(busy("it was replaced")),
+        });
+        match begun {
+            Ok(()) => Ok(locked),
+            Err(error) => {
+                locked.release();
+                Err(error)
+            }
+        }
+    }
+
+    /// Sees that no other process has it open; tells which file has the name.
+    fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
+        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return Ok(None) };
+        let identity = (metadata.dev(), metadata.ino());
+        match users::find(&self.path, identity) {
+            Some(user) => Err(busy(&user)),
+            None => Ok(Some(identity)),
+        }
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        // An absolute path is never taken for a URI.
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        // We wait ourselves: some locks SQLite does not wait for.
+        connection.busy_timeout(Duration::ZERO)?;
+        Ok(connection)
+    }
+
+    /// Tries until nobody else is in the way, or `wait` is over.
+    fn waiting<T>(&self, wait: Duration, attempt: impl Fn() -> rusqlite::Result<T>) -> Result<T> {
+        let started = Instant::now();
+        loop {
+            match attempt() {
+                Err(error) if is_busy(&error) && started.elapsed() < wait => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => return other.map_err(|error| self.failed(error)),
+            }
+        }
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> Error {
+        let name = &self.name;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Error::target(format!("{} is in use", name.display()))
+                    .because(error.to_string())
+                    .hint("close what has it open, and run again; it is as it was")
+            }
+            Some(ErrorCode::ReadOnly) => read_only(name),
+            Some(ErrorCode::NotADatabase) => no_database(name),
+            _ => Error::target(format!(
+                "SQLite cannot open {}, so it is unknown whether it is in use",
+                name.display()
+            ))
+            .because(error.to_string())
+            .hint("if it is no longer needed, remove it yourself, and the -journal or -wal beside it"),
+        }
+    }
+}
+
+/// The old database, which nobody else can use until this is dropped.
+#[derive(Debug)]
+pub(super) struct Locked {
+    connection: Connection,
+    was_wal: bool,
+    name: PathBuf,
+}
+
+impl Locked {
+    fn begin(&self) -> rusqlite::Result<()> {
+        if self.was_wal {
+            journal_mode(&self.connection, " = DELETE")?;
+        }
+        journal_mode(&self.connection, " = MEMORY")?;
+        self.connection.execute_batch("BEGIN EXCLUSIVE")?;
+        match &*journal_mode(&self.connection, "")? {
+            "memory" => Ok(()),
+            _ => Err(busy("somebody put it in WAL mode")),
+        }
+    }
+
+    /// Gives the file `temporary` the name of the old database, which is gone then, but for us.
+    pub(super) fn give_way(self, temporary: &Path, place: &Place, folder: &File) -> Result<Gone> {
+        match self.clear_and_rename(temporary, place, folder) {
+            // From here on this connection must do nothing that SQLite would do by name.
+            Ok(()) => Ok(Gone { _connection: self.connection }),
+            Err(error) => {
+                let what = Error::target(format!("cannot replace {}", self.name.display())).about(&self.name);
+                self.release();
+                Err(explained(what, error))
+            }
+        }
+    }
+
+    fn clear_and_rename(&self, temporary: &Path, place: &Place, folder: &File) -> io::Result<()> {
+        for suffix in SIBLINGS {
+            match fs::remove_file(place.sibling(suffix)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        sync_folder(folder)?;
+        fs::rename(temporary, place.path())
+    }
+
+    /// Lets go of a database that stays, in the mode that it was in, if nobody hinders us.
+    fn release(self) {
+        let _ = self.connection.execute_batch("ROLLBACK");
+        if self.was_wal {
+            // By way of a mode that has a journal: the change is a transaction.
+            let _ = journal_mode(&self.connection, " = DELETE");
+            let _ = journal_mode(&self.connection, " = WAL");
+        }
+    }
+}
+
+/// The old database, which has no name any more. Dropped, it touches no file that has one.
+#[derive(Debug)]
+pub(super) struct Gone {
+    _connection: Connection,
+}
+
+/// Sets the journal mode, if `set` does, and tells it. Reads the schema first, and so recovers what is to be recovered.
+fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
+    connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn busy(why: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), Some(why.to_owned()))
+}
+
+fn no_database(name: &Path) -> Error {
+    Error::target(format!("{} is not a SQLite database, and is not replaced", name.display()))
+        .hint("name another file, or remove this one yourself if it is no longer needed")
+}
+
+fn read_only(name: &Path) -> Error {
+    Error::target(format!("{} is read-only, and is not replaced", name.display()))
+        .hint("name another file, or permit writing to this one")
+}

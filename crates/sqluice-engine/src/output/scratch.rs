@@ -1,0 +1,71 @@
+//! A file that is needed while a database is made, and goes with it.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use sqluice_core::error::{Error, Result};
+
+use super::{Output, Place, explained, leftover};
+
+/// A temporary file for a target: what a killed run leaves of it, the next run for that target removes.
+#[derive(Debug)]
+pub struct Scratch {
+    file: File,
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Creates it in `folder`.
+    ///
+    /// # Errors
+    /// When nothing can be created there.
+    pub(crate) fn create(folder: &Path, target: &Place) -> Result<Scratch> {
+        leftover::remove_stale(folder, &target.file_name);
+        let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
+            explained(
+                Error::target(format!("cannot create a file in {}", folder.display())).about(folder),
+                error,
+            )
+        })?;
+        Ok(Scratch { file, path })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Output for Scratch {
+    fn write(&mut self, mut offset: u64, pages: &[&[u8]]) -> Result<()> {
+        for pages in pages {
+            self.file.write_all_at(pages, offset).map_err(|error| {
+                explained(
+                    Error::target(format!("cannot write {}", self.path.display())).about(&self.path),
+                    error,
+                )
+            })?;
+            offset += pages.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self) -> &'static str {
+        "buffered"
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,93 @@
+//! The name that a database is to have: which file is meant, what lies there, and whether there is room.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+
+use super::place::{Place, place};
+use super::{Replaced, explained, free_space, replace};
+
+/// A database file that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// As the user named it.
+    pub path: &'a Path,
+    /// Whether a database that has this name is replaced.
+    pub replaces: bool,
+    /// Its size, roughly, where it can be told.
+    pub estimated_bytes: Option<u64>,
+}
+
+impl Wanted<'_> {
+    /// Refuses what [`NewFile::create`](super::NewFile::create) would refuse for what lies there or for want of room.
+    /// Nothing is changed; so whether somebody uses a database that is to be replaced remains to be seen.
+    ///
+    /// # Errors
+    /// When something has this name that may not be replaced, a `-journal` or `-wal` lies where no database is, or there
+    /// is too little room.
+    pub fn refuse(&self) -> Result<()> {
+        self.refuse_at(&place(self.path)?).map(|_| ())
+    }
+
+    /// What is lost with the database that is replaced; `None`: no such database exists. It is not changed, so changes that a crash has
+    /// left in its journal or log are not read.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`].
+    pub fn look_at_replaced(&self) -> Result<Option<Replaced>> {
+        let place = place(self.path)?;
+        Ok(self.refuse_at(&place)?.map(|_| Replaced::read(&place)))
+    }
+
+    /// The same, after SQLite has recovered the database as any reader would.
+    ///
+    /// # Errors
+    /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
+    pub fn recover_replaced(&self) -> Result<Option<Replaced>> {
+        let place = place(self.path)?;
+        let Some(old) = self.refuse_at(&place)? else { return Ok(None) };
+        old.recover()?;
+        Ok(Some(Replaced::read(&place)))
+    }
+
+    /// Refuses, as above; tells the old database that is to be replaced, if there is one.
+    pub(super) fn refuse_at(&self, place: &Place) -> Result<Option<replace::Old>> {
+        let path = place.path();
+        let old = match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(
+                    Error::target(format!("{} is a folder", self.path.display())).hint("name a file in it")
+                );
+            }
+            Ok(metadata) if self.replaces => Some(replace::Old::find(self.path, path, &metadata)?),
+            Ok(_) => return Err(exists(self.path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                place.refuse_siblings()?;
+                None
+            }
+            Err(error) => {
+                let failure =
+                    Error::target(format!("cannot look at {}", self.path.display())).about(self.path);
+                return Err(explained(failure, error));
+            }
+        };
+        if let Some(bytes) = self.estimated_bytes {
+            let hint = match old {
+                None => "free some space or choose another folder",
+                Some(_) => {
+                    "free some space or choose another folder: the old one stays until the new one is whole"
+                }
+            };
+            free_space::refuse_too_little(self.path, &place.folder, bytes, hint)?;
+        }
+        Ok(old)
+    }
+}
+
+/// The error for a name that is taken. Who began to make a new file saw none: somebody else has made it since, and may need it.
+pub(super) fn exists(target: &Path) -> Error {
+    Error::target(format!("{} already exists", target.display()))
+        .hint("it was made while this ran: run again to add to it, or name another file")
+}

@@ -1,0 +1,154 @@
+//! Which rows are left out, when several have the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
+//!
+//! To SQLite rows come one after another, and whether one stays depends on those before it, by all keys of the table:
+//! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second falls to the first, so the third stays. So each
+//! key tells which records share it, which are few, and for these the inserts are played in the order of the input.
+
+use std::num::NonZeroU64;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+
+use super::unique::Unique;
+use crate::options::OnConflict;
+use crate::sort::Sorted;
+
+/// Records that are left out, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Dropped(Vec<u64>);
+
+impl Dropped {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// Whether that record is one.
+    #[inline]
+    pub(super) fn contains(&self, number: u64) -> bool {
+        !self.0.is_empty() && self.0.binary_search(&number).is_ok()
+    }
+}
+
+/// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
+const RECORD_BYTES: u64 = 48;
+
+/// The same where there is one key: only what is left out is kept, and a list may take twice what it holds.
+const DROPPED_BYTES: u64 = 16;
+
+/// A record and one of the groups that it is in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Member {
+    number: u64,
+    group: u32,
+}
+
+/// Finds the records that are left out. Takes at most `memory_bytes`.
+pub(super) fn resolve(
+    keys: &[(&Sorted, Unique<'_>)],
+    on_conflict: OnConflict,
+    memory_bytes: u64,
+    cancel: &Cancel,
+) -> Result<Dropped> {
+    let mut members: Vec<Member> = Vec::new();
+    let mut dropped: Vec<u64> = Vec::new();
+    let mut groups = 0;
+    let mut bytes = 0;
+    for (sorted, unique) in keys {
+        unique.groups(sorted, cancel, &mut |numbers| {
+            bytes += numbers.len() as u64 * if keys.len() == 1 { DROPPED_BYTES } else { RECORD_BYTES };
+            match (numbers, on_conflict) {
+                // They are only counted.
+                _ if bytes > memory_bytes || groups == u32::MAX => bytes = bytes.max(memory_bytes + 1),
+                // A single key decides by itself.
+                ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
+                ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
+                _ => {
+                    members.extend(numbers.iter().map(|&number| Member { number, group: groups }));
+                    groups += 1;
+                }
+            }
+        })?;
+    }
+    if let (Some((_, unique)), true) = (keys.first(), bytes > memory_bytes) {
+        let message = format!("too many rows of {} have the same keys", unique.table.name);
+        let more = (bytes - memory_bytes).div_ceil(1 << 20);
+        return Err(
+            Error::input(message).hint(message![format!("give at least {more} MiB more: "), Setting::Memory])
+        );
+    }
+    members.sort_unstable();
+    dropped.extend(play(&members, groups, on_conflict));
+    dropped.sort_unstable();
+    Ok(Dropped(dropped))
+}
+
+/// The records that do not stay.
+fn play(members: &[Member], groups: u32, on_conflict: OnConflict) -> Vec<u64> {
+    // Which record has the key of a group.
+    let mut holders: Vec<Option<NonZeroU64>> = vec![None; groups as usize];
+    let mut dropped = Vec::new();
+    for of_record in members.chunk_by(|a, b| a.number == b.number) {
+        let held = of_record.iter().filter_map(|member| holders[member.group as usize]);
+        let mut before: Vec<u64> = held.map(|holder| holder.get() - 1).collect();
+        before.sort_unstable();
+        before.dedup();
+        let number = of_record[0].number;
+        if on_conflict == OnConflict::Ignore && !before.is_empty() {
+            dropped.push(number);
+            continue;
+        }
+        for gone in before {
+            free_keys(&mut holders, gone, members);
+            dropped.push(gone);
+        }
+        for member in of_record {
+            holders[member.group as usize] = NonZeroU64::new(number + 1);
+        }
+    }
+    dropped
+}
+
+/// Frees the keys of a record that goes.
+fn free_keys(holders: &mut [Option<NonZeroU64>], gone: u64, members: &[Member]) {
+    let first = members.partition_point(|member| member.number < gone);
+    for member in members[first..].iter().take_while(|member| member.number == gone) {
+        holders[member.group as usize] = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dropped(groups: &[&[u64]], on_conflict: OnConflict) -> Vec<u64> {
+        let members = (0..)
+            .zip(groups)
+            .flat_map(|(group, numbers)| numbers.iter().map(move |&number| Member { number, group }));
+        let mut members: Vec<Member> = members.collect();
+        members.sort_unstable();
+        let mut dropped = play(&members, groups.len() as u32, on_conflict);
+        dropped.sort_unstable();
+        dropped
+    }
+
+    #[test]
+    fn a_row_that_falls_frees_its_other_keys() {
+        // (1, 1), (1, 2), (3, 2)
+        let groups: [&[u64]; 2] = [&[0, 1], &[1, 2]];
+        assert_eq!(dropped(&groups, OnConflict::Ignore), [1]);
+        assert_eq!(dropped(&groups, OnConflict::Replace), [0, 1]);
+    }
+
+    #[test]
+    fn one_key_keeps_the_first_or_the_last() {
+        let groups: [&[u64]; 2] = [&[3, 5, 8], &[4, 6]];
+        assert_eq!(dropped(&groups, OnConflict::Ignore), [5, 6, 8]);
+        assert_eq!(dropped(&groups, OnConflict::Replace), [3, 4, 5]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Indexes of tables that are there already: what was sorted, onto pages.
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::Table;
+use sqluice_core::schema::index::Index;
+
+use super::appender::Appender;
+use super::conflicts::Dropped;
+use super::merge_tree::MergeTree;
+use super::pass;
+use super::trees::Trees;
+use super::unique::{KnownRows, Unique};
+use super::writer::PassContext;
+use super::{Settings, WrittenTree, key_order};
+use crate::output::Output;
+use crate::sort::Sorted;
+
+/// An index and its entries, sorted.
+pub(crate) struct IndexJob<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) index: &'a Index,
+    pub(crate) sorted: &'a Sorted,
+}
+
+/// Writes the trees of indexes, one after another, the root of each last.
+///
+/// # Errors
+/// When rows share a key that is to be unique, or the pages can't be written. `cancel` is set then.
+pub(crate) fn merge_indexes(
+    jobs: &[IndexJob<'_>],
+    settings: &Settings,
+    appender: &mut Appender,
+    output: &mut dyn Output,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<WrittenTree>> {
+    let nothing = Dropped::default();
+    let trees = jobs.iter().map(|&IndexJob { table, index, sorted }| {
+        let order = Some(key_order(index));
+        let unique = Unique { table, index: Some(index), order, rows: KnownRows::Stored };
+        let unique = index.unique.then_some(unique);
+        MergeTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
+    });
+    let mut around = PassContext { output, rejects: None, progress, cancel };
+    let made = pass::run(&Trees::Merge(trees.collect()), Vec::new(), settings, appender, &mut around)?;
+    Ok(made.into_iter().map(|made| made.tree).collect())
+}

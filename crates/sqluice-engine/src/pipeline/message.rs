@@ -1,0 +1,75 @@
+//! What workers and the writer of a pass send each other.
+
+use crossbeam_channel::Sender;
+use sqluice_core::checksum::PageHash;
+use sqluice_core::error::{Error, Place};
+use sqluice_core::source::{BadRow, Part};
+use sqluice_format::chunk::Chunk;
+
+use super::merge_tree::Ends;
+use crate::encode::RowidRange;
+
+/// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
+/// need none.
+pub(super) const PARTS_AHEAD_MAX: usize = 8;
+
+/// Messages with bad rows of each worker that the writer has not seen: in a part of nothing else, they would be many times
+/// larger than the part.
+pub(super) const BAD_ROWS_AHEAD_MAX: usize = 3;
+
+/// Which part of which tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PartId {
+    /// Counted over all trees.
+    pub(super) part: u64,
+    pub(super) tree: usize,
+}
+
+/// What a worker does next.
+pub(super) enum Task {
+    Decode(Box<dyn Part>),
+    /// That part of what is sorted.
+    Merge(usize),
+}
+
+/// A message of a worker to the writer about a part.
+pub(super) enum Message {
+    /// Pages, in order within the part.
+    Pages(Sealed),
+    /// Rows for the reject file, in order within the part.
+    BadRows { worker: usize, rows: Vec<BadRow> },
+    /// The part is complete.
+    End { worker: usize, input_bytes: u64, rows: u64, edges: Edges },
+    /// The part can't be finished.
+    Failed { error: Error, edges: Edges },
+}
+
+/// How a part must fit the one before it.
+#[derive(Default)]
+pub(super) enum Edges {
+    /// Anything fits.
+    #[default]
+    None,
+    /// Rows with these rowids, of a part that begins at that place of the input.
+    Rowids { rowids: RowidRange, place: Option<Place> },
+    /// Sorted items.
+    Sorted(Box<Ends>),
+}
+
+/// What a worker gets back from the writer.
+pub(super) struct Returns {
+    /// Empty chunks.
+    pub(super) chunks: Sender<(Chunk, Vec<PageHash>)>,
+    /// Ends of parts.
+    pub(super) parts: Sender<()>,
+    /// Messages with bad rows.
+    pub(super) bad_rows: Sender<()>,
+}
+
+/// A finished chunk.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) worker: usize,
+    pub(super) chunk: Chunk,
+    pub(super) hashes: Vec<PageHash>,
+}

@@ -1,0 +1,114 @@
+//! One pass of workers over parts: of sources, or of what is sorted.
+//!
+//! Memory is the workers' chunks and what their parts need, whatever their number.
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::source::Source;
+
+use super::Settings;
+use super::appender::Appender;
+use super::dispenser::{Dispenser, Parts};
+use super::merge;
+use super::merge_tree::MergeTree;
+use super::message::{Edges, Message, Returns};
+use super::rows::RowsEncoder;
+use super::trees::{BuiltTree, Trees};
+use super::worker::{Filling, Worker};
+use super::writer::{PassContext, Writer};
+
+/// Makes the trees. `sources` has those of the rows, if that is what they are made of.
+pub(super) fn run(
+    trees: &Trees<'_>,
+    sources: Vec<Box<dyn Source + '_>>,
+    settings: &Settings,
+    appender: &mut Appender,
+    around: &mut PassContext<'_>,
+) -> Result<Vec<BuiltTree>> {
+    let keep_bad_rows = around.rejects.is_some();
+    let parts = match trees {
+        Trees::Rows(_) => Parts::Sources(sources),
+        Trees::Merge(trees) => Parts::Ranges(trees.iter().map(MergeTree::parts).collect()),
+    };
+    let dispenser = Dispenser::new(parts);
+    let (to_writer, from_workers) = crossbeam_channel::unbounded();
+    let cancel = around.cancel;
+    std::thread::scope(|scope| {
+        let mut returns = Vec::new();
+        for index in 0..settings.workers {
+            let (chunks, empty) = crossbeam_channel::unbounded();
+            let (parts, ended) = crossbeam_channel::unbounded();
+            let (bad_rows, told) = crossbeam_channel::unbounded();
+            returns.push(Returns { chunks, parts, bad_rows });
+            let to_writer = to_writer.clone();
+            let worker = Worker {
+                index,
+                settings,
+                keep_bad_rows,
+                empty,
+                made: 0,
+                ended,
+                ahead: 0,
+                told,
+                bad_rows_ahead: 0,
+                to_writer,
+            };
+            let dispenser = &dispenser;
+            let started = std::thread::Builder::new()
+                .name("sqluice-worker".to_owned())
+                .spawn_scoped(scope, move || work(worker, dispenser, trees, cancel));
+            if let Err(error) = started {
+                dispenser.stop();
+                return Err(Error::target("cannot start a thread").because(error));
+            }
+        }
+        drop(to_writer);
+        let writer = Writer::new(trees, appender, around);
+        let written = writer.write_all(&from_workers, &returns);
+        dispenser.stop();
+        if written.is_err() {
+            cancel.cancel();
+        }
+        // Workers that wait for something get nothing, and end.
+        drop(returns);
+        written
+    })
+}
+
+/// The work of one worker: parts in, sealed chunks out.
+fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, cancel: &Cancel) {
+    let mut encoder: Option<(usize, RowsEncoder<'_>)> = None;
+    let mut last = None;
+    while worker.may_go_on().is_ok()
+        && let Some((id, task)) = dispenser.next()
+    {
+        last = Some(id);
+        let filling = Filling::new(&mut worker, id, cancel);
+        let done = match trees {
+            Trees::Rows(trees) => {
+                let encoder = match &mut encoder {
+                    Some((tree, encoder)) if *tree == id.tree => encoder,
+                    other => {
+                        let new = RowsEncoder::new(&trees[id.tree], filling.worker.settings);
+                        &mut other.insert((id.tree, new)).1
+                    }
+                };
+                filling.finish(task, |filling, task| encoder.encode(filling, task))
+            }
+            Trees::Merge(trees) => {
+                filling.finish(task, |filling, task| merge::merge(&trees[id.tree], filling, task))
+            }
+        };
+        if done.is_err() {
+            return;
+        }
+    }
+    // What the sorters do not have yet. It is late for an error, but not too late: the writer hears of it as of a part.
+    if let (Some((_, encoder)), Some(id)) = (&mut encoder, last)
+        && !dispenser.is_stopped()
+        && let Err(error) = encoder.flush()
+    {
+        let failed = Message::Failed { error, edges: Edges::None };
+        let _ = worker.to_writer.send((id, u64::MAX, failed));
+    }
+}

@@ -1,0 +1,112 @@
+//! Rows as they come from a source: onto pages, or to the sorters.
+
+use sqluice_core::batch::Batch;
+use sqluice_core::error::Result;
+use sqluice_core::schema::Table;
+use sqluice_core::source::{BadRow, Refused, Sink};
+
+use super::existing_trees::Edge;
+use super::message::{Edges, Task};
+use super::worker::{Done, Filling};
+use super::{Settings, TableSorters};
+use crate::encode::entries::Entries;
+use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
+use crate::options::WritePath;
+
+/// A table whose rows come from a source.
+pub(super) struct RowsTree<'a> {
+    pub(super) table: &'a Table,
+    pub(super) conversions: Conversions,
+    /// `Pages` or `Sorted`.
+    pub(super) road: WritePath,
+    /// There is one worker, so that it knows what came before each row.
+    pub(super) in_sequence: bool,
+    /// What is sorted of it.
+    pub(super) sorters: Option<&'a TableSorters>,
+    pub(super) seen: AnyOrder,
+    /// The page of its root, if that is there already.
+    pub(super) root_page: Option<u32>,
+    /// The rows that are there already.
+    pub(super) edge: Option<Edge>,
+}
+
+/// Encodes the parts of a table that one worker gets.
+pub(super) struct RowsEncoder<'a> {
+    tree: &'a RowsTree<'a>,
+    encoder: Encoder,
+    entries: Vec<Entries<'a>>,
+    largest: Option<i64>,
+}
+
+impl<'a> RowsEncoder<'a> {
+    pub(super) fn new(tree: &'a RowsTree<'a>, settings: &Settings) -> RowsEncoder<'a> {
+        RowsEncoder {
+            tree,
+            encoder: Encoder::new(tree.table, settings.geometry, tree.conversions),
+            entries: tree.sorters.map_or_else(Vec::new, |sorters| sorters.entries(tree.table)),
+            largest: None,
+        }
+    }
+
+    /// Encodes a part.
+    pub(super) fn encode(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+        let Task::Decode(mut part) = task else { unreachable!("rows are decoded") };
+        let place = part.place();
+        let counted_from = self.tree.edge.as_ref().map_or(0, |edge| edge.counted_from);
+        let next_rowid = counted_from.wrapping_add(part.first_row() as i64).wrapping_add(1);
+        let mut encoding = Encoding { filling, rows: self, next_rowid, rowids: None, sorted: 0 };
+        let decoded = part.decode(&mut encoding);
+        let (rowids, sorted) = (encoding.rowids, encoding.sorted);
+        filling.finish_leaves();
+        let edges = rowids.map_or(Edges::None, |rowids| Edges::Rowids { rowids, place });
+        (decoded.map(|()| Done { input_bytes: part.input_bytes(), rows: sorted }), edges)
+    }
+
+    /// Gives the sorters what is left.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.entries.iter_mut().try_for_each(Entries::flush)
+    }
+}
+
+/// Takes the batches of a part.
+struct Encoding<'f, 'e, 'a, 'w, 's> {
+    filling: &'f mut Filling<'w, 's>,
+    rows: &'e mut RowsEncoder<'a>,
+    next_rowid: i64,
+    /// Of the rows so far.
+    rowids: Option<RowidRange>,
+    /// Rows that went to a sorter.
+    sorted: u64,
+}
+
+impl Sink for Encoding<'_, '_, '_, '_, '_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let Encoding { filling, rows, next_rowid, .. } = self;
+        filling.cancelled()?;
+        let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
+        if tree.road == WritePath::Pages {
+            filling.open()?;
+            if tree.table.rowid_alias.is_none() && next_rowid.checked_add(batch.rows as i64 - 1).is_none() {
+                return Err(no_rowids_left(&tree.table.name).into());
+            }
+            let last = self.rowids.map(|rowids| rowids.last);
+            let rowids = encoder.encode_in_order(batch, *next_rowid, last, *filling, entries)?;
+            self.rowids = Some(match self.rowids {
+                Some(before) => RowidRange { last: rowids.last, ..before },
+                None => rowids,
+            });
+            filling.hash_finished();
+        } else {
+            let largest = tree.in_sequence.then_some(largest);
+            encoder.encode_in_any_order(batch, *next_rowid, &tree.seen, largest, entries)?;
+            self.sorted += batch.rows as u64;
+        }
+        *next_rowid = next_rowid.wrapping_add(batch.rows as i64);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.next_rowid = self.next_rowid.wrapping_add(1);
+        self.filling.bad_row(bad)
+    }
+}

@@ -1,0 +1,223 @@
+//! One worker: parts in, sealed chunks out.
+
+use crossbeam_channel::{Receiver, Sender};
+use sqluice_core::checksum::PageHash;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::source::BadRow;
+use sqluice_format::chunk::Chunk;
+
+use super::Settings;
+use super::message::{BAD_ROWS_AHEAD_MAX, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
+use crate::encode::Chunks;
+
+/// Bytes of bad rows that a worker gathers before it tells the writer.
+const BAD_ROWS_BYTES: usize = 1 << 20;
+
+/// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
+const ERROR_BYTES: usize = 500;
+
+/// A worker and its chunks.
+pub(super) struct Worker<'s> {
+    pub(super) index: usize,
+    pub(super) settings: &'s Settings,
+    /// Bad rows go to the writer, and do not end the run.
+    pub(super) keep_bad_rows: bool,
+    pub(super) empty: Receiver<(Chunk, Vec<PageHash>)>,
+    /// Chunks that it has made so far.
+    pub(super) made: usize,
+    pub(super) ended: Receiver<()>,
+    /// Parts whose end the writer has not seen.
+    pub(super) ahead: usize,
+    pub(super) told: Receiver<()>,
+    /// Messages with bad rows that the writer has not seen.
+    pub(super) bad_rows_ahead: usize,
+    pub(super) to_writer: Sender<(PartId, u64, Message)>,
+}
+
+impl Worker<'_> {
+    /// Waits while too many parts are under way.
+    pub(super) fn may_go_on(&mut self) -> Result<()> {
+        if self.ahead == PARTS_AHEAD_MAX {
+            self.ended.recv().map_err(|_| Error::interrupted())?;
+            self.ahead -= 1;
+        }
+        self.ahead += 1;
+        Ok(())
+    }
+
+    /// An empty chunk: a new one as long as the worker has not had its share.
+    fn chunk(&mut self) -> Result<(Chunk, Vec<PageHash>)> {
+        if self.made < self.settings.chunks_per_worker && self.empty.is_empty() {
+            self.made += 1;
+            let Settings { geometry, chunk_bytes, .. } = *self.settings;
+            let pages = (chunk_bytes / geometry.page_bytes()).max(1) as u32;
+            return Ok((Chunk::new(geometry, pages), Vec::new()));
+        }
+        // Only a writer that has stopped gives nothing back.
+        self.empty.recv().map_err(|_| Error::interrupted())
+    }
+}
+
+/// One part on its way through a worker.
+pub(super) struct Filling<'w, 's> {
+    pub(super) worker: &'w mut Worker<'s>,
+    id: PartId,
+    /// Messages sent so far.
+    sequence: u64,
+    open: Option<(Chunk, Vec<PageHash>)>,
+    bad_rows: Vec<BadRow>,
+    bad_rows_bytes: usize,
+    cancel: &'w Cancel,
+}
+
+/// What a part has come to.
+#[derive(Default)]
+pub(super) struct Done {
+    /// Bytes of input that it stands for.
+    pub(super) input_bytes: u64,
+    /// Rows that are on no page yet.
+    pub(super) rows: u64,
+}
+
+impl<'w, 's> Filling<'w, 's> {
+    pub(super) fn new(worker: &'w mut Worker<'s>, id: PartId, cancel: &'w Cancel) -> Filling<'w, 's> {
+        Filling { worker, id, sequence: 0, open: None, bad_rows: Vec::new(), bad_rows_bytes: 0, cancel }
+    }
+
+    /// Does the part and tells the writer how that ended. `work` also says how the part fits others, even if it fails.
+    pub(super) fn finish(
+        mut self,
+        task: Result<Task>,
+        work: impl FnOnce(&mut Filling<'w, 's>, Task) -> (Result<Done>, Edges),
+    ) -> Result<()> {
+        let (done, edges) = match task {
+            Ok(task) => work(&mut self, task),
+            Err(error) => (Err(error), Edges::None),
+        };
+        // Those before what ended the run are kept, too.
+        self.send_bad_rows()?;
+        let worker = self.worker.index;
+        match done {
+            Ok(Done { input_bytes, rows }) => {
+                self.seal()?;
+                self.send(Message::End { worker, input_bytes, rows, edges })
+            }
+            Err(error) => {
+                self.send(Message::Failed { error, edges })?;
+                // The run is over.
+                Err(Error::interrupted())
+            }
+        }
+    }
+
+    pub(super) fn cancelled(&self) -> Result<()> {
+        self.cancel.check()
+    }
+
+    /// Opens a chunk, unless one is.
+    pub(super) fn open(&mut self) -> Result<&mut Chunk> {
+        if self.open.is_none() {
+            self.open = Some(self.worker.chunk()?);
+        }
+        Ok(self.current())
+    }
+
+    /// Finishes the last leaf of a table, if there is one.
+    pub(super) fn finish_leaves(&mut self) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish();
+        }
+    }
+
+    /// Finishes the last leaf of an index, if there is one; `more` of its entries come in other chunks.
+    pub(super) fn finish_entries(&mut self, more: bool) {
+        if let Some((chunk, _)) = &mut self.open {
+            chunk.finish_entries(more);
+        }
+    }
+
+    /// Passes a full chunk of entries on and puts an empty one in its place.
+    pub(super) fn next_of_entries(&mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.finish_entries(true);
+        self.seal()?;
+        self.open().map(drop)
+    }
+
+    pub(super) fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.cancel.check()?;
+        if !self.worker.keep_bad_rows {
+            return Err(bad.error);
+        }
+        self.bad_rows_bytes += size_of::<BadRow>() + ERROR_BYTES + bad.raw.len();
+        self.bad_rows.push(bad);
+        if self.bad_rows_bytes >= BAD_ROWS_BYTES { self.send_bad_rows() } else { Ok(()) }
+    }
+
+    fn send_bad_rows(&mut self) -> Result<()> {
+        self.bad_rows_bytes = 0;
+        let rows = std::mem::take(&mut self.bad_rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if self.worker.bad_rows_ahead == BAD_ROWS_AHEAD_MAX {
+            self.worker.told.recv().map_err(|_| Error::interrupted())?;
+            self.worker.bad_rows_ahead -= 1;
+        }
+        self.worker.bad_rows_ahead += 1;
+        self.send(Message::BadRows { worker: self.worker.index, rows })
+    }
+
+    /// Hashes pages while they are in the cache.
+    pub(super) fn hash_finished(&mut self) {
+        if let Some((chunk, hashes)) = &mut self.open {
+            let page_bytes = chunk.geometry().page_bytes();
+            let done = chunk.finished_pages() as usize * page_bytes;
+            let pages = &chunk.bytes()[hashes.len() * page_bytes..done];
+            hashes.extend(pages.chunks_exact(page_bytes).map(PageHash::of));
+        }
+    }
+
+    /// Sends the open chunk, which its filler has finished, to the writer.
+    pub(super) fn seal(&mut self) -> Result<()> {
+        self.hash_finished();
+        match self.open.take() {
+            Some((chunk, hashes)) => {
+                self.send(Message::Pages(Sealed { worker: self.worker.index, chunk, hashes }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, message: Message) -> Result<()> {
+        let sent = self.worker.to_writer.send((self.id, self.sequence, message));
+        self.sequence += 1;
+        sent.map_err(|_| Error::interrupted())
+    }
+}
+
+/// The writer waits for every part: it must hear of one whose worker panics, or both would wait forever.
+impl Drop for Filling<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let error = Error::target("a worker panicked");
+            let _ = self.send(Message::Failed { error, edges: Edges::None });
+        }
+    }
+}
+
+/// Table leaves.
+impl Chunks for Filling<'_, '_> {
+    fn current(&mut self) -> &mut Chunk {
+        &mut self.open.as_mut().expect("a chunk is open while it is filled").0
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.cancel.check()?;
+        self.current().finish();
+        self.seal()?;
+        self.open = Some(self.worker.chunk()?);
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! The columns of a table, as a plan and a report list them.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_core::schema::Table;
+
+use super::path_as_text;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnReport {
+    /// Its name.
+    pub name: String,
+    /// Its declared type; may be empty.
+    #[serde(rename = "type")]
+    pub declared_type: String,
+    /// How its text is converted, if the user asked for that: `date %d.%m.%Y`.
+    pub conversion: Option<String>,
+    /// The type of numbers that it just missed, if its type follows from its values and nearly all of these are numbers.
+    pub missed: Option<MissedType>,
+    /// A value that the declared type changes.
+    pub changed: Option<ChangedText>,
+}
+
+/// Why a column is TEXT although nearly all of its values are numbers. Counts are those of the values that decided on the types
+/// first: the sample of a large file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissedType {
+    /// INTEGER or REAL.
+    #[serde(rename = "type")]
+    pub near: &'static str,
+    /// The first value that decided; a long one is cut off.
+    pub value: String,
+    /// The file that has it.
+    #[serde(serialize_with = "path_as_text")]
+    pub file: Option<PathBuf>,
+    /// Its line, counted from 1.
+    pub line: Option<u64>,
+    /// Values that were counted.
+    pub values: u64,
+    /// Those among them that are no numbers. If there are none, the value that decided is a number, but is not what a float prints
+    /// as: `1.10` beside `1.9`.
+    pub others: u64,
+}
+
+/// Text that a declared type makes another text of: `01234` becomes 1234.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedText {
+    /// The first such value of the sample.
+    pub value: String,
+    /// What is stored for it.
+    pub becomes: String,
+    /// The file that has it.
+    #[serde(serialize_with = "path_as_text")]
+    pub file: Option<PathBuf>,
+    /// Its line, counted from 1.
+    pub line: Option<u64>,
+}
+
+impl ColumnReport {
+    /// Those of a table.
+    pub(super) fn all(table: &Table) -> Vec<ColumnReport> {
+        let columns = table.columns.iter().map(|column| ColumnReport {
+            name: column.name.clone(),
+            declared_type: column.declared_type.clone(),
+            conversion: None,
+            missed: None,
+            changed: None,
+        });
+        columns.collect()
+    }
+}

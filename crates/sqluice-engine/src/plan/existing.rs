@@ -1,0 +1,253 @@
+//! The roads into a database that is there: which one each table and index takes, and why.
+//!
+//! ```text
+//!  a new table                                          pages, as in a new database
+//!  one that is there, rows after the last rowid
+//!    without indexes, not just a few rows               pages: the right edge of its tree is written anew
+//!    with indexes, many rows                            pages, and each index is merged anew
+//!    with indexes, few rows                             insert
+//!  what only SQLite can do or decide                    insert
+//!  where pages can't be written                         insert
+//! ```
+
+use sqluice_core::error::Result;
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::similar::nearest_within;
+
+use super::{ExistingPlan, Plan, TablePlan, by_sqlite};
+use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
+use crate::target::{TableSnapshot, TargetSnapshot};
+
+/// So few rows fit into pages that are there: pages of their own would be wasted, one for each load.
+const FEW_ROWS: u64 = 100;
+
+/// An index is merged anew if its table grows by more than one part of so many: reading and writing one entry costs about as
+/// many times less than to find the place of one.
+const GROWTH: u64 = 16;
+
+/// Shorter names are near to many others.
+const NEAR_CHARS_MIN: usize = 4;
+
+/// What is known of the rows that a table will get.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedRows {
+    /// How many, about.
+    pub about: Option<u64>,
+    /// They bring rowids.
+    pub with_rowids: bool,
+    /// Nothing speaks against it that these ascend.
+    pub ascending: bool,
+    /// The first of these.
+    pub first_rowid: Option<i64>,
+    /// The columns that they bring, if not all.
+    pub columns: Option<Vec<usize>>,
+    /// A column that they do not bring, and whose DEFAULT SQLite must compute.
+    pub computed: Option<String>,
+    /// Their table gets columns for them.
+    pub adds_columns: bool,
+    /// It was seen that they do not come after the last rowid.
+    pub amid: bool,
+}
+
+impl Plan {
+    /// The plan for the tables of `schema`, of which some are there already.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn into_existing(schema: &Schema, there: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
+        let options = WriteOptions { page_size: there.page_size, overwrite: false, ..options.clone() };
+        let mut plan = Plan::new(schema, Some(there.name.clone()), &options)?;
+        let (action, upsert) = match &options.if_exists {
+            IfExists::Upsert(keys) => (Action::Upsert, keys.clone()),
+            IfExists::Replace => (Action::Replace, Vec::new()),
+            IfExists::Refuse | IfExists::Append => (Action::Append, Vec::new()),
+        };
+        plan.existing = Some(ExistingPlan {
+            pages: there.pages,
+            journal_mode: there.journal_mode.clone(),
+            no_pages: there.no_pages.clone(),
+            upsert,
+            busy_timeout: options.busy_timeout,
+            schema_version: there.schema_version,
+        });
+        plan.foreign_keys = options.foreign_keys.unwrap_or(false);
+        for table in plan.tables.iter_mut().filter(|table| there.table(&table.name).is_some()) {
+            table.action = action;
+        }
+        if options.if_exists != IfExists::Refuse {
+            plan.note_near_names(there);
+        }
+        for (index, table) in schema.tables.iter().enumerate() {
+            plan.choose((index, table), there, ExpectedRows::default(), &options)?;
+        }
+        Ok(plan)
+    }
+
+    /// Notes new tables whose names are nearly those of existing ones: the latter may be meant.
+    fn note_near_names(&mut self, there: &TargetSnapshot) {
+        let own = || there.schema.tables.iter().map(|table| table.name.as_str());
+        let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+        for table in self.tables.iter().filter(|table| table.action == Action::Make) {
+            let name = table.name.as_str();
+            let others = own().filter(|other| letters(other) != letters(name));
+            let near = nearest_within(1.max(name.len() / 3), name, others);
+            if let Some(near) = near.filter(|_| name.chars().count() >= NEAR_CHARS_MIN) {
+                let database = there.name.display();
+                let note = format!("table {name} is new: {database} has a table {near}, which gets no rows");
+                self.notes.push(note.into());
+            }
+        }
+    }
+
+    /// The same plan for a database into which no pages can be written, for the reason that is given.
+    pub(crate) fn by_insert(&self, schema: &Schema, why: &str) -> Plan {
+        let mut plan = self.clone();
+        for (table, declared) in plan.tables.iter_mut().zip(&schema.tables) {
+            if table.road != WritePath::Insert {
+                table.insert(declared, why);
+            }
+        }
+        plan.existing.iter_mut().for_each(|existing| existing.no_pages = Some(why.to_owned()));
+        plan
+    }
+
+    /// Chooses the roads of a table, now that more is known of its rows. `options` are those of the plan.
+    ///
+    /// # Errors
+    /// When the memory is too small to sort with.
+    pub fn choose(
+        &mut self,
+        (index, declared): (usize, &Table),
+        there: &TargetSnapshot,
+        rows: ExpectedRows,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let foreign_keys = self.foreign_keys;
+        let plan = &mut self.tables[index];
+        // As if nothing had been decided.
+        let fresh = TablePlan::new(declared, self.on_conflict);
+        (plan.road, plan.why, plan.indexes) = (fresh.road, fresh.why, fresh.indexes);
+        let chosen = match plan.action {
+            Action::Make => made_by_sqlite(plan, there, &rows),
+            _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, there, &rows),
+        };
+        match chosen {
+            Some(why) => plan.insert(declared, &why),
+            None if plan.action != Action::Make => plan.append(declared, there, &rows),
+            None => {}
+        }
+        plan.columns = rows.columns;
+        self.divide_memory(options)
+    }
+}
+
+/// Why SQLite must insert the rows of a new table, if that is so.
+fn made_by_sqlite(plan: &TablePlan, there: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
+    match (&there.no_pages, &rows.computed) {
+        (Some(why), _) => Some(why.clone()),
+        (None, _) if plan.road == WritePath::Sqlite => Some(plan.why.clone()),
+        (None, Some(column)) => Some(format!("SQLite computes the DEFAULT of {column}")),
+        (None, None) => None,
+    }
+}
+
+/// Why SQLite must insert the rows of a table that is there, if that is so.
+fn filled_by_sqlite(
+    table: &Table,
+    action: Action,
+    options: &WriteOptions,
+    foreign_keys: bool,
+    there: &TargetSnapshot,
+    rows: &ExpectedRows,
+) -> Option<String> {
+    let about = there.about(&table.name).cloned().unwrap_or_default();
+    let unique = table.rowid_alias.is_some() || table.indexes.iter().any(|index| index.unique);
+    let last = about.largest_rowid.filter(|_| action != Action::Replace);
+    let by_sqlite_alone = table.indexes.iter().find_map(|index| Some((index, by_sqlite(index, table)?)));
+    let why = match () {
+        () if action == Action::Upsert => "SQLite finds the rows whose keys exist",
+        () if about.triggers => "its triggers fire",
+        () if table.clustered.is_some() => "a WITHOUT ROWID table, whose rows are in the order of its key",
+        () if options.on_conflict != OnConflict::Abort && unique => {
+            "SQLite decides about rows whose keys exist"
+        }
+        () if table.columns.iter().any(|column| column.generated.is_some()) => "SQLite computes a column",
+        () if table.checks => "SQLite checks its rows",
+        () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
+        () if rows.adds_columns => "columns are added to it",
+        () if rows.amid => "rows do not follow the last rowid",
+        () if rows.with_rowids && !rows.ascending => "rows may be in any order of their rowids",
+        () if rows.with_rowids && rows.first_rowid.zip(last).is_some_and(|(first, last)| first <= last) => {
+            "rows do not follow the last rowid"
+        }
+        () if last == Some(i64::MAX) => "there is no rowid after the last",
+        () => {
+            return match (&there.no_pages, &rows.computed, by_sqlite_alone) {
+                (Some(why), _, _) => Some(why.clone()),
+                (None, Some(column), _) => Some(format!("SQLite computes the DEFAULT of {column}")),
+                (None, None, Some((index, why))) => Some(format!("index {}: {why}", index.name)),
+                (None, None, None) => few(table, &about, action, options.many_rows, rows),
+            };
+        }
+    };
+    Some(why.to_owned())
+}
+
+/// Why rows are too few for pages of their own, or for indexes to be merged anew, if they are.
+fn few(
+    table: &Table,
+    about: &TableSnapshot,
+    action: Action,
+    many_rows: u64,
+    rows: &ExpectedRows,
+) -> Option<String> {
+    if let Some(new) = rows.about.filter(|new| *new < FEW_ROWS) {
+        return Some(format!("too few rows for pages of their own: about {new}"));
+    }
+    if table.indexes.is_empty() {
+        return None;
+    }
+    let old = if action == Action::Replace { 0 } else { about.rows_max.unwrap_or(u64::MAX) };
+    let new = rows.about.unwrap_or(0);
+    if new >= many_rows && new.saturating_mul(GROWTH) >= old {
+        return None;
+    }
+    Some(match rows.about {
+        Some(new) => format!("its indexes take the rows in place, about {new}"),
+        None => "its indexes take the rows in place".to_owned(),
+    })
+}
+
+impl TablePlan {
+    /// Whether its rows become pages after those that are there.
+    pub fn appends(&self) -> bool {
+        self.action != Action::Make && self.road == WritePath::Pages
+    }
+
+    /// SQLite inserts the rows. Of a new table, indexes that decide nothing are made when these are there.
+    pub(super) fn insert(&mut self, declared: &Table, why: &str) {
+        (self.road, self.why) = (WritePath::Insert, why.to_owned());
+        let make = self.action == Action::Make;
+        for (index, declared) in self.indexes.iter_mut().zip(&declared.indexes) {
+            (index.road, index.why) = match make && !declared.unique {
+                true => (WritePath::Sqlite, "a new index, made after the rows".to_owned()),
+                false => (WritePath::Insert, "entries are written with the rows".to_owned()),
+            };
+        }
+    }
+
+    /// Rows after those that are there are written as pages.
+    fn append(&mut self, table: &Table, there: &TargetSnapshot, rows: &ExpectedRows) {
+        let old = there.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
+        let (why, old) = match self.action {
+            Action::Replace => ("a rowid table that is empty by then", 0),
+            _ => ("rows follow the last rowid", old),
+        };
+        (self.road, self.why) = (WritePath::Pages, why.to_owned());
+        let new = rows.about.unwrap_or(0);
+        for index in &mut self.indexes {
+            let why = format!("merged anew: about {new} entries are added to about {old}");
+            (index.road, index.why) = (WritePath::Sorted, why);
+        }
+    }
+}

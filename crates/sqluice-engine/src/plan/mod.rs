@@ -1,0 +1,423 @@
+//! What will be done, before anything is written: plain data, printed by `--dry-run`.
+
+mod columns;
+mod existing;
+mod print;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::schema::index::{Index, IndexOrigin, Indexed};
+use sqluice_core::schema::{Column, Generated, Schema, Table};
+use sqluice_core::size::Mebibytes;
+use sqluice_format::page::{Geometry, PageSize};
+
+pub use columns::{ChangedText, ColumnReport, MissedType};
+pub use existing::ExpectedRows;
+
+use crate::options::{
+    Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
+};
+use crate::output::{self, Replaced, Wanted};
+
+/// What will be done; see the module's description.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The file that will be written; `None`: the pages are made and thrown away.
+    #[serde(serialize_with = "path_as_text")]
+    pub target: Option<PathBuf>,
+    /// Whether there is a file of that name, which the new one replaces.
+    pub replaces: bool,
+    /// What is lost with that file, once [`Plan::look_at_replaced`] has looked.
+    pub replaced: Option<Replaced>,
+    /// The database of that name that the rows go into; `None`: a new one is made.
+    pub existing: Option<ExistingPlan>,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Worker threads.
+    pub threads: usize,
+    /// Bytes of pages that go to the writer at a time.
+    pub chunk_bytes: usize,
+    /// Chunks of so many bytes that each worker has.
+    pub chunks_per_worker: usize,
+    /// Bytes of buffers that the run takes, besides the largest single row.
+    pub buffer_bytes: u64,
+    /// Bytes of them that sorting takes.
+    pub sort_bytes: u64,
+    /// The file's size, roughly, where it can be told; of a database that is there: by how much it grows.
+    pub estimated_bytes: Option<u64>,
+    /// What happens to each table.
+    pub tables: Vec<TablePlan>,
+    /// The statements that declare what is no table: views, triggers, versions.
+    pub others: Vec<String>,
+    /// What a user might expect otherwise.
+    pub notes: Vec<Message>,
+    /// Where what does not fit the memory is kept; `None`: in the folder of the target.
+    #[serde(serialize_with = "path_as_text")]
+    pub temp_dir: Option<PathBuf>,
+    /// What becomes of rows with the same key.
+    pub on_conflict: OnConflict,
+    /// Whether ANALYZE runs at the end.
+    pub analyze: bool,
+    /// Whether every FOREIGN KEY must point to a row.
+    pub foreign_keys: bool,
+    /// Where SQLite's lock byte is.
+    #[serde(skip)]
+    pub pending_byte: u32,
+    /// Bytes that the run may take.
+    #[serde(skip)]
+    pub memory_bytes: u64,
+}
+
+/// A database that is there.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExistingPlan {
+    /// Its pages.
+    pub pages: u32,
+    /// Its journal mode, which stays.
+    pub journal_mode: String,
+    /// Why no pages can be written into it; `None`: they can.
+    pub no_pages: Option<String>,
+    /// The columns whose values are the key of a row that may be there already.
+    pub upsert: Vec<String>,
+    /// How long somebody else who uses it is waited for.
+    #[serde(skip)]
+    pub(crate) busy_timeout: Duration,
+    /// `PRAGMA schema_version` when the plan was made.
+    #[serde(skip)]
+    pub(crate) schema_version: i64,
+}
+
+/// What will be done with a table.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePlan {
+    /// Its name.
+    pub name: String,
+    /// What is done to it.
+    pub action: Action,
+    /// Statements that change it before it gets rows.
+    pub alter: Vec<String>,
+    /// Rows that it will get, where that is known.
+    pub rows: Option<u64>,
+    /// Where they come from; nowhere, if there is none.
+    pub sources: Vec<String>,
+    /// The way that they take.
+    pub road: WritePath,
+    /// Why that way.
+    pub why: String,
+    /// The statement that makes the table.
+    pub sql: String,
+    /// Its columns.
+    #[serde(rename = "columns")]
+    pub all_columns: Vec<ColumnReport>,
+    /// What happens to its indexes.
+    pub indexes: Vec<IndexPlan>,
+    /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
+    #[serde(skip)]
+    pub(crate) in_sequence: bool,
+    /// The rows that it refers to are there by how its own are made: nobody looks for them.
+    #[serde(skip)]
+    pub parents_known: bool,
+    /// The columns that its rows bring; the others take what the table says. `None`: all that take values.
+    #[serde(skip)]
+    pub(crate) columns: Option<Vec<usize>>,
+}
+
+/// What will be done with an index.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexPlan {
+    /// Its name.
+    pub name: String,
+    /// The way that its entries take.
+    pub road: WritePath,
+    /// Why that way.
+    pub why: String,
+    /// The statement that makes it; `None` for automatic indexes.
+    pub sql: Option<String>,
+}
+
+impl Plan {
+    /// The plan for a new database with the tables of `schema`.
+    ///
+    /// # Errors
+    /// When the schema holds something that can't be done yet, or the memory is too small.
+    pub fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
+        let tables: Vec<TablePlan> =
+            schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
+        if options.threads == Some(0) {
+            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+        }
+        let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
+        let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
+        let replaces = options.overwrite && target.as_ref().is_some_and(|target| target.exists());
+        Ok(Plan {
+            target,
+            replaces,
+            replaced: None,
+            existing: None,
+            page_bytes: options.page_size.bytes(),
+            threads: memory.threads,
+            chunk_bytes: options.chunk_bytes,
+            chunks_per_worker: memory.chunks_per_worker,
+            buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes,
+            sort_bytes: memory.sort_bytes,
+            estimated_bytes: None,
+            tables,
+            others: other_statements(schema),
+            notes: triggers
+                .map(|trigger| {
+                    format!("trigger {} is made after the rows, and does not fire for them", trigger.name)
+                        .into()
+                })
+                .collect(),
+            temp_dir: options.temp_dir.clone(),
+            on_conflict: options.on_conflict,
+            analyze: options.analyze,
+            foreign_keys: options.foreign_keys.unwrap_or(true),
+            pending_byte: options.pending_byte,
+            memory_bytes: options.memory_bytes,
+        })
+    }
+
+    /// Sorts the rows of a table, because they may come in any order of their rowids; `in_sequence`: there may be NULL among these,
+    /// and rows are encoded one after another. `options` are those of the plan.
+    ///
+    /// # Errors
+    /// When the memory is too small to sort with.
+    pub fn sort_rows(
+        &mut self,
+        (index, declared): (usize, &Table),
+        in_sequence: bool,
+        why: &str,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let table = &mut self.tables[index];
+        if table.road == WritePath::Pages {
+            (table.road, table.why) = (WritePath::Sorted, why.to_owned());
+        }
+        let falls =
+            self.on_conflict != OnConflict::Abort && declared.indexes.iter().any(|index| index.unique);
+        if in_sequence && falls {
+            let why = "what NULL means for a rowid depends on which rows stay";
+            match self.existing {
+                None => table.leave_to_sqlite(why),
+                Some(_) => table.insert(declared, why),
+            }
+        }
+        table.in_sequence = in_sequence && table.road == WritePath::Sorted;
+        self.divide_memory(options)
+    }
+
+    /// Divides the memory anew, as roads are others.
+    fn divide_memory(&mut self, options: &WriteOptions) -> Result<()> {
+        let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
+        (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
+        self.sort_bytes = memory.sort_bytes;
+        self.buffer_bytes = memory.chunk_bytes(options) + memory.sort_bytes;
+        Ok(())
+    }
+
+    /// The plan with its notes in the terms of a front end, ready to be printed or serialized.
+    #[must_use]
+    pub fn in_terms(&self, name: impl Fn(Setting, Option<&str>) -> String) -> Plan {
+        Plan { notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(), ..self.clone() }
+    }
+
+    /// The new file that will be written: what lies there can be asked before.
+    pub fn wanted(&self) -> Option<Wanted<'_>> {
+        let Plan { replaces, estimated_bytes, .. } = *self;
+        let path = self.target.as_deref().filter(|_| self.existing.is_none());
+        path.map(|path| Wanted { path, replaces, estimated_bytes })
+    }
+
+    /// Refuses what the run would refuse for what lies at the target or for want of room. Nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`]; of a database that is there, when it has no room to grow.
+    pub fn refuse(&self) -> Result<()> {
+        if let Some(wanted) = self.wanted() {
+            return wanted.refuse();
+        }
+        match (&self.target, self.estimated_bytes) {
+            (Some(target), Some(bytes)) => output::refuse_growth(target, bytes),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what is lost with the database that is replaced. Nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Wanted::refuse`].
+    pub fn look_at_replaced(&mut self) -> Result<()> {
+        self.replaced = self.wanted().map(|wanted| wanted.look_at_replaced()).transpose()?.flatten();
+        Ok(())
+    }
+
+    /// Where what does not fit the memory is kept: in the folder of the target, if the user names no other.
+    pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
+        match (&self.temp_dir, &self.target) {
+            (Some(folder), _) => Ok(folder.clone()),
+            (None, Some(target)) => Ok(output::place(target)?.folder),
+            (None, None) => Ok(std::env::temp_dir()),
+        }
+    }
+
+    /// The pages of the file.
+    pub fn geometry(&self) -> Geometry {
+        PageSize::new(self.page_bytes as u32)
+            .and_then(|size| Geometry::new(size, 0))
+            .expect("a plan's page size is a legal one")
+            .with_pending_byte(self.pending_byte)
+    }
+}
+
+/// What the memory is used for.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Worker threads.
+    pub threads: usize,
+    /// Chunks that each has.
+    pub chunks_per_worker: usize,
+    /// Bytes for sorting.
+    pub sort_bytes: u64,
+}
+
+impl Memory {
+    /// As many threads as the memory has chunks for, up to those wanted. What sorts gets all that the chunks do not need.
+    pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
+        let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.chunk_bytes) as u64;
+        if options.memory_bytes < least {
+            let what = if sorts { " to sort with" } else { "" };
+            let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
+            let message = format!("{given} of memory are too little{what}: {enough} are enough");
+            let setting = Setting::Memory.to(enough.to_string().replace(' ', ""));
+            return Err(Error::usage(message).hint(message!["give at least ", setting]));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = options.threads.unwrap_or_else(cores).min((options.memory_bytes / least) as usize);
+        let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
+        let chunks_per_worker = match sorts {
+            true => CHUNKS_PER_WORKER_MIN,
+            false => (chunks / threads).min(CHUNKS_PER_WORKER_MAX),
+        };
+        let memory = Memory { threads, chunks_per_worker, sort_bytes: 0 };
+        let rest = options.memory_bytes - memory.chunk_bytes(options);
+        Ok(Memory { sort_bytes: if sorts { rest } else { 0 }, ..memory })
+    }
+
+    /// Bytes of all chunks.
+    fn chunk_bytes(self, options: &WriteOptions) -> u64 {
+        (self.threads * self.chunks_per_worker * options.chunk_bytes) as u64
+    }
+}
+
+impl TablePlan {
+    /// What will be done with a new table.
+    pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
+        let indexes: Vec<IndexPlan> =
+            table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
+        let stored = |column: &Column| column.generated == Some(Generated::Stored);
+        let checked = |column: &Column| column.generated.is_some() && (column.not_null || table.strict);
+        let unique = table.rowid_alias.is_some()
+            || table.clustered.is_some()
+            || table.indexes.iter().any(|index| index.unique);
+        let computed = |index: &Index| index.unique && by_sqlite(index, table).is_some();
+        let by_order = |key: &Index| key.order().is_none();
+        let (road, why) = match () {
+            () if table.columns.iter().any(stored) => (WritePath::Sqlite, "SQLite computes a STORED column"),
+            () if table.columns.iter().any(checked) => (WritePath::Sqlite, "SQLite checks what it computes"),
+            () if table.clustered.as_ref().is_some_and(by_order) => {
+                (WritePath::Sqlite, "only SQLite knows the order of its key")
+            }
+            () if on_conflict != OnConflict::Abort && table.indexes.iter().any(computed) => {
+                (WritePath::Sqlite, "SQLite computes a unique key, and conflicts are decided by it")
+            }
+            () if table.clustered.is_some() => (WritePath::Sorted, "a new WITHOUT ROWID table"),
+            () if on_conflict != OnConflict::Abort && unique => {
+                (WritePath::Sorted, "conflicts of keys are decided before rows are written")
+            }
+            () if indexes.is_empty() => (WritePath::Pages, "a new rowid table without indexes"),
+            () => (WritePath::Pages, "a new rowid table"),
+        };
+        let mut plan = TablePlan {
+            name: table.name.clone(),
+            action: Action::Make,
+            alter: Vec::new(),
+            rows: None,
+            sources: Vec::new(),
+            road,
+            why: why.to_owned(),
+            sql: table.sql.clone(),
+            all_columns: ColumnReport::all(table),
+            indexes,
+            in_sequence: false,
+            parents_known: false,
+            columns: None,
+        };
+        if road == WritePath::Sqlite {
+            plan.leave_to_sqlite(why);
+        }
+        plan
+    }
+
+    /// SQLite stores the rows, and with them the entries of all indexes.
+    fn leave_to_sqlite(&mut self, why: &str) {
+        (self.road, self.why) = (WritePath::Sqlite, why.to_owned());
+        let indexes = std::mem::take(&mut self.indexes);
+        self.indexes = indexes.into_iter().map(|index| index.by_sqlite(why)).collect();
+    }
+
+    /// Whether anything of it is sorted.
+    pub(crate) fn sorts(&self) -> bool {
+        self.road == WritePath::Sorted || self.indexes.iter().any(|index| index.road == WritePath::Sorted)
+    }
+}
+
+/// Why only SQLite can make the entries of an index, if that is so.
+fn by_sqlite(index: &Index, table: &Table) -> Option<&'static str> {
+    let computed = |value: Indexed| match value {
+        Indexed::Column(column) => table.columns[column].generated.is_some(),
+        Indexed::Rowid => false,
+        Indexed::Expression => true,
+    };
+    match () {
+        () if index.partial => Some("it has a WHERE"),
+        () if index.columns.iter().any(|column| computed(column.value)) => Some("SQLite computes its key"),
+        () if index.order().is_none() => Some("only SQLite knows its order"),
+        () => None,
+    }
+}
+
+impl IndexPlan {
+    fn new(index: &Index, table: &Table) -> IndexPlan {
+        let of = match index.origin {
+            IndexOrigin::Statement => "a new index",
+            IndexOrigin::Unique => "the index of a UNIQUE constraint",
+            IndexOrigin::PrimaryKey => "the index of the PRIMARY KEY",
+        };
+        let (name, sql) = (index.name.clone(), index.sql.clone());
+        let new = IndexPlan { name, road: WritePath::Sorted, why: of.to_owned(), sql };
+        match by_sqlite(index, table) {
+            Some(why) => new.by_sqlite(why),
+            None => new,
+        }
+    }
+
+    fn by_sqlite(self, why: &str) -> IndexPlan {
+        IndexPlan { road: WritePath::Sqlite, why: why.to_owned(), ..self }
+    }
+}
+
+fn other_statements(schema: &Schema) -> Vec<String> {
+    let versions = [("user_version", schema.user_version), ("application_id", schema.application_id)];
+    let pragmas = versions.iter().filter(|(_, value)| *value != 0);
+    let pragmas = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value}"));
+    schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
+}
+
+/// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.
+pub fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
+}

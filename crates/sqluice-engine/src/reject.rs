@@ -1,0 +1,273 @@
+//! The file that bad rows go to: a CSV file of its own, so that any tool can read it.
+//!
+//! ```text
+//!  file,line,column,reason,record
+//!  orders.csv,17,9,"NULL in column total, which is NOT NULL","16,open,"
+//! ```
+//!
+//! `record` has the bytes of the row as they stand in the input, without the line end: whatever they are, only quotes are
+//! doubled. `line` and `column` say where the fault is.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+use sqluice_core::source::BadRow;
+
+use crate::output::{self, Place};
+
+/// What the file begins with.
+const HEADER: &str = "file,line,column,reason,record\n";
+
+/// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and there are rows in it; until
+/// then it has a temporary one beside it, and what is there stays.
+#[derive(Debug)]
+pub struct RejectFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    rows: u64,
+    rows_max: u64,
+    overwrite: bool,
+    /// The inputs whose rows are counted.
+    tallies: Vec<Tally>,
+    /// The bad rows of each input.
+    inputs: HashMap<PathBuf, Bad>,
+    /// `None`: it has its name, or is a terminal or a pipe.
+    unnamed: Option<Unnamed>,
+}
+
+/// An input, and how many rows of it were read so far, bad ones among them.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// The input.
+    pub input: PathBuf,
+    /// Rows that were read, bad ones among them.
+    pub rows: Arc<AtomicU64>,
+}
+
+/// The bad rows of an input.
+#[derive(Debug)]
+struct Bad {
+    rows: u64,
+    /// Where the first is, and what is wrong with it.
+    first: (sqluice_core::error::Place, Message),
+}
+
+/// Of an input of at least so many rows, all but a tenth may not be bad.
+const JUDGED_ROWS_MIN: u64 = 20;
+
+#[derive(Debug)]
+struct Unnamed {
+    temporary: PathBuf,
+    place: Place,
+}
+
+impl RejectFile {
+    /// Refuses what [`RejectFile::create`] would refuse for being there already. Nothing is written.
+    pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
+        match path.symlink_metadata() {
+            _ if path.is_dir() => Err(cannot_write(path, rustix::io::Errno::ISDIR.into())),
+            Ok(_) if !overwrite && !is_special(path) => {
+                Err(cannot_write(path, rustix::io::Errno::EXIST.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins the file, which must not exist unless it is to be overwritten; it takes up to `rows_max` rows.
+    pub fn create(path: &Path, overwrite: bool, rows_max: u64) -> Result<RejectFile> {
+        RejectFile::refuse(path, overwrite)?;
+        let fail = |error| cannot_write(path, error);
+        let (file, unnamed) = if is_special(path) {
+            (OpenOptions::new().write(true).open(path).map_err(fail)?, None)
+        } else {
+            let place = output::place(path)?;
+            output::remove_stale(&place.folder, &place.file_name);
+            let (file, temporary) =
+                output::create_temporary(&place.folder, &place.file_name).map_err(fail)?;
+            (file, Some(Unnamed { temporary, place }))
+        };
+        let mut file = BufWriter::new(file);
+        file.write_all(HEADER.as_bytes()).map_err(fail)?;
+        let (tallies, inputs) = (Vec::new(), HashMap::new());
+        Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, tallies, inputs, unnamed })
+    }
+
+    /// Notes what tells how many rows the inputs have.
+    pub fn with_tallies(mut self, tallies: Vec<Tally>) -> RejectFile {
+        self.tallies = tallies;
+        self
+    }
+
+    /// Rows in it.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it is one too many, or can't be written.
+    pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
+        self.write(bad).map_err(|error| self.failed(error))?;
+        self.rows += 1;
+        self.count(&bad.error);
+        if self.rows > self.rows_max {
+            let (message, max) = (bad.error.message(), self.rows_max);
+            let error = Error::input(format!("{message} (bad row {}, and at most {max} may be)", self.rows));
+            let error = match bad.error.place() {
+                Some(place) => error.at(place.clone()),
+                None => error,
+            };
+            let path = self.path.display();
+            return Err(error.hint(message![
+                format!("all of them are in {path}; "),
+                Setting::MaxRejects,
+                " lets more pass"
+            ]));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, error: &Error) {
+        let Some(place) = error.place() else { return };
+        match self.inputs.get_mut(&place.file) {
+            Some(bad) => bad.rows += 1,
+            None => {
+                let first = (place.clone(), error.what().clone());
+                self.inputs.insert(place.file.clone(), Bad { rows: 1, first });
+            }
+        }
+    }
+
+    /// Refuses to call it success when nearly all rows of an input are bad, unless the user has said how many may be.
+    fn judge(&self) -> Result<()> {
+        if self.rows_max != u64::MAX {
+            return Ok(());
+        }
+        for Tally { input, rows } in &self.tallies {
+            let (Some(bad), rows) = (self.inputs.get(input), rows.load(Ordering::Relaxed)) else { continue };
+            let mostly = rows >= JUDGED_ROWS_MIN && bad.rows.saturating_mul(10) >= rows.saturating_mul(9);
+            if bad.rows < rows && !mostly {
+                continue;
+            }
+            let how_many = match bad.rows < rows {
+                true => format!("{} of {rows} rows", bad.rows),
+                false => "every row".to_owned(),
+            };
+            let (place, what) = &bad.first;
+            let message = message![how_many, " of this file is bad; the first: ", what];
+            let path = self.path.display();
+            return Err(Error::input(message).at(place.clone()).hint(message![
+                format!("all bad rows are in {path}; "),
+                Setting::MaxRejects.to("N"),
+                " accepts up to N"
+            ]));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bad: &BadRow) -> io::Result<()> {
+        let place = bad.error.place();
+        let name = place.map(|place| place.file.to_string_lossy()).unwrap_or_default();
+        let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+        let (line, column) = place.map_or((None, None), |place| (place.line, place.column));
+        write_field(&mut self.file, name.as_bytes())?;
+        write!(self.file, ",{},{},", number(line), number(column))?;
+        write_field(&mut self.file, bad.error.message().as_bytes())?;
+        self.file.write_all(b",")?;
+        write_field(&mut self.file, &bad.raw)?;
+        self.file.write_all(b"\n")
+    }
+
+    /// Makes the file durable, and gives it its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.name().map_err(|error| self.failed(error))
+    }
+
+    /// The same around the commit of a database, unless nearly all rows of an input are bad: before it where there are rows, for what is not in the database must be in that
+    /// file, whatever happens; else after it.
+    pub(crate) fn finish_around(
+        mut rejects: Option<RejectFile>,
+        commit: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        rejects.as_ref().map_or(Ok(()), RejectFile::judge)?;
+        rejects.take_if(|rejects| rejects.rows() > 0).map_or(Ok(()), RejectFile::finish)?;
+        commit()?;
+        rejects.map_or(Ok(()), RejectFile::finish)
+    }
+
+    fn name(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let unless_special = |synced: io::Result<()>| match synced {
+            // Pipes, terminals and some folders have nothing to sync.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        };
+        unless_special(self.file.get_ref().sync_all())?;
+        let Some(Unnamed { temporary, place }) = &self.unnamed else { return Ok(()) };
+        match self.overwrite {
+            true => std::fs::rename(temporary, place.path())?,
+            false => output::rename_to_new(temporary, &place.path())?,
+        }
+        let folder = File::open(&place.folder);
+        self.unnamed = None;
+        unless_special(folder?.sync_all())
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        cannot_write(&self.path, error)
+    }
+}
+
+fn cannot_write(path: &Path, error: io::Error) -> Error {
+    let failure = Error::target(format!("cannot write the rejected rows to {}", path.display())).about(path);
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => failure
+            .because(error)
+            .hint(message!["name another file, or replace this one: ", Setting::OverwriteReject]),
+        io::ErrorKind::IsADirectory => failure.because(error).hint("name a file in it"),
+        io::ErrorKind::NotFound => failure.because(error).hint("make its folder first, or name another file"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            failure.because(error).hint("choose a folder that you may write to")
+        }
+        _ => failure.because(error),
+    }
+}
+
+/// A terminal or a pipe, which is written to, whatever is there.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+impl Drop for RejectFile {
+    fn drop(&mut self) {
+        if self.rows > 0 && self.unnamed.is_some() {
+            // Of a run that failed: they may say why.
+            let _ = self.name();
+        }
+        if let Some(Unnamed { temporary, .. }) = &self.unnamed {
+            let _ = std::fs::remove_file(temporary);
+        }
+    }
+}
+
+/// A field, quoted where it must be.
+fn write_field(out: &mut impl Write, field: &[u8]) -> io::Result<()> {
+    let plain = !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) && !field.is_empty();
+    if plain {
+        return out.write_all(field);
+    }
+    out.write_all(b"\"")?;
+    for (index, part) in field.split(|&byte| byte == b'"').enumerate() {
+        if index > 0 {
+            out.write_all(b"\"\"")?;
+        }
+        out.write_all(part)?;
+    }
+    out.write_all(b"\"")
+}

@@ -1,0 +1,252 @@
+//! What was done.
+
+mod recognised;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+use sqluice_core::error::{Message, Setting};
+
+use crate::options::{Action, OnConflict, WritePath};
+use crate::output::Replaced;
+pub use crate::phases::PhaseReport;
+use crate::phases::Phases;
+use crate::pipeline::{Written, WrittenTree};
+use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
+pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_words, recognised_in_words};
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The file that was written; `None`: the pages were thrown away.
+    #[serde(serialize_with = "path_as_text")]
+    pub target: Option<PathBuf>,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Bad rows that went to the reject file.
+    pub rejected: u64,
+    /// Rows that were left out: another row has the same key, or a trigger says so.
+    pub ignored: u64,
+    /// Pages of the file.
+    pub pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for a database that was there before,
+    /// which is not read as a whole.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub checksum: String,
+    /// How pages got to the disk: `direct`, `buffered` or `discarded`, or by `sqlite`.
+    pub output: &'static str,
+    /// What became of a database that was there before.
+    pub existing: Option<ExistingReport>,
+    /// What the database held that was replaced.
+    pub replaced: Option<Replaced>,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seconds, from the look at the input to the durable file.
+    pub seconds: f64,
+    /// What the time went into, in order; phases that ran at the same time overlap.
+    pub phases: Vec<PhaseReport>,
+    /// What happened to each table.
+    pub tables: Vec<TableReport>,
+    /// What was recognised of each input of a load, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputReport>,
+    /// Files that were left out, as they could not be loaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedFile>,
+    /// What a user might expect otherwise; front ends add it in their own terms.
+    #[serde(skip)]
+    pub notes: Vec<Message>,
+}
+
+/// An input of a load, and how it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputReport {
+    /// The file, as messages call it.
+    pub name: String,
+    /// The table that its rows went to.
+    pub table: String,
+    /// How it was read.
+    #[serde(flatten)]
+    pub recognised: Recognised,
+    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    pub padded: u64,
+    /// What a user might expect otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Message>,
+}
+
+/// A file that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedFile {
+    /// The file, as messages call it.
+    pub name: String,
+    /// What is wrong with it.
+    #[serde(serialize_with = "message_as_text")]
+    pub why: Message,
+}
+
+fn message_as_text<S: serde::Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(message)
+}
+
+impl Report {
+    /// The report with its notes in the terms of a front end, ready to be printed or serialized.
+    #[must_use]
+    pub fn in_terms(mut self, name: impl Fn(Setting, Option<&str>) -> String) -> Report {
+        let notes = self.inputs.iter_mut().flat_map(|input| &mut input.notes);
+        let skipped = self.skipped.iter_mut().map(|skipped| &mut skipped.why);
+        notes.chain(skipped).for_each(|message| *message = message.in_terms(&name));
+        self
+    }
+
+    /// Of tables that are written; whoever wrote them adds the checksum, or what became of a database that was there.
+    pub(crate) fn of(
+        plan: &Plan,
+        tables: &[Written],
+        pages: u32,
+        output: &'static str,
+        started: Instant,
+        phases: Phases<'_>,
+    ) -> Report {
+        let reports: Vec<TableReport> = plan
+            .tables
+            .iter()
+            .zip(tables)
+            .map(|(of_table, table)| report_of_table(of_table, table, plan.on_conflict))
+            .collect();
+        Report {
+            target: plan.target.clone(),
+            rows: tables.iter().map(|table| table.tree.entries).sum(),
+            rejected: tables.iter().map(|table| table.rejected).sum(),
+            ignored: reports.iter().map(|table| table.ignored).sum(),
+            pages,
+            page_bytes: plan.page_bytes,
+            bytes: u64::from(pages) * plan.page_bytes as u64,
+            checksum: String::new(),
+            output,
+            existing: None,
+            replaced: None,
+            threads: plan.threads,
+            seconds: started.elapsed().as_secs_f64(),
+            phases: phases.finish(),
+            tables: reports,
+            inputs: Vec::new(),
+            skipped: Vec::new(),
+            notes: plan.notes.clone(),
+        }
+    }
+}
+
+/// What is told of a table.
+fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
+    let (ignored, none) = (written.ignored, Some(0));
+    let (updated, replaced, ignored) = match (plan.action, plan.road, on_conflict) {
+        (Action::Upsert, ..) => (written.merged, none, ignored),
+        (_, WritePath::Insert, OnConflict::Replace) => (none, written.merged, ignored),
+        (_, _, OnConflict::Replace) => (none, Some(ignored), 0),
+        _ => (none, none, ignored),
+    };
+    let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
+    let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
+        let tree = written.unwrap_or_default();
+        IndexReport {
+            name: plan.name.clone(),
+            road: plan.road,
+            entries: tree.entries,
+            root_page: tree.root_page,
+            leaf_pages: tree.leaf_pages,
+            interior_pages: tree.interior_pages,
+            overflow_pages: tree.overflow_pages,
+        }
+    });
+    TableReport {
+        name: plan.name.clone(),
+        action: plan.action,
+        rows: entries,
+        rejected: written.rejected,
+        padded: 0,
+        ignored,
+        updated,
+        replaced,
+        road: plan.road,
+        root_page,
+        leaf_pages,
+        interior_pages,
+        overflow_pages,
+        columns: plan.all_columns.clone(),
+        indexes: indexes.collect(),
+    }
+}
+
+/// What became of a database that was there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExistingReport {
+    /// Its journal mode before.
+    pub journal_mode_before: String,
+    /// Its journal mode after: the same.
+    pub journal_mode_after: String,
+    /// Pages that it had before.
+    pub pages_before: u32,
+    /// Pages that were written past SQLite. How many SQLite wrote nobody knows.
+    pub pages_written: u64,
+}
+
+/// What a run did to a table. Of the pages of one that SQLite filled only the root is known: there are 0 others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableReport {
+    /// Its name.
+    pub name: String,
+    /// What was done to it.
+    pub action: Action,
+    /// Rows written.
+    pub rows: u64,
+    /// Bad rows that went to the reject file.
+    pub rejected: u64,
+    /// Rows that were loaded although fields are missing at their end, which are NULL.
+    pub padded: u64,
+    /// Rows that were left out: another row has the same key, or a trigger says so.
+    pub ignored: u64,
+    /// Of `rows`, those that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not counted.
+    pub updated: Option<u64>,
+    /// Rows, existing ones and some of `rows` among them, whose place a later row with the same key has taken; `None`: as above.
+    pub replaced: Option<u64>,
+    /// The way that they took.
+    pub road: WritePath,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Interior pages.
+    pub interior_pages: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+    /// Its columns.
+    pub columns: Vec<ColumnReport>,
+    /// What happened to each of its indexes.
+    pub indexes: Vec<IndexReport>,
+}
+
+/// What a run did to an index. Of one that SQLite made the pages are not known, nor the entries where it has a WHERE: these are
+/// 0, and so is the root where a statement made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IndexReport {
+    /// Its name.
+    pub name: String,
+    /// The way that its entries took.
+    pub road: WritePath,
+    /// Its entries.
+    pub entries: u64,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Interior pages.
+    pub interior_pages: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+}

@@ -1,0 +1,510 @@
+//! What one worker has pushed and not spilled yet.
+//!
+//! ```text
+//!  arena      [item][item][item]...       as they came
+//!  places       0     17    31            where each begins
+//!  prefixes     p     p     p             of their keys
+//! ```
+//!
+//! Entries of integers and short text are told by their keys, and then these are all that is held: no item is fetched from where it came
+//! to, and less memory does. Keys are pairs where items have two columns, while these are integers or NULL, short ones until one is not;
+//! then of one word; the first that is longer makes all of two, and the first item that is not told ends that for the buffer.
+
+use std::cmp::Ordering;
+
+use sqluice_core::error::Result;
+use sqluice_format::key::{TOLD_BYTES_MAX, short_half};
+
+use super::Sorter;
+use super::halves::halves;
+use super::item::{self, HEAD_BYTES_MAX};
+use super::keys::{Form, Keys};
+use super::large_pages;
+use super::order::{Item, Layout};
+use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
+use super::run::{MemoryRun, Run, RunWriter, write_bytes};
+use super::sample::Samples;
+
+/// What an item takes besides its bytes: prefix, place, and what sorting needs.
+const ITEM_BYTES: usize = size_of::<u128>() + size_of::<u32>() + SCRATCH_BYTES;
+
+/// Bytes after a record that may be overwritten: so short values are stored as whole words.
+pub const SLACK_BYTES: usize = 16;
+
+/// Bytes of a word of a normalized key.
+const WORD_BYTES: usize = size_of::<u128>();
+
+/// After so many items it is known about how large they are.
+const MEASURED: usize = 1000;
+
+/// Takes the items of one worker.
+pub struct Buffer<'a> {
+    sorter: &'a Sorter,
+    /// The items, while each is told by its key. `held` is empty then.
+    keys: Option<Keys>,
+    held: Held,
+    samples: Samples,
+    scratch: Scratch,
+    /// Bytes that the items may take, all included.
+    items_bytes: usize,
+    writer: RunWriter,
+}
+
+/// Items as they came.
+#[derive(Default)]
+struct Held {
+    /// The items, and behind `end` anything.
+    arena: Vec<u8>,
+    end: usize,
+    places: Vec<u32>,
+    prefixes: Vec<u128>,
+}
+
+/// Items as the sort sees them.
+struct Seen<'a> {
+    layout: &'a Layout,
+    arena: &'a [u8],
+    places: &'a [u32],
+}
+
+impl Seen<'_> {
+    #[inline]
+    fn bytes_and_item(&self, place: u32) -> (&[u8], Item<'_>) {
+        let place = place as usize;
+        let found = item::find(self.layout, self.arena, place).expect("a place of an item");
+        (&self.arena[place..found.end], found.item(self.arena))
+    }
+
+    fn item(&self, index: u32) -> Item<'_> {
+        self.bytes_and_item(self.places[index as usize]).1
+    }
+}
+
+impl Items for Seen<'_> {
+    fn prefix_at(&self, index: u32, depth: usize) -> u128 {
+        self.layout.order.prefix_at(&self.item(index), depth)
+    }
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        self.layout.order.compare(&self.item(a), &self.item(b))
+    }
+
+    fn fetch(&self, indexes: impl Iterator<Item = u32>) {
+        let mut places = [0; item::FETCHED];
+        let mut count = 0;
+        for (place, index) in places.iter_mut().zip(indexes) {
+            *place = self.places[index as usize];
+            count += 1;
+        }
+        item::fetch(self.arena, &places[..count], self.arena.len() / self.places.len());
+    }
+}
+
+/// The form of the first keys.
+fn first_form(sorter: &Sorter) -> Form {
+    if sorter.layout.order.has_pairs() { Form::Short } else { Form::Word }
+}
+
+impl<'a> Buffer<'a> {
+    pub(super) fn new(sorter: &'a Sorter, buffer_bytes: usize) -> Buffer<'a> {
+        let write_bytes = write_bytes(buffer_bytes / 32);
+        Buffer {
+            sorter,
+            keys: sorter.layout.is_of_records().then(|| Keys::new(first_form(sorter))),
+            held: Held::default(),
+            samples: Samples::new(sorter.ranges),
+            scratch: Scratch::default(),
+            items_bytes: buffer_bytes.saturating_sub(2 * write_bytes),
+            writer: RunWriter::new(&sorter.spill, write_bytes),
+        }
+    }
+
+    /// Takes an item; sorts and spills when the buffer is full.
+    ///
+    /// # Errors
+    /// When there is no temporary space.
+    pub fn push(&mut self, item: Item<'_>) -> Result<()> {
+        let Item { rowid, number, record } = item;
+        self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
+    }
+
+    /// The same for an item whose record, of `record_bytes` bytes, is not written yet: `write` does that. It may overwrite
+    /// [`SLACK_BYTES`] after it.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_with(
+        &mut self,
+        rowid: i64,
+        number: u64,
+        record_bytes: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        let needed = HEAD_BYTES_MAX + record_bytes + SLACK_BYTES;
+        self.make_room(needed)?;
+        let layout = &self.sorter.layout;
+        let Held { arena, end, places, prefixes } = &mut self.held;
+        let place = *end;
+        let arena = room(arena, place + needed);
+        let start = place + item::write_head(layout, rowid, number, record_bytes, &mut arena[place..]);
+        let item_end = start + record_bytes;
+        write(&mut arena[start..item_end + SLACK_BYTES]);
+        let item = layout.kept(Item { rowid, number, record: &arena[start..item_end] });
+        let (order, samples) = (&layout.order, &mut self.samples);
+        let pair = if layout.is_of_records() { order.pair_of(item.record) } else { None };
+        let Some(keys) = &mut self.keys else {
+            let (prefix, is_word) = match layout.is_of_records() {
+                true => order.telling_prefix(item.record),
+                false => (order.prefix(&item), false),
+            };
+            samples.see(layout, &item, pair, prefix, is_word);
+            prefixes.push(prefix);
+            *end = item_end;
+            places.push(place as u32);
+            return Ok(());
+        };
+        if let Some(pair) = pair.filter(|_| matches!(keys.form, Form::Short | Form::Pair)) {
+            samples.see_pair(order, pair);
+            return self.push_pair(pair);
+        }
+        let (prefix, is_word) = match keys.form {
+            Form::Short | Form::Pair | Form::Word => order.telling_prefix(item.record),
+            Form::Words => (0, false),
+        };
+        if keys.form == Form::Word && is_word {
+            samples.see(layout, &item, pair, prefix, true);
+            keys.push(&halves(prefix));
+            return Ok(());
+        }
+        let key = if is_word { None } else { order.telling_key(item.record) };
+        if keys.form == Form::Words
+            && let Some((key, key_bytes)) = key
+        {
+            samples.see(layout, &item, pair, key[0], key_bytes <= WORD_BYTES);
+            keys.push(key.map(halves).as_flattened());
+            return Ok(());
+        }
+        // The keys are of another form from here on, or are none.
+        let record = item.record.to_vec();
+        match (is_word, key) {
+            (true, _) => self.hold_keys(Form::Word)?,
+            (false, Some(_)) => self.hold_keys(Form::Words)?,
+            (false, None) => self.hold_items()?,
+        }
+        self.push(Item { rowid, number, record: &record })
+    }
+
+    /// Takes a pair, for which there is room, while it holds such.
+    #[inline]
+    fn push_pair(&mut self, pair: u128) -> Result<()> {
+        let short = self.sorter.layout.order.short_of_pair(pair);
+        if short.is_none() && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Short) {
+            self.hold_keys(Form::Pair)?;
+        }
+        if let Some(keys) = &mut self.keys {
+            match short {
+                Some(short) if keys.form == Form::Short => keys.push(&[short]),
+                _ => keys.push(&halves(pair)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it may take items by [`Buffer::push_pairs`].
+    pub fn takes_pairs(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
+    }
+
+    /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it [takes](Buffer::takes_pairs) such.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    pub fn push_pairs(&mut self, mut first: &[u64], mut second: &[u64]) -> Result<()> {
+        let order = &self.sorter.layout.order;
+        let is_short =
+            |list: &[u64]| list.iter().fold(0, |all, half| all | short_half(*half)) <= u32::MAX.into();
+        if self.keys.as_ref().is_some_and(|keys| keys.form == Form::Short)
+            && !(is_short(first) && is_short(second))
+        {
+            self.hold_keys(Form::Pair)?;
+        }
+        while !first.is_empty() {
+            self.make_room(0)?;
+            let Some(keys) = &mut self.keys else { return Ok(()) };
+            // Not beyond where there is something to do about room.
+            let all = (self.items_bytes / keys.form.key_bytes()).min(u32::MAX as usize);
+            let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
+            let now = all.saturating_sub(keys.len()).clamp(1, first.len());
+            let (of_first, of_second) = (first.split_at(now), second.split_at(now));
+            for (first, second) in of_first.0.iter().zip(of_second.0) {
+                let pair = order.pair([*first, *second]);
+                self.samples.see_pair(order, pair);
+                match keys.form {
+                    Form::Short => keys.push(&[order.short_pair([*first, *second].map(short_half))]),
+                    _ => keys.push(&halves(pair)),
+                }
+            }
+            (first, second) = (of_first.1, of_second.1);
+        }
+        Ok(())
+    }
+
+    /// Whether it may take items by [`Buffer::push_text`].
+    pub fn takes_texts(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.form == Form::Words)
+    }
+
+    /// Takes an item that is a record of a text, which lies in `data`, and an integer, if it can do so by its key alone; says whether it
+    /// has.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_text(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
+        let order = &self.sorter.layout.order;
+        let Some((key, key_bytes, int_bytes)) = order.telling_key_of_text(data, (start, end), int) else {
+            return Ok(false);
+        };
+        // Of a shorter text the record ends otherwise.
+        let Some(&text_last) = data[start..end].last_chunk::<8>() else { return Ok(false) };
+        if key_bytes <= WORD_BYTES || !self.takes_texts() {
+            return Ok(false);
+        }
+        self.make_room(0)?;
+        let Some(keys) = &mut self.keys else { return Ok(false) };
+        let mut ends = [0; 16];
+        ends[..8].copy_from_slice(&text_last);
+        ends[8..].copy_from_slice(&int.wrapping_shl(64 - 8 * int_bytes as u32).to_be_bytes());
+        if let Some(last) = ends[int_bytes..].first_chunk() {
+            self.samples.see_words(key, *last, 3 + (end - start) + int_bytes);
+        }
+        keys.push(key.map(halves).as_flattened());
+        Ok(true)
+    }
+
+    /// Whether it may take items by [`Buffer::push_ints`].
+    pub fn takes_ints(&self) -> bool {
+        !self.sorter.layout.order.has_pairs()
+            && self.keys.as_ref().is_some_and(|keys| keys.form == Form::Word)
+    }
+
+    /// Takes an item that is a record of integers and NULL, of any number but two, if it can do so by its key alone; says whether it has.
+    ///
+    /// # Errors
+    /// As [`Buffer::push`].
+    #[inline]
+    pub fn push_ints(&mut self, values: &[Option<i64>]) -> Result<bool> {
+        if !self.takes_ints() {
+            return Ok(false);
+        }
+        let Some((prefix, record_bytes)) = self.sorter.layout.order.telling_prefix_of_ints(values) else {
+            return Ok(false);
+        };
+        self.make_room(0)?;
+        if let Some(keys) = &mut self.keys {
+            self.samples.see_word(prefix, record_bytes);
+            keys.push(&halves(prefix));
+        }
+        Ok(true)
+    }
+
+    /// Items that it holds.
+    #[inline]
+    fn len(&self) -> usize {
+        self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
+    }
+
+    /// Spills what there is if there is no room for an item, for which the arena must grow by so many bytes.
+    #[inline]
+    fn make_room(&mut self, needed: usize) -> Result<()> {
+        let arena_bytes = self.held.end + needed;
+        let each = self.keys.as_ref().map_or(ITEM_BYTES, |keys| keys.form.key_bytes());
+        if arena_bytes + (self.len() + 1) * each > self.items_bytes
+            // Places and indexes are 32 bits.
+            || arena_bytes.max(self.len()) > u32::MAX as usize
+        {
+            self.spill()?;
+        }
+        if self.len() == MEASURED {
+            self.reserve();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn reserve(&mut self) {
+        match &mut self.keys {
+            Some(keys) => keys.reserve(self.items_bytes / keys.form.key_bytes()),
+            None => self.held.reserve(self.items_bytes),
+        }
+    }
+
+    /// Holds keys from now on that are of another form, or of a longer one.
+    #[cold]
+    fn hold_keys(&mut self, form: Form) -> Result<()> {
+        let longest = if form == Form::Pair { form } else { Form::Words };
+        if self.len() * longest.key_bytes() > self.items_bytes {
+            self.spill()?;
+        }
+        self.scratch = Scratch::default();
+        let order = &self.sorter.layout.order;
+        self.keys = self.keys.take().map(|keys| keys.in_form(order, form));
+        if self.len() > MEASURED {
+            self.reserve();
+        }
+        Ok(())
+    }
+
+    /// Holds items in full from now on.
+    #[cold]
+    fn hold_items(&mut self) -> Result<()> {
+        let arena_bytes = self.len() * (1 + TOLD_BYTES_MAX);
+        if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
+            self.spill()?;
+        }
+        // Fewer items will fit, and need less.
+        self.scratch = Scratch::default();
+        let order = &self.sorter.layout.order;
+        let Held { arena, end, places, prefixes } = &mut self.held;
+        if let Some(keys) = self.keys.take() {
+            keys.tell(order, |told| {
+                let item_end = *end + told.bytes().len();
+                room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
+                places.push(*end as u32);
+                prefixes.push(order.prefix(&told.item()));
+                *end = item_end;
+            });
+        }
+        if self.len() > MEASURED {
+            self.reserve();
+        }
+        Ok(())
+    }
+
+    /// Sorts what it holds and writes it to the temporary file.
+    #[cold]
+    fn spill(&mut self) -> Result<()> {
+        let layout = &self.sorter.layout;
+        if self.len() == 0 {
+            return Ok(());
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.sort(&mut self.scratch);
+            let run = self.writer.keys(&layout.order, keys)?;
+            self.sorter.take(Run::File(run), keys.len() as u64, &mut self.samples);
+            keys.clear();
+            return Ok(());
+        }
+        let Held { arena, places, prefixes, .. } = &mut self.held;
+        let items = Seen { layout, arena, places };
+        let mut order =
+            radix::sort(prefixes, &items, &mut self.scratch).map(|index| items.places[index as usize]);
+        let Some(last) = order.clone().next_back() else { return Ok(()) };
+        let mut next = Vec::with_capacity(item::FETCHED);
+        let item_bytes = arena.len() / places.len();
+        loop {
+            next.clear();
+            next.extend(order.by_ref().take(item::FETCHED));
+            if next.is_empty() {
+                break;
+            }
+            item::fetch(arena, &next, item_bytes);
+            for place in &next {
+                let (bytes, item) = items.bytes_and_item(*place);
+                self.writer.push(bytes, || layout.order.place(&item))?;
+            }
+        }
+        let run = self.writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
+        self.sorter.take(Run::File(run), places.len() as u64, &mut self.samples);
+        self.held.clear(self.items_bytes);
+        Ok(())
+    }
+
+    /// Hands over what is left, which stays in memory for now.
+    ///
+    /// # Errors
+    /// When there is no temporary space.
+    pub fn flush(&mut self) -> Result<()> {
+        let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
+        let layout = &self.sorter.layout;
+        if let Some(keys) = &mut self.keys {
+            let form = keys.form;
+            let keys = std::mem::replace(keys, Keys::new(form));
+            return self.flush_keys(keys);
+        }
+        let items = Seen { layout, arena: &arena, places: &places };
+        let order = radix::sort(&mut prefixes, &items, &mut self.scratch);
+        // What is not needed any more goes before the rest takes more.
+        drop(prefixes);
+        let sorted: Vec<u32> = order.map(|index| places[index as usize]).collect();
+        self.scratch = Scratch::default();
+        self.writer.shrink();
+        drop(places);
+        arena.truncate(end);
+        arena.shrink_to_fit();
+        let count = sorted.len() as u64;
+        if let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) {
+            let mut run = MemoryRun { arena, places: sorted, first_prefix: 0, last_prefix: 0 };
+            let prefix = |run: &MemoryRun, place| layout.order.prefix(&run.item(layout, place));
+            (run.first_prefix, run.last_prefix) = (prefix(&run, first), prefix(&run, last));
+            self.sorter.take(Run::Memory(run), count, &mut self.samples);
+        }
+        Ok(())
+    }
+
+    fn flush_keys(&mut self, mut keys: Keys) -> Result<()> {
+        keys.sort(&mut self.scratch);
+        self.scratch = Scratch::default();
+        self.writer.shrink();
+        keys.shrink();
+        let count = keys.len() as u64;
+        if count > 0 {
+            self.sorter.take(Run::Keys(keys), count, &mut self.samples);
+        }
+        Ok(())
+    }
+}
+
+/// Makes an arena at least `bytes` long, and somewhat longer.
+#[inline]
+fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
+    const STEP: usize = 64 << 10;
+    if arena.len() < bytes {
+        arena.resize(bytes + STEP, 0);
+    }
+    arena
+}
+
+impl Held {
+    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room. Others
+    /// may be shorter or longer by an eighth: memory that was never touched takes none.
+    fn reserve(&mut self, items_bytes: usize) {
+        let with_others = |count: usize| count + count / 8;
+        let each = self.end / self.places.len() + 1;
+        let items = items_bytes / (each + ITEM_BYTES);
+        // After a spill there is room.
+        if self.arena.len() < each * items {
+            let mut arena = vec![0; with_others(each * items)];
+            large_pages::advise(&mut arena);
+            arena[..self.end].copy_from_slice(&self.arena[..self.end]);
+            self.arena = arena;
+        }
+        let more = with_others(items).saturating_sub(self.places.len());
+        self.places.reserve_exact(more);
+        self.prefixes.reserve_exact(more);
+        large_pages::advise(&mut self.places);
+        large_pages::advise(&mut self.prefixes);
+    }
+
+    /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown
+    /// to would be too much in all.
+    fn clear(&mut self, items_bytes: usize) {
+        if self.arena.capacity() + ITEM_BYTES * self.places.capacity() > items_bytes + items_bytes / 4 {
+            *self = Held::default();
+        }
+        self.end = 0;
+        self.places.clear();
+        self.prefixes.clear();
+    }
+}

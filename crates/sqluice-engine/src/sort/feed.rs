@@ -1,0 +1,99 @@
+//! Feeds readers with the blocks of a run.
+
+use sqluice_core::error::Result;
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::halves::HALF_BYTES;
+use super::item;
+use super::order::{Cut, Layout};
+use super::prefetch::Prefetch;
+use super::run::{FileRun, MemoryRun, Stretch};
+use super::spill::BLOCK_BYTES;
+use super::write_behind::Underway;
+
+/// Of a run in memory so much is gathered at a time: it should stay in the nearest cache.
+pub(super) const GATHER_BYTES: usize = 4 << 10;
+
+/// Where what is wanted begins and ends.
+pub(super) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
+
+/// Where blocks come from.
+pub(super) enum Feed<'a> {
+    Memory {
+        run: &'a MemoryRun,
+        places: &'a [u32],
+    },
+    /// Halves of keys.
+    Keys(&'a [u64]),
+    File(FileFeed<'a>),
+}
+
+pub(super) struct FileFeed<'a> {
+    pub(super) run: &'a FileRun,
+    pub(super) prefetch: &'a Prefetch,
+    pub(super) block_bytes: usize,
+    /// What was read comes up to here in the stream.
+    pub(super) at: u64,
+    /// What was asked for, up to here.
+    pub(super) asked: u64,
+    pub(super) stretch: Stretch<'a>,
+    pub(super) next: Option<Underway>,
+}
+
+impl Feed<'_> {
+    /// The next block; says whether there is one.
+    pub(super) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
+        match self {
+            Feed::Memory { run, places } => {
+                block.set_len(0);
+                let mut taken = 0;
+                let item_bytes = run.arena.len() / run.places.len();
+                while block.bytes().len() < GATHER_BYTES && taken < places.len() {
+                    if taken % item::FETCHED == 0 {
+                        let next = &places[taken..];
+                        item::fetch(&run.arena, &next[..next.len().min(item::FETCHED)], item_bytes);
+                    }
+                    block.extend_from_slice(run.bytes(layout, places[taken]));
+                    taken += 1;
+                }
+                *places = &places[taken..];
+                Ok(taken > 0)
+            }
+            Feed::Keys(halves) => {
+                let (now, later) = halves.split_at(halves.len().min(GATHER_BYTES / HALF_BYTES));
+                block.set_len(size_of_val(now));
+                for (bytes, half) in block.bytes_mut().as_chunks_mut::<HALF_BYTES>().0.iter_mut().zip(now) {
+                    *bytes = half.to_le_bytes();
+                }
+                *halves = later;
+                Ok(!now.is_empty())
+            }
+            Feed::File(feed) => feed.fill(block),
+        }
+    }
+}
+
+impl FileFeed<'_> {
+    fn fill(&mut self, block: &mut AlignedBuffer) -> Result<bool> {
+        let Some(next) = self.next.take() else { return Ok(false) };
+        let used = std::mem::take(block);
+        *block = next.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
+        // The stream may end within the block.
+        block.set_len((self.asked.min(self.stretch.end) - self.at) as usize);
+        self.at = self.asked;
+        self.ask(used);
+        Ok(true)
+    }
+
+    /// Asks for the next block.
+    pub(super) fn ask(&mut self, mut buffer: AlignedBuffer) {
+        if self.asked < self.stretch.end {
+            let (offset, follow) = self.run.place(self.asked);
+            let left = (self.stretch.end - self.asked).next_multiple_of(BLOCK_BYTES as u64);
+            let bytes = left.min(follow).min(self.block_bytes as u64);
+            buffer.set_len(bytes as usize);
+            self.asked += bytes;
+            self.next = Some(self.prefetch.read(&self.run.spill, offset, buffer));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads the keys of a run, or of a part of it, one after another.
+
+use sqluice_core::error::Result;
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::feed::{Cuts, Feed};
+use super::halves::{HALF_BYTES, HALVES_MAX, halves};
+use super::keys::{Form, partition_point};
+use super::order::{Cut, Layout};
+
+/// Reads a part of a run of keys that tell their items.
+pub(super) struct KeyReader<'a> {
+    layout: &'a Layout,
+    feed: Feed<'a>,
+    form: Form,
+    start: Option<&'a Cut>,
+    end: Option<&'a Cut>,
+    block: AlignedBuffer,
+    /// Where the next key is, and where those end that do not come too late.
+    at: usize,
+    until: usize,
+    is_last_block: bool,
+}
+
+impl<'a> KeyReader<'a> {
+    /// Reads what a run of keys has from one cut to another: the first block has its first key at `at`.
+    pub(super) fn new(
+        layout: &'a Layout,
+        feed: Feed<'a>,
+        form: Form,
+        at: usize,
+        (start, end): Cuts<'a>,
+    ) -> KeyReader<'a> {
+        let block = AlignedBuffer::default();
+        KeyReader { layout, feed, form, start, end, block, at, until: 0, is_last_block: false }
+    }
+
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The next key, zeros behind it.
+    #[inline]
+    pub(super) fn next_key(&mut self) -> Result<Option<[u64; HALVES_MAX]>> {
+        if self.at >= self.until && !self.refill()? {
+            return Ok(None);
+        }
+        let (stored, _) = self.block.bytes()[self.at..].as_chunks();
+        let stored = &stored[..self.form.halves()];
+        self.at += size_of_val(stored);
+        Ok(Some(widened(stored)))
+    }
+
+    /// Appends the next keys until there are `count`, or no more: short pairs as pairs and normalized keys with zeros behind them, where more
+    /// halves are asked for than they have.
+    pub(super) fn read<const HALVES: usize>(
+        &mut self,
+        count: usize,
+        keys: &mut Vec<[u64; HALVES]>,
+    ) -> Result<()> {
+        while keys.len() < count && (self.at < self.until || self.refill()?) {
+            let (stored, _) = self.block.bytes()[self.at..self.until].as_chunks();
+            let each = self.form.halves();
+            let now = (count - keys.len()).min(stored.len() / each);
+            let stored = &stored[..each * now];
+            match each {
+                _ if each == HALVES => keys.extend(stored.as_chunks().0.iter().map(as_stored)),
+                1 => keys.extend(stored.iter().map(|half| {
+                    let pair = self.layout.order.pair_of_short(u64::from_le_bytes(*half));
+                    std::array::from_fn(|at| halves(pair).get(at).copied().unwrap_or(0))
+                })),
+                _ => keys.extend(stored.chunks(each).map(widened)),
+            }
+            self.at += HALF_BYTES * each * now;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next block that has keys; says whether there is one.
+    #[cold]
+    fn refill(&mut self) -> Result<bool> {
+        while !self.is_last_block {
+            // Where the first key is in the first block was known before the block was there.
+            let first = if self.until == 0 { self.at } else { 0 };
+            if !self.feed.fill(&mut self.block, self.layout)? {
+                self.is_last_block = true;
+                break;
+            }
+            let keys = &self.block.bytes()[first..];
+            let before = |cut: &Cut| self.bytes_before(keys, cut);
+            let (skipped, len) = (self.start.map_or(0, before), self.end.map_or(keys.len(), before));
+            self.is_last_block = len < keys.len();
+            (self.at, self.until) = (first + skipped, first + len);
+            if self.at < self.until {
+                self.start = None;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Of keys in order, bytes of those that come before a cut.
+    fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
+        let (stored, _) = keys.as_chunks();
+        let each = self.form.halves();
+        let before = partition_point(stored.len() / each, |key| {
+            let key: [u64; HALVES_MAX] = widened(&stored[each * key..][..each]);
+            self.form.is_before(&self.layout.order, &key, cut)
+        });
+        HALF_BYTES * each * before
+    }
+}
+
+/// A key with zeros behind it.
+#[inline]
+fn widened<const HALVES: usize>(stored: &[[u8; HALF_BYTES]]) -> [u64; HALVES] {
+    std::array::from_fn(|at| stored.get(at).map_or(0, |half| u64::from_le_bytes(*half)))
+}
+
+#[inline]
+fn as_stored<const HALVES: usize>(key: &[[u8; HALF_BYTES]; HALVES]) -> [u64; HALVES] {
+    key.map(u64::from_le_bytes)
+}

@@ -1,0 +1,179 @@
+//! Keys that tell their items, and are all that is held of them.
+
+use super::halves::{HALF_BYTES, halves, word};
+use super::item::Told;
+use super::large_pages;
+use super::order::{Cut, Order};
+use super::radix::{self, SCRATCH_BYTES, Scratch};
+
+/// What keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Two integers of 32 bits, or NULLs.
+    Short,
+    /// Two integers or NULLs.
+    Pair,
+    /// Normalized keys that have nothing but zeros after 16 bytes: of as many at most, or a little longer.
+    Word,
+    /// The same of 32 bytes.
+    Words,
+}
+
+/// Keys of a form, one after another. Shorter ones have zeros at the end.
+#[derive(Debug)]
+pub(super) struct Keys {
+    pub(super) form: Form,
+    list: Vec<u64>,
+}
+
+impl Form {
+    /// Halves of a key.
+    #[inline]
+    pub(super) const fn halves(self) -> usize {
+        match self {
+            Form::Short => 1,
+            Form::Pair | Form::Word => 2,
+            Form::Words => 4,
+        }
+    }
+
+    /// What a key takes, with what sorting needs.
+    pub(super) const fn key_bytes(self) -> usize {
+        self.halves() * (HALF_BYTES + SCRATCH_BYTES / 2)
+    }
+
+    /// The pair that a key is, if it is one.
+    #[inline]
+    pub(super) fn pair(self, order: &Order, key: &[u64]) -> Option<u128> {
+        match (self, key) {
+            (Form::Short, [short, ..]) => Some(order.pair_of_short(*short)),
+            (Form::Pair, [high, low, ..]) => Some(word([*high, *low])),
+            _ => None,
+        }
+    }
+
+    /// The normalized key, which is whole, zeros behind it.
+    pub(super) fn normalized(self, order: &Order, key: &[u64]) -> [u128; 2] {
+        if let Some(pair) = self.pair(order, key) {
+            let mut told = Told::NONE;
+            told.set_pair(order, pair);
+            return order.telling_key(told.item().record).map_or([0; 2], |(key, _)| key);
+        }
+        let half = |at: usize| key.get(at).copied().unwrap_or(0);
+        [word([half(0), half(1)]), word([half(2), half(3)])]
+    }
+
+    /// Whether an item with this key comes before a place.
+    pub(super) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
+        cut.is_after(&self.normalized(order, key))
+    }
+}
+
+/// Where something begins that is `is_before` no more, among so many places.
+pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = (low + high) / 2;
+        match is_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+impl Keys {
+    pub(super) fn new(form: Form) -> Keys {
+        Keys { form, list: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len() / self.form.halves()
+    }
+
+    pub(super) fn as_halves(&self) -> &[u64] {
+        &self.list
+    }
+
+    /// The prefixes of the first and the last.
+    pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
+        let each = self.form.halves().min(self.list.len());
+        let (first, last) = (&self.list[..each], &self.list[self.list.len() - each..]);
+        (self.form.normalized(order, first)[0], self.form.normalized(order, last)[0])
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, key: &[u64]) {
+        debug_assert_eq!(key.len(), self.form.halves());
+        self.list.extend_from_slice(key);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory_bytes(&self) -> usize {
+        HALF_BYTES * self.list.capacity()
+    }
+
+    /// Makes room for so many in all.
+    pub(super) fn reserve(&mut self, keys: usize) {
+        self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
+        large_pages::advise(&mut self.list);
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+    }
+
+    pub(super) fn sort(&mut self, scratch: &mut Scratch) {
+        match self.form {
+            Form::Short => radix::sort_numbers(&mut self.list, scratch),
+            Form::Pair | Form::Word => radix::sort_telling(self.list.as_chunks_mut::<2>().0, scratch),
+            Form::Words => radix::sort_telling(self.list.as_chunks_mut::<4>().0, scratch),
+        }
+    }
+
+    /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys. These are of
+    /// a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key anyway, and no key is the
+    /// beginning of another.
+    pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
+        let keys = self.list.chunks(self.form.halves());
+        let normalized = |key: &[u64]| self.form.normalized(order, key);
+        let form = match wanted {
+            Form::Word if keys.clone().any(|key| normalized(key)[1] != 0) => Form::Words,
+            _ => wanted,
+        };
+        let mut list = Vec::with_capacity(form.halves() * self.len());
+        for key in keys {
+            match self.form.pair(order, key).filter(|_| form == Form::Pair) {
+                Some(pair) => list.extend(halves(pair)),
+                None => list.extend(&normalized(key).map(halves).as_flattened()[..form.halves()]),
+            }
+        }
+        Keys { form, list }
+    }
+
+    /// The halves of the keys, which are in order, from one cut to another.
+    pub(super) fn between(&self, order: &Order, start: Option<&Cut>, end: Option<&Cut>) -> &[u64] {
+        let each = self.form.halves();
+        let before = |cut: &Cut| {
+            let key = |at: usize| &self.list[each * at..][..each];
+            each * partition_point(self.len(), |at| self.form.is_before(order, key(at), cut))
+        };
+        &self.list[start.map_or(0, before)..end.map_or(self.list.len(), before)]
+    }
+
+    /// Calls `each` with the items of all keys.
+    pub(super) fn tell(&self, order: &Order, mut each: impl FnMut(&Told)) {
+        let mut told = Told::NONE;
+        for key in self.list.chunks(self.form.halves()) {
+            match self.form.pair(order, key) {
+                Some(pair) => told.set_pair(order, pair),
+                None => told.set(order, self.form.normalized(order, key)),
+            }
+            each(&told);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Items in any order in, in key order out, in bounded memory.
+//!
+//! Index entries and rows that do not come in the order of their keys are sorted here, outside the tree, and then streamed
+//! into pages.
+//!
+//! ```text
+//!  push ──> Buffer ──sort──> run ┐                    ┌─> Merge of range 0 ──> items
+//!  push ──> Buffer ──sort──> run ├──> Sorted, cut ────┼─> Merge of range 1 ──> items
+//!           (one a worker)   run ┘    into ranges     └─> ...
+//!                             │
+//!                             └── spilled to a file without a name, unless it is the last of its buffer
+//! ```
+//!
+//! Entries of integers, NULL, short text and blobs are *told* by their normalized keys, of 16 or 32 bytes at most, or by a pair of numbers.
+//! Then these alone are held, sorted, spilled and merged, and the entry is made of them when it comes out.
+//!
+//! * `order`: how items are ordered, and what of them is kept.
+//! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
+//! * `spill`, `file`: temporary space. `memory`: how much of it the page cache may keep. `run`: a sorted run, there or in memory.
+//! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
+//! * `buffer`, `sorted`, `merge`: what others call.
+//!
+//! Invariant: the items that come out and how they are cut into ranges depend on the items alone, not on buffers, memory,
+//! threads, or who pushed what when. Items with equal keys are never cut apart.
+//!
+//! Invariant: the order is total, but for items that are the same in everything.
+
+mod buffer;
+mod feed;
+mod file;
+mod halves;
+mod item;
+mod item_merge;
+mod key_merge;
+mod key_reader;
+mod keys;
+mod large_pages;
+mod memory;
+mod merge;
+mod order;
+mod prefetch;
+mod radix;
+mod reader;
+mod run;
+mod sample;
+mod sorted;
+mod spill;
+#[cfg(test)]
+mod tests;
+mod write_behind;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use buffer::{Buffer, SLACK_BYTES};
+pub use merge::Merge;
+pub use order::{Item, Layout, Order};
+pub use prefetch::Prefetch;
+pub use sample::Ranges;
+pub use sorted::Sorted;
+pub use spill::Spill;
+
+use run::Run;
+use sample::Samples;
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+
+/// One thing that is sorted: an index, a table. All workers share it.
+pub struct Sorter {
+    layout: Layout,
+    ranges: Ranges,
+    buffer_bytes: usize,
+    spill: Arc<Spill>,
+    taken: Mutex<Taken>,
+}
+
+/// What the buffers have handed over.
+struct Taken {
+    runs: Vec<Run>,
+    samples: Samples,
+    items: u64,
+}
+
+impl Sorter {
+    /// Sorts items of this layout. Each of its buffers takes `buffer_bytes` bytes of memory, all included.
+    pub fn new(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>) -> Sorter {
+        Sorter::with_ranges(layout, buffer_bytes, spill, Ranges::default())
+    }
+
+    /// As [`Sorter::new`], with ranges of another size: the cut depends on it.
+    pub fn with_ranges(layout: Layout, buffer_bytes: usize, spill: &Arc<Spill>, ranges: Ranges) -> Sorter {
+        let taken = Taken { runs: Vec::new(), samples: Samples::new(ranges), items: 0 };
+        Sorter { layout, ranges, buffer_bytes, spill: Arc::clone(spill), taken: Mutex::new(taken) }
+    }
+
+    /// A buffer, one for each worker.
+    pub fn buffer(&self) -> Buffer<'_> {
+        Buffer::new(self, self.buffer_bytes)
+    }
+
+    fn take(&self, run: Run, items: u64, samples: &mut Samples) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.runs.push(run);
+        taken.items += items;
+        taken.samples.append(samples);
+    }
+
+    /// All that the buffers were given, in order, after each was flushed. Takes `memory_bytes` bytes of memory, what is still
+    /// in memory of the runs included, when `mergers` ranges are merged at a time. `ahead` reads what was spilled.
+    ///
+    /// # Errors
+    /// When there is no temporary space, or `cancel` is set.
+    pub fn sorted(
+        self,
+        memory_bytes: usize,
+        mergers: usize,
+        prefetch: &Arc<Prefetch>,
+        cancel: &Cancel,
+    ) -> Result<Sorted> {
+        let taken = self.taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Sorted::new(self.layout, taken, &self.spill, memory_bytes, mergers.max(1), (prefetch, cancel))
+    }
+}

@@ -1,0 +1,72 @@
+//! Threads that read blocks before they are needed.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use sqluice_core::error::Result;
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::spill::Spill;
+use super::write_behind::{Underway, cannot_start};
+
+/// Threads that read blocks before they are needed, for all that is merged at a time.
+#[derive(Debug)]
+pub struct Prefetch {
+    requests: Option<Sender<Request>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Blocks that will be needed.
+struct Request {
+    spill: Arc<Spill>,
+    offset: u64,
+    /// As long as what is to be read.
+    buffer: AlignedBuffer,
+    reply: Sender<Result<AlignedBuffer>>,
+}
+
+impl Prefetch {
+    /// So many threads.
+    ///
+    /// # Errors
+    /// When they can't be started.
+    pub fn new(threads: usize) -> Result<Prefetch> {
+        let (sender, receiver) = unbounded::<Request>();
+        let read = |receiver: Receiver<Request>| {
+            for Request { spill, offset, mut buffer, reply } in receiver {
+                let read = spill.read(offset, buffer.bytes_mut());
+                // The reader that asked may be gone.
+                let _ = reply.send(read.map(|()| buffer));
+            }
+        };
+        let mut prefetch = Prefetch { requests: Some(sender), threads: Vec::new() };
+        for _ in 0..threads {
+            let receiver = receiver.clone();
+            let thread = std::thread::Builder::new().name("sqluice-prefetch".to_owned());
+            let started = thread.spawn(move || read(receiver));
+            prefetch.threads.push(started.map_err(cannot_start)?);
+        }
+        Ok(prefetch)
+    }
+
+    /// Begins to read as many blocks as the buffer is long.
+    pub(super) fn read(&self, spill: &Arc<Spill>, offset: u64, buffer: AlignedBuffer) -> Underway {
+        let (reply, result) = bounded(1);
+        let request = Request { spill: Arc::clone(spill), offset, buffer, reply };
+        if let Some(requests) = &self.requests {
+            // The threads live as long as this sender.
+            let _ = requests.send(request);
+        }
+        result
+    }
+}
+
+impl Drop for Prefetch {
+    fn drop(&mut self) {
+        self.requests = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

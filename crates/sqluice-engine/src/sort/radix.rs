@@ -1,0 +1,424 @@
+//! Sorts by prefixes.
+//!
+//! ```text
+//!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere tell anything
+//!             t 1 9 0 4 3 2 . . 4
+//!                 ----- -------        of these the first 32, pressed together, above the index of the item:
+//!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix);
+//!                                      many are sorted by a first digit before
+//! ```
+//!
+//! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
+//! the next 16 bytes of the keys; and small groups by comparison.
+//!
+//! Keys that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again. Short ones are
+//! such numbers as they are.
+
+use std::cmp::Ordering;
+
+use super::halves::halves;
+use super::item::FETCHED;
+use super::large_pages;
+
+/// Fewer items than this are compared.
+const COMPARED_MAX: usize = 48;
+/// Fewer keys than this are not worth more passes than [`PASSES_MAX`].
+const COUNTED_MIN: usize = 2048;
+const PASSES_MAX: u32 = 2;
+/// More keys than this leave no room in a core's own cache.
+const CACHED_MAX: usize = 64 << 10;
+/// Bits of the digit that such keys are sorted by first.
+const FIRST_DIGIT_BITS: u32 = 8;
+/// Bits of a key that are above the index.
+const KEY_BITS: u32 = 32;
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 12;
+/// As many times 16 bytes of the keys are looked at before they are compared.
+const DEPTH_MAX: usize = 16;
+
+/// What is sorted, each under its index.
+pub(super) trait Items {
+    /// 16 bytes of the normalized key, from the byte `16 * depth` on.
+    fn prefix_at(&self, index: u32, depth: usize) -> u128;
+    /// The whole order.
+    fn compare(&self, a: u32, b: u32) -> Ordering;
+    /// Brings items, [`FETCHED`] at most, into the cache, all at once.
+    fn fetch(&self, indexes: impl Iterator<Item = u32>);
+}
+
+/// Memory that is used again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    keys: Vec<u64>,
+    other: Vec<u64>,
+}
+
+/// Bytes that sorting takes an item.
+pub(super) const SCRATCH_BYTES: usize = 16;
+
+/// Indexes of items.
+pub(super) type Indexes<'a> = std::iter::Map<std::slice::Iter<'a, u64>, fn(&u64) -> u32>;
+
+/// The indexes of the items in order. The prefixes are used up.
+pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a mut Scratch) -> Indexes<'a> {
+    let Scratch { keys, other } = scratch;
+    let count = prefixes.len();
+    keys.clear();
+    if keys.capacity() < count {
+        keys.reserve_exact(count);
+        large_pages::advise(keys);
+    }
+    keys.extend(0..count as u64);
+    if !is_sorted(prefixes, items) {
+        sort_group(keys, with_room(other, count), prefixes, items, 0);
+    }
+    keys.iter().map(|key| *key as u32)
+}
+
+/// Puts numbers in order.
+pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
+    let Some(&first) = keys.first().filter(|_| !keys.is_sorted()) else { return };
+    let other = with_room(&mut scratch.other, keys.len());
+    let bits = u64::BITS - keys.iter().fold(0, |varying, key| varying | key ^ first).leading_zeros();
+    let low = ascending_bits(keys, bits);
+    sort_keys(keys, other, low, bits - low);
+}
+
+/// Puts keys in order that tell all of their items.
+pub(super) fn sort_telling<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
+    if items.is_sorted() {
+        return;
+    }
+    let Scratch { keys, other } = scratch;
+    let room = items.len() * HALVES / 2;
+    sort_telling_group(items, with_room(keys, room), with_room(other, room));
+}
+
+fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
+    if list.len() < count {
+        *list = vec![0; count];
+        large_pages::advise(list);
+    }
+    &mut list[..count]
+}
+
+fn sort_telling_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &mut [u64], other: &mut [u64]) {
+    let Some(&first) = items.first() else { return };
+    let mut varying = [0; HALVES];
+    for item in &*items {
+        for half in 0..HALVES {
+            varying[half] |= item[half] ^ first[half];
+        }
+    }
+    if varying.iter().map(|half| half.count_ones()).sum::<u32>() > u64::BITS {
+        return match items.len() < COUNTED_MIN {
+            true => items.sort_unstable(),
+            false => split_telling(items, keys, other, varying),
+        };
+    }
+    let (keys, other) = (&mut keys[..items.len()], &mut other[..items.len()]);
+    let press = Press::new(varying);
+    for (key, item) in keys.iter_mut().zip(&*items) {
+        *key = press.key(*item);
+    }
+    let low = ascending_bits(keys, press.bits);
+    sort_keys(keys, other, low, press.bits - low);
+    for (item, key) in items.iter_mut().zip(&*keys) {
+        let bits = press.halves_of(*key);
+        *item = std::array::from_fn(|half| first[half] & !varying[half] | bits[half]);
+    }
+}
+
+/// Sorts keys that differ in more than 64 bits: by the first digit, and then what is equal in it. Integers of different lengths are in
+/// different groups then, and what follows them is at the same place within one.
+fn split_telling<const HALVES: usize>(
+    items: &mut [[u64; HALVES]],
+    first: &mut [u64],
+    second: &mut [u64],
+    varying: [u64; HALVES],
+) {
+    let half = varying.iter().position(|half| *half != 0).unwrap_or(0);
+    let shift = (u64::BITS - varying[half].leading_zeros()).saturating_sub(FIRST_DIGIT_BITS);
+    let digit = |item: &[u64; HALVES]| (item[half] >> shift) as usize & ((1 << FIRST_DIGIT_BITS) - 1);
+    let mut ends = [0; 1 << FIRST_DIGIT_BITS];
+    for item in &*items {
+        ends[digit(item)] += 1;
+    }
+    let mut place = 0;
+    for count in &mut ends {
+        (*count, place) = (place, place + *count);
+    }
+    // What each item begins with in one place, the rest of it in another.
+    let each = HALVES / 2;
+    for item in &*items {
+        let place = &mut ends[digit(item)];
+        let (start, end) = (each * *place, each * (*place + 1));
+        first[start..end].copy_from_slice(&item[..each]);
+        second[start..end].copy_from_slice(&item[each..]);
+        *place += 1;
+    }
+    for (item, (from_first, from_second)) in
+        items.iter_mut().zip(first.chunks_exact(each).zip(second.chunks_exact(each)))
+    {
+        item[..each].copy_from_slice(from_first);
+        item[each..].copy_from_slice(from_second);
+    }
+    let mut start = 0;
+    for end in ends {
+        sort_telling_group(&mut items[start..end], first, second);
+        start = end;
+    }
+}
+
+/// How many of the last bits have an order already in which these keys came: nothing is to be done about them, for what is equal in
+/// the bits before keeps its order. Rowids of entries come so.
+fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
+    let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
+    let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
+    let some = &keys[..keys.len().min(100)];
+    let found = (1..=bits).rev().find(|count| ascend(some, *count));
+    found.filter(|count| ascend(keys, *count)).unwrap_or(0)
+}
+
+fn is_sorted(prefixes: &[u128], items: &impl Items) -> bool {
+    let mut before = 0;
+    (1..prefixes.len()).all(|i| {
+        let order = prefixes[before].cmp(&prefixes[i]).then_with(|| items.compare(before as u32, i as u32));
+        before = i;
+        order.is_le()
+    })
+}
+
+/// Sorts keys of items that are equal in the first `16 * depth` bytes.
+fn sort_group(
+    keys: &mut [u64],
+    other: &mut [u64],
+    prefixes: &mut [u128],
+    items: &impl Items,
+    mut depth: usize,
+) {
+    if keys.len() <= COMPARED_MAX {
+        return compare_group(keys, prefixes, items);
+    }
+    let mut varying = varying(keys, prefixes);
+    while varying == 0 {
+        depth += 1;
+        if depth > DEPTH_MAX || !deepen(keys, prefixes, items, depth) {
+            return keys.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
+        }
+        varying = self::varying(keys, prefixes);
+    }
+    let pressed = first_bits(varying, KEY_BITS);
+    let press = Press::new(halves(pressed));
+    for key in keys.iter_mut() {
+        let index = *key as u32;
+        *key = press.key(halves(prefixes[index as usize])) << KEY_BITS | u64::from(index);
+    }
+    sort_keys(keys, &mut other[..keys.len()], KEY_BITS, press.bits);
+    let is_same = |a: u64, b: u64| a >> KEY_BITS == b >> KEY_BITS;
+    let (mut start, mut fetched) = (0, 0);
+    while start < keys.len() {
+        if start >= fetched {
+            // Those among the next that will be compared.
+            fetched = (start + FETCHED).min(keys.len());
+            let is_next = |at: usize| keys.get(at + 1).is_some_and(|next| is_same(keys[at], *next));
+            let same = (start..fetched).filter(|&at| is_next(at) || at > start && is_next(at - 1));
+            items.fetch(same.map(|at| keys[at] as u32));
+        }
+        let bits = keys[start] >> KEY_BITS;
+        let end = start + keys[start..].iter().take_while(|key| **key >> KEY_BITS == bits).count();
+        let group = &mut keys[start..end];
+        match group.len() {
+            1 => {}
+            // Their prefixes are equal.
+            2..=COMPARED_MAX if pressed == varying => {
+                group.sort_unstable_by(|a, b| items.compare(*a as u32, *b as u32));
+            }
+            _ => sort_group(group, &mut other[start..end], prefixes, items, depth),
+        }
+        start = end;
+    }
+}
+
+fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
+    let prefix = |key: u64| prefixes[key as u32 as usize];
+    keys.sort_unstable_by(|&a, &b| prefix(a).cmp(&prefix(b)).then_with(|| items.compare(a as u32, b as u32)));
+}
+
+/// The bits in which prefixes of the group differ, without those that always equal one of the two above them, or always its
+/// opposite: such a bit never decides. In hexadecimal digits as text there is one in each.
+fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
+    let first = prefixes[keys[0] as u32 as usize];
+    let (mut all, mut by_1, mut by_2) = (0, 0, 0);
+    for key in keys {
+        let different = prefixes[*key as u32 as usize] ^ first;
+        all |= different;
+        by_1 |= different ^ different >> 1;
+        by_2 |= different ^ different >> 2;
+    }
+    all & by_1 & by_2
+}
+
+/// Goes on to the next 16 bytes. Says whether there are any.
+fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize) -> bool {
+    let mut any = false;
+    for key in keys {
+        let index = *key as u32;
+        let prefix = items.prefix_at(index, depth);
+        prefixes[index as usize] = prefix;
+        any |= prefix != 0;
+    }
+    any
+}
+
+/// So many of the first bits.
+fn first_bits(mut all: u128, count: u32) -> u128 {
+    while all.count_ones() > count {
+        all &= all - 1;
+    }
+    all
+}
+
+/// Presses some bits of so many halves of a key together.
+struct Press<const HALVES: usize> {
+    halves: [HalfPress; HALVES],
+    bits: u32,
+}
+
+/// The same for 64 bits, and where they go.
+///
+/// ```text
+///  a . . b c . d .      dots are bits that are not pressed
+///  a . . b c . . d      what has an odd number of them behind it moves by 1,
+///  a . . . . b c d      then by 2 what has 2 or 3, 6 or 7, ...
+///  . . . . a b c d      by 4 what has 4 to 7, and so on
+/// ```
+struct HalfPress {
+    pressed: u64,
+    /// Which bits move, before they do, and how far to the right: what does not move anything is left out.
+    moves: [(u64, u32); 6],
+    count: usize,
+    /// How far to the left they all go after that.
+    place: u32,
+}
+
+impl<const HALVES: usize> Press<HALVES> {
+    /// For 64 bits at most.
+    fn new(pressed: [u64; HALVES]) -> Press<HALVES> {
+        let bits = |halves: &[u64]| halves.iter().map(|half| half.count_ones()).sum::<u32>();
+        let halves = std::array::from_fn(|half| HalfPress::new(pressed[half], bits(&pressed[half + 1..])));
+        Press { halves, bits: bits(&pressed) }
+    }
+
+    #[inline]
+    fn key(&self, item: [u64; HALVES]) -> u64 {
+        self.halves.iter().zip(item).fold(0, |key, (press, half)| key | press.pressed(half))
+    }
+
+    /// The bits of a key where they were.
+    #[inline]
+    fn halves_of(&self, key: u64) -> [u64; HALVES] {
+        std::array::from_fn(|half| self.halves[half].spread(key))
+    }
+}
+
+impl HalfPress {
+    /// Presses these bits; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
+    fn new(pressed: u64, below: u32) -> HalfPress {
+        // Below no bits there may be 64, and by so many nothing can be shifted.
+        let place = if pressed == 0 { 0 } else { below };
+        let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
+        let (mut left, mut dots) = (pressed, !pressed << 1);
+        for shift in (0..6).map(|i| 1 << i) {
+            // Whether the number of dots from here on is odd.
+            let is_odd = (0..6).fold(dots, |odd, i| odd ^ odd << (1 << i));
+            let moving = is_odd & left;
+            left = left ^ moving | moving >> shift;
+            dots &= !is_odd;
+            if moving != 0 {
+                press.moves[press.count] = (moving, shift);
+                press.count += 1;
+            }
+        }
+        press
+    }
+
+    #[inline]
+    fn pressed(&self, half: u64) -> u64 {
+        let moves = self.moves.iter().take(self.count);
+        let bits = moves.fold(half & self.pressed, |bits, (moving, shift)| {
+            let moved = bits & moving;
+            bits ^ moved | moved >> shift
+        });
+        bits << self.place
+    }
+
+    #[inline]
+    fn spread(&self, key: u64) -> u64 {
+        let moves = self.moves.iter().take(self.count).rev();
+        let bits =
+            moves.fold(key >> self.place, |bits, (moving, shift)| bits & !moving | bits << shift & moving);
+        bits & self.pressed
+    }
+}
+
+/// Sorts keys by `bits` bits from `low` on; below them there is nothing, or the index.
+fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
+    let places = &mut [0; 1 << DIGIT_BITS];
+    if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
+        return sort_cached(keys, other, low, bits, places);
+    }
+    // Once through memory by the first digit; what is equal in it is then sorted in the cache.
+    let below = low + bits - FIRST_DIGIT_BITS;
+    scatter(keys, other, below, FIRST_DIGIT_BITS, places);
+    let mut start = 0;
+    while start < keys.len() {
+        let digit = other[start] >> below;
+        let end = start + other[start..].partition_point(|key| *key >> below == digit);
+        let (from, to) = (&mut other[start..end], &mut keys[start..end]);
+        sort_cached(from, to, low, below - low, places);
+        to.copy_from_slice(from);
+        start = end;
+    }
+}
+
+/// The same, last digit first. What is equal in the bits keeps its order, or has that of the bits below.
+fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
+    // Fewer keys have shorter digits: to count is to go through all of a digit's values.
+    let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));
+    if keys.len() < COUNTED_MIN && passes > PASSES_MAX {
+        return keys.sort_unstable();
+    }
+    let digit_bits = bits.div_ceil(passes.max(1));
+    let (mut from, mut to) = (&mut *keys, &mut *other);
+    for pass in 0..passes {
+        scatter(from, to, low + pass * digit_bits, digit_bits, places);
+        (from, to) = (to, from);
+    }
+    if passes % 2 == 1 {
+        keys.copy_from_slice(other);
+    }
+}
+
+/// Where keys of each digit go: memory that is used again.
+type Places = [u32; 1 << DIGIT_BITS];
+
+/// Sorts by one digit, keeping the order of equal ones.
+fn scatter(from: &[u64], to: &mut [u64], shift: u32, digit_bits: u32, places: &mut Places) {
+    let mask = (1_usize << digit_bits) - 1;
+    let digit = |key: u64| (key >> shift) as usize & mask;
+    let places = &mut places[..=mask];
+    places.fill(0);
+    for key in from {
+        places[digit(*key)] += 1;
+    }
+    let mut place = 0;
+    for count in places.iter_mut() {
+        (*count, place) = (place, place + *count);
+    }
+    for key in from {
+        let place = &mut places[digit(*key)];
+        to[*place as usize] = *key;
+        *place += 1;
+    }
+}

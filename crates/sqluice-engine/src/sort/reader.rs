@@ -1,0 +1,281 @@
+//! Reads the items of a run, or of a part of it, one after another.
+//!
+//! ```text
+//!  run in memory ──── gathered in order, some at a time ────┐
+//!                                                           ├──> block ──> items
+//!  run in the file ── read, the next block meanwhile ───────┘      └─ carry: an item that crosses into the next block
+//! ```
+
+use sqluice_core::error::Result;
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::feed::{Cuts, Feed, FileFeed};
+use super::halves::first_word;
+use super::item::{self, Found, Told};
+use super::key_reader::KeyReader;
+use super::keys::Form;
+use super::order::{Cut, Item, Layout, Order};
+use super::prefetch::Prefetch;
+use super::run::Run;
+use super::spill::BLOCK_BYTES;
+
+/// What is to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) run: &'a Run,
+    pub(super) start: Option<&'a Cut>,
+    pub(super) end: Option<&'a Cut>,
+}
+
+/// Reads a part of a run, item by item.
+pub(super) enum Reader<'a> {
+    Items(ItemReader<'a>),
+    /// Items are told by keys.
+    Keys {
+        order: &'a Order,
+        keys: KeyReader<'a>,
+        told: Told,
+        prefix: u128,
+    },
+}
+
+/// Reads a part of a run of items.
+pub(super) struct ItemReader<'a> {
+    layout: &'a Layout,
+    start: Option<&'a Cut>,
+    end: Option<&'a Cut>,
+    /// Items that come too late may be in this block.
+    is_last_block: bool,
+    feed: Feed<'a>,
+    block: AlignedBuffer,
+    /// Where the next item begins.
+    at: usize,
+    carry: Vec<u8>,
+    item: Found,
+    /// Where it begins.
+    began: usize,
+    /// It lies in the carry.
+    is_carried: bool,
+    /// Of the item.
+    prefix: u128,
+}
+
+impl<'a> Part<'a> {
+    /// No item of the part has a smaller prefix.
+    pub(super) fn prefix_min(&self) -> u128 {
+        let first = match self.run {
+            Run::Memory(_) | Run::Keys(_) => self.run.prefixes(&self.layout.order).0,
+            Run::File(run) => run.between(self.start, self.end).first.prefix,
+        };
+        first.max(self.start.map_or(0, Cut::prefix))
+    }
+
+    /// The form of its keys, if they tell the items.
+    pub(super) fn form(&self) -> Option<Form> {
+        self.run.form()
+    }
+
+    /// The same as [`Part::prefix_min`] for what such keys begin with when they are read in a form.
+    pub(super) fn word_min(&self, wanted: Form) -> u128 {
+        let order = &self.layout.order;
+        let first = match self.run {
+            Run::Memory(_) => 0,
+            Run::Keys(keys) => {
+                let between = keys.between(order, self.start, self.end);
+                between.get(..keys.form.halves()).map_or(0, first_word)
+            }
+            Run::File(run) => run.between(self.start, self.end).first.word,
+        };
+        match (self.form(), wanted) {
+            (Some(Form::Short), Form::Pair) => order.pair_of_short(first as u64),
+            _ => first,
+        }
+    }
+
+    /// Begins to read it: what is in the file is asked for.
+    pub(super) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
+        let Part { layout, run, .. } = *self;
+        if let Some(form) = run.form() {
+            let keys = self.key_reader(form, block_bytes, prefetch);
+            return Reader::Keys { order: &layout.order, keys, told: Told::NONE, prefix: 0 };
+        }
+        let (feed, at, (start, end)) = self.feed(block_bytes, prefetch);
+        Reader::Items(ItemReader {
+            layout,
+            start,
+            end,
+            is_last_block: false,
+            feed,
+            block: AlignedBuffer::default(),
+            at,
+            carry: Vec::new(),
+            item: Found::default(),
+            began: 0,
+            is_carried: false,
+            prefix: 0,
+        })
+    }
+
+    /// The same for keys that tell the items.
+    pub(super) fn key_reader(&self, form: Form, block_bytes: usize, prefetch: &'a Prefetch) -> KeyReader<'a> {
+        let (feed, at, cuts) = self.feed(block_bytes, prefetch);
+        KeyReader::new(self.layout, feed, form, at, cuts)
+    }
+
+    /// Where blocks come from, where in the first of them the first item is, and the cuts between which items are wanted: what is in memory
+    /// is cut already.
+    fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
+        let Part { layout, run, start, end } = *self;
+        match run {
+            Run::Memory(run) => {
+                (Feed::Memory { run, places: run.between(layout, start, end) }, 0, (None, None))
+            }
+            Run::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0, (None, None)),
+            Run::File(run) => {
+                let stretch = run.between(start, end);
+                let first = stretch.first.at % BLOCK_BYTES as u64;
+                let from = stretch.first.at - first;
+                let (at, asked) = (from, from);
+                let mut feed = FileFeed { run, prefetch, block_bytes, stretch, at, asked, next: None };
+                feed.ask(AlignedBuffer::default());
+                (Feed::File(feed), first as usize, (start, end))
+            }
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The item, after `advance` said that there is one.
+    #[inline]
+    pub(super) fn item(&self) -> Item<'_> {
+        match self {
+            Reader::Items(items) => items.item(),
+            Reader::Keys { told, .. } => told.item(),
+        }
+    }
+
+    /// The bytes of the item.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Reader::Items(items) => items.bytes(),
+            Reader::Keys { told, .. } => told.bytes(),
+        }
+    }
+
+    /// The prefix of the item's key.
+    #[inline]
+    pub(super) fn prefix(&self) -> u128 {
+        match self {
+            Reader::Items(items) => items.prefix,
+            Reader::Keys { prefix, .. } => *prefix,
+        }
+    }
+
+    /// Goes on to the next item; says whether there is one.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        match self {
+            Reader::Items(items) => items.advance(),
+            Reader::Keys { order, keys, told, prefix } => {
+                let Some(key) = keys.next_key()? else { return Ok(false) };
+                let key = keys.form().normalized(order, &key);
+                told.set(order, key);
+                *prefix = key[0];
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl ItemReader<'_> {
+    #[inline]
+    fn item(&self) -> Item<'_> {
+        match self.is_carried {
+            true => self.item.item(&self.carry),
+            false => self.item.item(self.block.bytes()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self.is_carried {
+            true => &self.carry,
+            false => &self.block.bytes()[self.began..self.at],
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Result<bool> {
+        loop {
+            let bytes = self.block.bytes();
+            match item::find(self.layout, bytes, self.at) {
+                Some(found) if found.end <= bytes.len() => {
+                    (self.began, self.item, self.is_carried) = (self.at, found, false);
+                    self.at = found.end;
+                }
+                _ if self.at >= bytes.len() => match self.refill()? {
+                    true => continue,
+                    false => return Ok(false),
+                },
+                _ => self.cross()?,
+            }
+            let prefix = self.layout.order.prefix(&self.item());
+            if let Some(start) = self.start {
+                if self.is_before(prefix, start) {
+                    continue;
+                }
+                self.start = None;
+            }
+            if let Some(end) = self.end
+                && prefix >= end.prefix()
+                && self.is_last_block
+                && !self.is_before(prefix, end)
+            {
+                return Ok(false);
+            }
+            self.prefix = prefix;
+            return Ok(true);
+        }
+    }
+
+    fn is_before(&self, prefix: u128, cut: &Cut) -> bool {
+        self.layout.order.is_before(&self.item(), prefix, cut)
+    }
+
+    /// Goes on to the next block; says whether there is one.
+    #[cold]
+    fn refill(&mut self) -> Result<bool> {
+        // Where the first item begins in the first block was known before the block was there.
+        self.at -= self.block.bytes().len();
+        let is_filled = self.feed.fill(&mut self.block, self.layout)?;
+        self.is_last_block |= matches!(&self.feed, Feed::File(feed) if feed.at > feed.stretch.all_until);
+        Ok(is_filled)
+    }
+
+    /// Puts the item together that does not end in this block.
+    #[cold]
+    fn cross(&mut self) -> Result<()> {
+        self.carry.clear();
+        loop {
+            let found = item::find(self.layout, &self.carry, 0);
+            let missing = found.map_or(1, |found| found.end - self.carry.len());
+            if missing == 0 {
+                (self.item, self.is_carried) = (found.unwrap_or_default(), true);
+                return Ok(());
+            }
+            if self.at >= self.block.bytes().len() {
+                match (self.refill()?, &self.feed) {
+                    (false, Feed::File(feed)) => return Err(feed.run.spill.damaged()),
+                    (false, Feed::Memory { .. } | Feed::Keys(_)) => {
+                        unreachable!("items in memory are gathered whole")
+                    }
+                    (true, _) => {}
+                }
+            }
+            let rest = &self.block.bytes()[self.at..];
+            let taken = &rest[..missing.min(rest.len())];
+            self.carry.extend_from_slice(taken);
+            self.at += taken.len();
+        }
+    }
+}

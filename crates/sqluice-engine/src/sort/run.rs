@@ -1,0 +1,329 @@
+//! Runs: items in order, in memory or in the temporary file.
+//!
+//! ```text
+//!  in memory   places    3 0 2 1            of the items, in order
+//!              arena     [item][item][item][item]
+//!
+//!  spilled     stream    [item][item][it|em][item][item|...]     items cross blocks and pieces as they please
+//!              starts     ^               ^                      the first item in each STEP_BYTES
+//! ```
+//!
+//! Of items that their keys tell, these alone: a list in memory, a stream of 8, 16 or 32 bytes each.
+
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::halves::{HALF_BYTES, first_word};
+use super::item::{self, Found};
+use super::keys::{Form, Keys};
+use super::order::{Cut, Item, Layout, Order};
+use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
+use super::write_behind::Underway;
+
+/// Of so many bytes of a stream the first item's key is known.
+pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
+
+/// So many halves of keys are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
+pub(super) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
+
+/// Items in order.
+#[derive(Debug)]
+pub(super) enum Run {
+    Memory(MemoryRun),
+    /// Keys that tell the items, one at least.
+    Keys(Keys),
+    File(FileRun),
+}
+
+/// A run that was not spilled.
+#[derive(Debug)]
+pub(super) struct MemoryRun {
+    pub(super) arena: Vec<u8>,
+    pub(super) places: Vec<u32>,
+    pub(super) first_prefix: u128,
+    pub(super) last_prefix: u128,
+}
+
+/// A run in the temporary file.
+#[derive(Debug)]
+pub(super) struct FileRun {
+    pub(super) spill: Arc<Spill>,
+    /// Of the keys, if the stream is of such that tell the items.
+    pub(super) form: Option<Form>,
+    pieces: Vec<u64>,
+    pub(super) bytes: u64,
+    pub(super) starts: Vec<Start>,
+    pub(super) last_prefix: u128,
+}
+
+/// A part of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch<'a> {
+    /// What is looked for begins here or in the next step.
+    pub(super) first: &'a Start,
+    /// What begins before this does not come too late.
+    pub(super) all_until: u64,
+    /// What begins here or further on does.
+    pub(super) end: u64,
+}
+
+/// A place in a stream where an item begins.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) at: u64,
+    /// Of the item itself.
+    pub(super) prefix: u128,
+    /// The first word of its key as it is in the stream; of an item that has none there, the prefix.
+    pub(super) word: u128,
+    pub(super) cut: Cut,
+}
+
+impl Run {
+    /// The prefixes of its first and last item.
+    pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
+        match self {
+            Run::Memory(run) => (run.first_prefix, run.last_prefix),
+            Run::Keys(keys) => keys.prefixes(order),
+            Run::File(run) => (run.starts[0].prefix, run.last_prefix),
+        }
+    }
+
+    /// Of the keys, if it is of such that tell the items.
+    pub(super) fn form(&self) -> Option<Form> {
+        match self {
+            Run::Memory(_) => None,
+            Run::Keys(keys) => Some(keys.form),
+            Run::File(run) => run.form,
+        }
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        match self {
+            Run::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
+            Run::Keys(keys) => keys.memory_bytes(),
+            Run::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
+        }
+    }
+
+    /// Bytes of its items, roughly.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        match self {
+            Run::Memory(run) => run.arena.len() as u64,
+            Run::Keys(keys) => size_of_val(keys.as_halves()) as u64,
+            Run::File(run) => run.bytes,
+        }
+    }
+
+    /// Writes what is in memory to the temporary file.
+    pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
+        let spilled = match self {
+            Run::Memory(run) => run.spill(layout, spill, write_bytes)?,
+            Run::Keys(keys) => RunWriter::new(spill, write_bytes).keys(&layout.order, keys)?,
+            Run::File(_) => return Ok(()),
+        };
+        *self = Run::File(spilled);
+        Ok(())
+    }
+}
+
+impl MemoryRun {
+    fn found(&self, layout: &Layout, place: u32) -> Found {
+        item::find(layout, &self.arena, place as usize).expect("a place of an item")
+    }
+
+    /// The item at a place.
+    pub(super) fn item(&self, layout: &Layout, place: u32) -> Item<'_> {
+        self.found(layout, place).item(&self.arena)
+    }
+
+    /// The bytes of the item at a place.
+    #[inline]
+    pub(super) fn bytes(&self, layout: &Layout, place: u32) -> &[u8] {
+        &self.arena[place as usize..self.found(layout, place).end]
+    }
+
+    /// The places of the items from one cut to another.
+    pub(super) fn between(&self, layout: &Layout, start: Option<&Cut>, end: Option<&Cut>) -> &[u32] {
+        let before = |cut: &Cut| {
+            self.places.partition_point(|place| {
+                let item = self.item(layout, *place);
+                layout.order.is_before(&item, layout.order.prefix(&item), cut)
+            })
+        };
+        let start = start.map_or(0, before);
+        let end = end.map_or(self.places.len(), before);
+        &self.places[start..end]
+    }
+
+    fn spill(&self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<FileRun> {
+        let mut writer = RunWriter::new(spill, write_bytes);
+        for place in &self.places {
+            let found = self.found(layout, *place);
+            let bytes = &self.arena[*place as usize..found.end];
+            writer.push(bytes, || layout.order.place(&found.item(&self.arena)))?;
+        }
+        writer.finish(self.last_prefix)
+    }
+}
+
+impl FileRun {
+    fn new(spill: &Arc<Spill>) -> FileRun {
+        let (pieces, starts) = (Vec::new(), Vec::new());
+        FileRun { spill: Arc::clone(spill), form: None, pieces, bytes: 0, starts, last_prefix: 0 }
+    }
+
+    /// Where a byte of the stream lies in the file, and how many follow it there.
+    pub(super) fn place(&self, at: u64) -> (u64, u64) {
+        (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
+    }
+
+    /// Where the items from one cut to another can be.
+    pub(super) fn between(&self, start: Option<&Cut>, end: Option<&Cut>) -> Stretch<'_> {
+        let before = |cut: &Cut| self.starts.partition_point(|start| start.cut < *cut);
+        let first = start.map_or(0, |cut| before(cut).saturating_sub(1));
+        let last = end.map_or(self.starts.len(), before);
+        let at = |start: usize| self.starts.get(start).map_or(self.bytes, |start| start.at);
+        let all_until = if end.is_some() { at(last.saturating_sub(1)) } else { self.bytes };
+        Stretch { first: &self.starts[first], all_until, end: at(last) }
+    }
+}
+
+impl Drop for FileRun {
+    fn drop(&mut self) {
+        self.spill.give_back(&mut self.pieces);
+    }
+}
+
+/// Writes runs, each while the next bytes of it are gathered.
+///
+/// ```text
+///  items ──> filling ──> (full) ──> underway ──> disk
+///               ^─────────(empty)───────┘
+/// ```
+#[derive(Debug)]
+pub(super) struct RunWriter {
+    run: FileRun,
+    filling: AlignedBuffer,
+    underway: Option<Underway>,
+    /// Between runs nothing is under way.
+    spare: AlignedBuffer,
+    write_bytes: usize,
+    /// Where in the stream the next start is wanted.
+    next_start: u64,
+}
+
+impl RunWriter {
+    /// Writes `write_bytes` bytes at a time: a power of two, not less than a block nor more than a piece. It takes twice as many.
+    pub(super) fn new(spill: &Arc<Spill>, write_bytes: usize) -> RunWriter {
+        let run = FileRun::new(spill);
+        let (filling, spare) = (AlignedBuffer::default(), AlignedBuffer::default());
+        RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
+    }
+
+    /// A run of keys, in order, that tell their items.
+    pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
+        self.push_keys(order, keys.form, keys.as_halves())?;
+        self.finish(keys.prefixes(order).1)
+    }
+
+    /// Appends keys that tell their items: whole stretches, but for the last.
+    pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
+        self.run.form = Some(form);
+        let mut bytes = [0; STRETCH * HALF_BYTES];
+        for some in keys.chunks(STRETCH) {
+            for (bytes, half) in bytes.as_chunks_mut::<HALF_BYTES>().0.iter_mut().zip(some) {
+                *bytes = half.to_le_bytes();
+            }
+            self.start_if_due(|| {
+                let stored = &some[..form.halves()];
+                let key = form.normalized(order, stored);
+                (key[0], first_word(stored), Cut::of_whole(&key))
+            });
+            self.append(&bytes[..size_of_val(some)])?;
+        }
+        Ok(())
+    }
+
+    /// Appends an item, which is given as its bytes, and by its place in the order if that is asked for.
+    #[inline]
+    pub(super) fn push(&mut self, bytes: &[u8], place: impl FnOnce() -> (u128, Cut)) -> Result<()> {
+        self.start_if_due(|| {
+            let (prefix, cut) = place();
+            (prefix, prefix, cut)
+        });
+        self.append(bytes)
+    }
+
+    /// Notes where what comes next begins, if it is the first in its step: by its prefix, its first word and its place.
+    #[inline]
+    fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
+        let at = self.run.bytes + self.filling.bytes().len() as u64;
+        if at >= self.next_start {
+            let (prefix, word, cut) = place();
+            self.run.starts.push(Start { at, prefix, word, cut });
+            self.next_start = (at / STEP_BYTES + 1) * STEP_BYTES;
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while self.filling.bytes().len() + bytes.len() >= self.write_bytes {
+            let (now, later) = bytes.split_at(self.write_bytes - self.filling.bytes().len());
+            self.filling.extend_from_slice(now);
+            self.write()?;
+            bytes = later;
+        }
+        self.filling.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Sends what is gathered on its way, when what was sent before has arrived.
+    fn write(&mut self) -> Result<()> {
+        let mut empty = self.arrived()?;
+        empty.reserve(self.write_bytes);
+        let mut full = std::mem::replace(&mut self.filling, empty);
+        let (run, bytes) = (&mut self.run, full.bytes().len());
+        if run.bytes.is_multiple_of(PIECE_BYTES) {
+            run.pieces.push(run.spill.take_piece());
+        }
+        full.set_len(bytes.next_multiple_of(BLOCK_BYTES));
+        self.underway = Some(run.spill.write(run.place(run.bytes).0, full)?);
+        run.bytes += bytes as u64;
+        Ok(())
+    }
+
+    /// Gives its memory back.
+    pub(super) fn shrink(&mut self) {
+        (self.filling, self.spare) = (AlignedBuffer::default(), AlignedBuffer::default());
+    }
+
+    /// Waits for what is on its way: its buffer, empty.
+    fn arrived(&mut self) -> Result<AlignedBuffer> {
+        let Some(underway) = self.underway.take() else { return Ok(std::mem::take(&mut self.spare)) };
+        let mut buffer = underway.recv().unwrap_or_else(|_| Err(self.run.spill.damaged()))?;
+        buffer.set_len(0);
+        Ok(buffer)
+    }
+
+    /// The run, which ends with the item of this prefix. Another may begin.
+    pub(super) fn finish(&mut self, last_prefix: u128) -> Result<FileRun> {
+        if !self.filling.bytes().is_empty() {
+            self.write()?;
+        }
+        // Nobody reads what has not arrived.
+        self.spare = self.arrived()?;
+        self.next_start = 0;
+        self.run.last_prefix = last_prefix;
+        let next = FileRun::new(&self.run.spill);
+        Ok(std::mem::replace(&mut self.run, next))
+    }
+}
+
+/// How much a writer with so much memory writes at a time.
+pub(super) fn write_bytes(memory_bytes: usize) -> usize {
+    let bytes = memory_bytes.clamp(BLOCK_BYTES, PIECE_BYTES as usize);
+    1 << bytes.ilog2()
+}

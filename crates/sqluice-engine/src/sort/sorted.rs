@@ -1,0 +1,156 @@
+//! All runs, and the ranges into which they are cut.
+
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::Cancel;
+
+use super::Taken;
+use super::feed::GATHER_BYTES;
+use super::key_merge::STREAM_BYTES;
+use super::merge::Merge;
+use super::order::{Cut, Layout, Order};
+use super::prefetch::Prefetch;
+use super::run::{FileRun, Run, RunWriter, write_bytes};
+use super::spill::{BLOCK_BYTES, Spill};
+
+/// The largest blocks that are read: larger ones are not faster.
+const BLOCK_BYTES_MAX: usize = 256 << 10;
+/// Runs stay in memory only if the others can be read in blocks of so many bytes.
+const BLOCK_BYTES_FAST: usize = 32 << 10;
+/// A run is read into one block while another is used.
+const BLOCKS: usize = 2;
+
+/// All items in order, cut into ranges.
+pub struct Sorted {
+    layout: Layout,
+    runs: Vec<Run>,
+    cuts: Vec<Cut>,
+    items: u64,
+    block_bytes: usize,
+    prefetch: Arc<Prefetch>,
+}
+
+impl Sorted {
+    pub(super) fn new(
+        layout: Layout,
+        taken: Taken,
+        spill: &Arc<Spill>,
+        memory_bytes: usize,
+        mergers: usize,
+        (prefetch, cancel): (&Arc<Prefetch>, &Cancel),
+    ) -> Result<Sorted> {
+        let Taken { mut runs, samples, items } = taken;
+        spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
+        let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
+        let readers = loop {
+            let overlap = overlap(&layout.order, &runs);
+            let fan_in = readers_max(&runs, memory_bytes) / mergers;
+            if !is_spilled || overlap <= fan_in.max(2) {
+                break overlap;
+            }
+            // All of the memory is there for one merge. It need not take more than makes the rest fit.
+            let fan_in_now = readers_max(&runs, memory_bytes).max(2);
+            let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
+            cancel.check()?;
+            let merged = merge_smallest(&mut runs, &layout, spill, prefetch, count, memory_bytes)?;
+            runs.push(Run::File(merged));
+        };
+        let block_bytes = block_bytes(&runs, memory_bytes, mergers * readers);
+        Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, prefetch: Arc::clone(prefetch) })
+    }
+
+    /// All items.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// How many ranges there are: none only where there are no items. A range has at least two items, the last at least
+    /// one.
+    pub fn ranges(&self) -> usize {
+        if self.items == 0 { 0 } else { self.cuts.len() + 1 }
+    }
+
+    /// The items of a range. Several can be merged at once, on any threads.
+    ///
+    /// # Errors
+    /// When what was spilled can't be read.
+    pub fn range(&self, index: usize) -> Result<Merge<'_>> {
+        let start = index.checked_sub(1).map(|before| &self.cuts[before]);
+        let cuts = (start, self.cuts.get(index));
+        Ok(Merge::new(&self.layout, self.runs.iter(), cuts, self.block_bytes, &self.prefetch))
+    }
+}
+
+/// Bytes that the runs take as they are.
+fn resident_bytes(runs: &[Run]) -> usize {
+    runs.iter().map(Run::memory_bytes).sum()
+}
+
+/// How many runs there is memory to read, in the smallest blocks.
+fn readers_max(runs: &[Run], memory_bytes: usize) -> usize {
+    memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
+}
+
+/// The size of blocks where so many runs are read at a time.
+fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
+    let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
+    let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
+    1 << bytes.ilog2()
+}
+
+/// How many runs have items around the same key, at most.
+fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a Run>) -> usize {
+    let prefixes = runs.into_iter().map(|run| run.prefixes(order));
+    // Where a run begins and another ends they overlap: beginnings come first.
+    let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
+    ends.sort_unstable();
+    let (mut open, mut most) = (0_usize, 0);
+    for (_, is_end) in ends {
+        open = if is_end { open - 1 } else { open + 1 };
+        most = most.max(open);
+    }
+    most
+}
+
+/// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough for merging.
+fn spill_until_it_fits(
+    runs: &mut [Run],
+    layout: &Layout,
+    spill: &Arc<Spill>,
+    memory_bytes: usize,
+    mergers: usize,
+) -> Result<()> {
+    loop {
+        let in_memory = runs.iter().filter(|run| !matches!(run, Run::File(_))).count();
+        let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, Run::File(_))));
+        let reading =
+            spilled * (BLOCKS * BLOCK_BYTES_FAST + STREAM_BYTES) + in_memory * (GATHER_BYTES + STREAM_BYTES);
+        if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
+            return Ok(());
+        }
+        let largest = runs.iter_mut().max_by_key(|run| match run {
+            Run::Memory(_) | Run::Keys(_) => run.memory_bytes(),
+            Run::File(_) => 0,
+        });
+        if let Some(largest) = largest {
+            largest.spill(layout, spill, write_bytes(memory_bytes / 32))?;
+        }
+    }
+}
+
+/// Merges the smallest runs into one.
+fn merge_smallest(
+    runs: &mut Vec<Run>,
+    layout: &Layout,
+    spill: &Arc<Spill>,
+    prefetch: &Prefetch,
+    count: usize,
+    memory_bytes: usize,
+) -> Result<FileRun> {
+    let block_bytes = block_bytes(runs, memory_bytes, count);
+    runs.sort_by_key(|run| std::cmp::Reverse(run.stored_bytes()));
+    let smallest = runs.split_off(runs.len().saturating_sub(count));
+    let merge = Merge::new(layout, smallest.iter(), (None, None), block_bytes, prefetch);
+    merge.write(layout, &mut RunWriter::new(spill, write_bytes(memory_bytes / 32)))
+}

@@ -1,0 +1,129 @@
+//! Temporary space on disk, handed out in pieces.
+//!
+//! ```text
+//!  +---------+---------+---------+---------+--------
+//!  | run 0   | run 1   | run 0   |  free   | run 1       a run has any pieces, in its own order
+//!  +---------+---------+---------+---------+--------
+//!   PIECE_BYTES each  <── cached | direct ──>
+//! ```
+//!
+//! The first pieces go through the page cache, as many as it keeps for half a minute without writing them: most sorts never wait for the
+//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what others have there.
+//!
+//! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
+//! of [`BLOCK_BYTES`].
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use sqluice_core::error::{Error, Result};
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::file::{self, How, SpillFile};
+use super::memory;
+use super::write_behind::{Underway, WriteBehind};
+
+/// Reads and writes begin and end at multiples of this, as direct I/O wants it.
+pub(super) const BLOCK_BYTES: usize = 4096;
+/// What is handed out at a time.
+pub(super) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
+
+/// Temporary space, shared by all sorters of a run. There are no files until something is spilled.
+#[derive(Debug)]
+pub struct Spill {
+    folder: PathBuf,
+    /// What begins before this goes through the page cache: whole pieces.
+    cached_bytes: OnceLock<u64>,
+    cached: OnceLock<Arc<SpillFile>>,
+    direct: OnceLock<Arc<SpillFile>>,
+    behind: OnceLock<WriteBehind>,
+    places: Mutex<Places>,
+}
+
+/// Where the file has room.
+#[derive(Debug, Default)]
+struct Places {
+    free: Vec<u64>,
+    end: u64,
+}
+
+impl Spill {
+    /// Space in this folder.
+    pub fn new(folder: PathBuf) -> Spill {
+        let (cached_bytes, cached) = (OnceLock::new(), OnceLock::new());
+        let (direct, behind) = (OnceLock::new(), OnceLock::new());
+        Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
+    }
+
+    /// The same, so many bytes of it through the page cache: a multiple of [`PIECE_BYTES`].
+    #[cfg(test)]
+    pub(super) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
+        Spill { cached_bytes: OnceLock::from(bytes), ..Spill::new(folder) }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a piece begins that is free, and no more.
+    pub(super) fn take_piece(&self) -> u64 {
+        let mut places = self.places();
+        places.free.pop().unwrap_or_else(|| {
+            places.end += PIECE_BYTES;
+            places.end - PIECE_BYTES
+        })
+    }
+
+    /// Where the file ends.
+    #[cfg(test)]
+    pub(super) fn end(&self) -> u64 {
+        self.places().end
+    }
+
+    /// Pieces that nobody needs any more.
+    pub(super) fn give_back(&self, pieces: &mut Vec<u64>) {
+        self.places().free.append(pieces);
+    }
+
+    /// Begins to write blocks.
+    pub(super) fn write(&self, offset: u64, blocks: AlignedBuffer) -> Result<Underway> {
+        let (file, offset) = self.file(offset)?;
+        let behind = match self.behind.get() {
+            Some(behind) => behind,
+            // Two may start one at the same time: the second ends its own, which has nothing to do.
+            None => {
+                let behind = WriteBehind::new()?;
+                self.behind.get_or_init(|| behind)
+            }
+        };
+        Ok(behind.write(file, offset, blocks))
+    }
+
+    /// Reads blocks.
+    pub(super) fn read(&self, offset: u64, blocks: &mut [u8]) -> Result<()> {
+        let (file, offset) = self.file(offset)?;
+        file.read(offset, blocks)
+    }
+
+    /// The file that has what begins there, and where in it.
+    fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
+        // By default Linux begins to write when a tenth of the memory that can be had waits for it. What is sorted is held by now.
+        let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
+        let cached_bytes = *self.cached_bytes.get_or_init(tenth);
+        let (opened, how, offset) = match offset.checked_sub(cached_bytes) {
+            None => (&self.cached, How::Cached, offset),
+            Some(offset) => (&self.direct, How::Direct, offset),
+        };
+        if let Some(file) = opened.get() {
+            return Ok((file, offset));
+        }
+        // Two may open one at the same time: the second closes its own, which is gone then.
+        let file = Arc::new(SpillFile::create(&self.folder, how)?);
+        Ok((opened.get_or_init(|| file), offset))
+    }
+
+    /// What was read is not what was written.
+    pub(super) fn damaged(&self) -> Error {
+        file::damaged(&self.folder)
+    }
+}

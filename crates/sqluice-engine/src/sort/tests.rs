@@ -1,0 +1,483 @@
+//! Sorts random items in every way and compares them with a plain sort.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::Config;
+use sqluice_format::key::{Collation, KeyColumn, KeyOrder, PAIRED_NULL, paired_int};
+use sqluice_format::record;
+use sqluice_format::value::Value;
+
+use super::*;
+
+/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
+fn cases(by_default: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
+    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
+    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
+}
+
+/// An item that has its own bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Owned {
+    rowid: i64,
+    number: u64,
+    record: Vec<u8>,
+}
+
+impl Owned {
+    fn of(item: &Item<'_>) -> Owned {
+        Owned { rowid: item.rowid, number: item.number, record: item.record.to_vec() }
+    }
+
+    fn item(&self) -> Item<'_> {
+        Item { rowid: self.rowid, number: self.number, record: &self.record }
+    }
+}
+
+/// How a sort is run: what must make no difference.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    buffer_bytes: usize,
+    memory_bytes: usize,
+    threads: usize,
+    mergers: usize,
+    /// Records are pushed as their values where that can be.
+    values: bool,
+}
+
+const PLAIN: Course =
+    Course { buffer_bytes: 64 << 20, memory_bytes: 64 << 20, threads: 1, mergers: 1, values: false };
+
+/// The values of a record of integers and NULL.
+fn ints(record: &[u8]) -> Option<Vec<Option<i64>>> {
+    let values = record::decode(record).unwrap();
+    let int = |value: &Value<'_>| match value {
+        Value::Null => Some(None),
+        Value::Int(int) => Some(Some(*int)),
+        _ => None,
+    };
+    values.iter().map(int).collect()
+}
+
+fn spill() -> (tempfile::TempDir, Arc<Spill>) {
+    let folder = tempfile::tempdir().unwrap();
+    // Both through the page cache and past it.
+    let spill = Arc::new(Spill::with_cached(folder.path().to_owned(), 8 * spill::PIECE_BYTES));
+    (folder, spill)
+}
+
+/// Sorts items on a road; gives them by range.
+fn sort(
+    layout: &Layout,
+    ranges: Ranges,
+    road: Course,
+    items: &[Owned],
+    spill: &Arc<Spill>,
+) -> Result<Vec<Vec<Owned>>> {
+    let sorter = Sorter::with_ranges(layout.clone(), road.buffer_bytes, spill, ranges);
+    // Each thread takes every so manyth, so that what one has lies between what another has.
+    std::thread::scope(|scope| {
+        let push = |thread: usize| {
+            let mut buffer = sorter.buffer();
+            for item in items.iter().skip(thread).step_by(road.threads) {
+                let is_pushed = match ints(&item.record).filter(|_| road.values).as_deref() {
+                    Some(&[first, second])
+                        if buffer.takes_pairs() && ![first, second].contains(&Some(i64::MIN)) =>
+                    {
+                        let half = |int: Option<i64>| int.map_or(PAIRED_NULL, paired_int);
+                        buffer.push_pairs(&[half(first)], &[half(second)])?;
+                        true
+                    }
+                    Some(ints) if buffer.takes_ints() => buffer.push_ints(ints)?,
+                    _ if road.values => match record::decode(&item.record).unwrap()[..] {
+                        [Value::Text(text), Value::Int(int)] => {
+                            buffer.push_text(text, (0, text.len()), int)?
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                };
+                if !is_pushed {
+                    buffer.push(item.item())?;
+                }
+            }
+            buffer.flush()
+        };
+        let pushing: Vec<_> = (0..road.threads).map(|thread| scope.spawn(move || push(thread))).collect();
+        pushing.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })?;
+    let prefetch = Arc::new(Prefetch::new(road.mergers)?);
+    let sorted = sorter.sorted(road.memory_bytes, road.mergers, &prefetch, &Cancel::new())?;
+    assert_eq!(sorted.items(), items.len() as u64);
+    let merge = |range: usize| {
+        let merge = sorted.range(range)?;
+        let mut items: Vec<Owned> = Vec::new();
+        let mut before = None;
+        merge.try_for_each(|item, prefix| {
+            let item = Owned::of(&item);
+            if let Some((prefix_before, last)) = before.replace((prefix, item.clone())) {
+                assert!(prefix_before <= prefix);
+                let unequal = prefix_before != prefix;
+                assert!(!unequal || layout.order.compare(&last.item(), &item.item()).is_lt());
+            }
+            items.push(item);
+            Ok(())
+        })?;
+        Ok(items)
+    };
+    std::thread::scope(|scope| {
+        let merge = |merger: usize| {
+            let mine = (0..sorted.ranges()).filter(move |range| range % road.mergers == merger);
+            mine.map(|range| Ok((range, merge(range)?))).collect::<Result<Vec<_>>>()
+        };
+        let merging: Vec<_> = (0..road.mergers).map(|merger| scope.spawn(move || merge(merger))).collect();
+        let mut found = Vec::new();
+        for thread in merging {
+            found.extend(thread.join().unwrap()?);
+        }
+        found.sort_by_key(|(range, _)| *range);
+        Ok(found.into_iter().map(|(_, items)| items).collect())
+    })
+}
+
+/// The slow twin.
+fn plainly_sorted(layout: &Layout, items: &[Owned]) -> Vec<Owned> {
+    let mut items: Vec<Owned> = items.iter().map(|item| Owned::of(&layout.kept(item.item()))).collect();
+    items.sort_by(|a, b| layout.order.compare(&a.item(), &b.item()));
+    items
+}
+
+fn encoded(values: &[Value<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    record::encode(values, &mut bytes);
+    bytes
+}
+
+/// A value as text of one of many kinds, drawn from few, so that equal ones are common.
+fn any_value() -> impl Strategy<Value = Vec<u8>> {
+    let int = prop_oneof![
+        (-3..3_i64).boxed(),
+        any::<i64>().boxed(),
+        select(vec![i64::MIN, i64::MAX, (1 << 53) + 1, 1 << 53, -(1 << 53) - 1]).boxed(),
+        select(vec![i64::from(u32::MAX) - 1, i64::from(u32::MAX)]).boxed(),
+    ];
+    let real = prop_oneof![
+        (-3..3_i32).prop_map(f64::from).boxed(),
+        select(vec![0.5, -0.5, 9_007_199_254_740_992.0, 1e300, -1e300, 5e-324, f64::INFINITY]).boxed(),
+        select(vec![9_223_372_036_854_775_808.0, -9_223_372_036_854_775_808.0]).boxed(),
+    ];
+    let letters = select(b"aAbB \0\x1f\xffz".to_vec());
+    let text = prop_oneof![
+        4 => vec(letters.clone(), 0..6),
+        1 => vec(letters.clone(), 0..200),
+        1 => vec(letters.clone(), 0..4).prop_map(|tail| [&[b'/'; 90], &tail[..]].concat()),
+        1 => (0..9000_usize, vec(letters, 0..3)).prop_map(|(len, tail)| [&vec![b'x'; len], &tail[..]].concat()),
+    ];
+    let text = text.boxed();
+    prop_oneof![
+        1 => Just(encoded(&[Value::Null])),
+        3 => int.prop_map(|int| encoded(&[Value::Int(int)])),
+        2 => real.prop_map(|real| encoded(&[Value::Real(real)])),
+        4 => text.clone().prop_map(|text| encoded(&[Value::Text(&text)])),
+        2 => text.prop_map(|blob| encoded(&[Value::Blob(&blob)])),
+    ]
+}
+
+fn any_record(columns: usize) -> impl Strategy<Value = Vec<u8>> {
+    vec(any_value(), columns).prop_map(|values| {
+        let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
+        encoded(&values)
+    })
+}
+
+fn any_items(columns: usize) -> impl Strategy<Value = Vec<Owned>> {
+    let rowid = prop_oneof![(-20..20_i64).boxed(), any::<i64>().boxed()];
+    let number = prop_oneof![(0..20_u64).boxed(), any::<u64>().boxed()];
+    let item = (rowid, number, any_record(columns));
+    let item = item.prop_map(|(rowid, number, record)| Owned { rowid, number, record });
+    let some = vec(item, 0..200);
+    // Many of few, in ascending stretches or not.
+    (some, 1..8_usize, any::<bool>()).prop_map(|(mut items, times, ascending): (Vec<Owned>, _, _)| {
+        if ascending {
+            items.sort_by_key(|item| item.rowid);
+        }
+        std::iter::repeat_n(items, times).flatten().collect()
+    })
+}
+
+fn any_column() -> impl Strategy<Value = KeyColumn> {
+    (select(vec![Collation::Binary, Collation::NoCase, Collation::RTrim]), any::<bool>())
+        .prop_map(|(collation, descending)| KeyColumn { collation, descending })
+}
+
+fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
+    let by_record = (vec(any_column(), 1..4), any::<bool>(), any::<bool>(), 0..2_usize).prop_flat_map(
+        |(columns, rowid, number, more)| {
+            let items = any_items(columns.len() + more);
+            let layout = Layout { order: Order::Record(KeyOrder::new(columns)), rowid, number };
+            (Just(layout), items)
+        },
+    );
+    // Items that their prefixes tell, and perhaps one among them that its own does not.
+    let short = prop_oneof![
+        4 => (-70_000..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
+        2 => any::<i64>().prop_map(|int| encoded(&[Value::Int(int)])),
+        1 => Just(encoded(&[Value::Null])),
+        2 => vec(select(b"aAb \0\x01\xff".to_vec()), 0..4).prop_map(|text| encoded(&[Value::Text(&text)])),
+        2 => vec(select(b"ab\x01".to_vec()), 6..24).prop_map(|text| encoded(&[Value::Text(&text)])),
+        1 => vec(any::<u8>(), 0..3).prop_map(|blob| encoded(&[Value::Blob(&blob)])),
+    ];
+    // Of these pairs are short.
+    let small = prop_oneof![
+        4 => (0..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
+        1 => select(vec![-1, 0, 1, i64::from(u32::MAX) - 1]).prop_map(|int| encoded(&[Value::Int(int)])),
+        1 => Just(encoded(&[Value::Null])),
+    ];
+    let records = prop_oneof![vec(vec(short, 3), 0..400), vec(vec(small, 3), 0..400)];
+    let telling = (vec(any::<bool>(), 1..4), any_record(1), any::<prop::sample::Index>(), any::<bool>());
+    let by_telling = (telling, records).prop_map(|((columns, other, place, mixed), records)| {
+        let of = |values: &[Vec<u8>]| {
+            let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
+            Owned { rowid: 0, number: 0, record: encoded(&values) }
+        };
+        let mut items: Vec<Owned> = records.iter().map(|record| of(&record[..columns.len()])).collect();
+        if mixed && !items.is_empty() {
+            let place = place.index(items.len());
+            items[place] = of(&vec![other; columns.len()]);
+        }
+        let column = |descending| KeyColumn { descending, ..KeyColumn::default() };
+        let order = KeyOrder::new(columns.into_iter().map(column).collect::<Vec<_>>());
+        (Layout { order: Order::Record(order), rowid: false, number: false }, items)
+    });
+    let by_rowid = (any::<bool>(), any_items(1))
+        .prop_map(|(number, items)| (Layout { order: Order::Rowid, rowid: true, number }, items));
+    prop_oneof![4 => by_record.boxed(), 2 => by_telling.boxed(), 1 => by_rowid.boxed()]
+}
+
+fn any_road() -> impl Strategy<Value = Course> {
+    let bytes = |log2: std::ops::Range<u32>| log2.prop_flat_map(|log2| (1_usize << log2)..(2 << log2));
+    (bytes(8..20), bytes(8..20), 1..5_usize, 1..4_usize, any::<bool>()).prop_map(
+        |(buffer_bytes, memory_bytes, threads, mergers, values)| Course {
+            buffer_bytes,
+            memory_bytes,
+            threads,
+            mergers,
+            values,
+        },
+    )
+}
+
+fn any_ranges() -> impl Strategy<Value = Ranges> {
+    (8..18_u32, 4..10_u32, select(vec![20, 100, 10_000])).prop_map(|(range, sample, samples_max)| Ranges {
+        range_bytes: 1 << range,
+        sample_bytes: 1 << sample,
+        samples_max,
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+
+    #[test]
+    fn items_come_in_order_and_are_cut_in_the_same_way_on_every_road(
+        (layout, items) in any_case(),
+        ranges in any_ranges(),
+        roads in vec(any_road(), 3),
+    ) {
+        let (_folder, spill) = spill();
+        let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
+        prop_assert_eq!(expected.concat(), plainly_sorted(&layout, &items));
+        prop_assert_eq!(expected.is_empty(), items.is_empty());
+        for (i, range) in expected.iter().enumerate() {
+            let least = if i + 1 < expected.len() { 2 } else { 1 };
+            prop_assert!(range.len() >= least);
+        }
+        let mut backwards = items;
+        let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
+        for mut road in roads {
+            backwards.reverse();
+            // Many runs are slow to write, each on its own, and tell no more than some do.
+            road.buffer_bytes = road.buffer_bytes.max(bytes / 30);
+            let found = sort(&layout, ranges, road, &backwards, &spill).unwrap();
+            prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", road,
+                found.iter().map(Vec::len).collect::<Vec<_>>(), expected.iter().map(Vec::len).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn by_number() -> Layout {
+    Layout { order: Order::Record(KeyOrder::new([KeyColumn::default()])), rowid: true, number: true }
+}
+
+/// Items with the key that `key` gives each.
+fn items_with(count: u64, key: impl Fn(u64) -> Vec<u8>) -> Vec<Owned> {
+    (0..count)
+        .map(|number| Owned {
+            rowid: -(number as i64),
+            number,
+            record: encoded(&[Value::Text(&key(number))]),
+        })
+        .collect()
+}
+
+/// Numbers that look random.
+fn scrambled(number: u64) -> u64 {
+    let product = u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    (product >> 50) as u64
+}
+
+#[test]
+fn many_items_are_sorted_whatever_their_keys_have_in_common() {
+    let (_folder, spill) = spill();
+    let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
+    let keys: [&dyn Fn(u64) -> Vec<u8>; 5] = [
+        &|number| format!("{:06}", scrambled(number) % 1_000_000).into_bytes(),
+        &|number| format!("https://www.example.com/{:x}", scrambled(number)).into_bytes(),
+        &|number| scrambled(number % 50).to_be_bytes().to_vec(),
+        &|number| number.to_be_bytes().to_vec(),
+        &|_| b"always the same, and too long for one prefix".to_vec(),
+    ];
+    for key in keys {
+        let items = items_with(150_000, key);
+        let sorted = plainly_sorted(&by_number(), &items);
+        for road in [PLAIN, small] {
+            let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+            assert!(found == sorted);
+        }
+    }
+}
+
+#[test]
+fn many_items_that_their_keys_tell_are_sorted() {
+    let (_folder, spill) = spill();
+    let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
+    let roads = [PLAIN, small, Course { values: true, ..small }];
+    let ranges = Ranges { range_bytes: 256 << 10, sample_bytes: 1 << 10, samples_max: 10_000 };
+    let two = |a: i64, b: u64| encoded(&[Value::Int(a), Value::Int(b as i64)]);
+    let text = |text: String, n: u64| encoded(&[Value::Text(text.as_bytes()), Value::Int(n as i64)]);
+    let moment = |n: u64| {
+        let (minute, day) = (scrambled(n) % 1440, scrambled(n) / 1440 % 60);
+        format!("2024-{:02}-{:02} {:02}:{:02}:07", 1 + day / 30, 1 + day % 30, minute / 60, minute % 60)
+    };
+    // A reference and the rowid; the same the other way round, which is in order; all 64 bits, so that more than these differ;
+    // text of two words; the same once in a while, and numbers; text of any length up to two words; numbers whose keys end with zeros, and
+    // then text of one word.
+    let records: [&dyn Fn(u64) -> Vec<u8>; 7] = [
+        &|n| two(scrambled(n) as i64 % 1000, n),
+        &|n| two(n as i64, scrambled(n) % 1000),
+        &|n| two((scrambled(n) as i64).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()), n),
+        &|n| text(moment(n), n),
+        &|n| if n % 7000 == 6999 { text(moment(n), n) } else { two(scrambled(n) as i64, n) },
+        &|n| text(moment(n)[..scrambled(n) as usize % 19].to_owned(), n),
+        &|n| match 1_i64 << (n / 63 % 63) {
+            _ if n >= 149_000 => text("short".to_owned(), n),
+            power if n % 2 == 0 => two(1 << (n % 63), power as u64),
+            power => two(1 << (n % 63), -power as u64),
+        },
+    ];
+    // One item at the end that is not told, or none.
+    for ((record, descending), other) in records
+        .into_iter()
+        .zip([[false; 2], [true, false], [true; 2], [false, true], [true; 2], [false, true], [true; 2]])
+        .zip([None, Some(0.5), None, None, None, Some(0.5), None])
+    {
+        let columns = descending.map(|descending| KeyColumn { descending, ..KeyColumn::default() });
+        let layout = Layout { order: Order::Record(KeyOrder::new(columns)), rowid: false, number: false };
+        let other = other.map(|real| encoded(&[Value::Real(real), Value::Int(0)]));
+        let items: Vec<Owned> = (0..150_000)
+            .map(record)
+            .chain(other)
+            .map(|record| Owned { rowid: 0, number: 0, record })
+            .collect();
+        let sorted = plainly_sorted(&layout, &items);
+        let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
+        assert!(expected.len() > 2 && expected.concat() == sorted);
+        for road in roads {
+            assert!(sort(&layout, ranges, road, &items, &spill).unwrap() == expected, "{road:?}");
+        }
+    }
+}
+
+#[test]
+fn ranges_are_about_as_large_as_asked_for() {
+    let (_folder, spill) = spill();
+    let ranges = Ranges { range_bytes: 32 << 10, sample_bytes: 1 << 10, samples_max: 1000 };
+    let items = items_with(40_000, |number| format!("{:08x}", scrambled(number)).into_bytes());
+    let bytes: u64 = items.iter().map(|item| by_number().item_bytes(&item.item())).sum();
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    let asked = (bytes / ranges.range_bytes) as usize;
+    assert!((asked / 2..2 * asked).contains(&found.len()), "{} instead of {asked}", found.len());
+    // With so few samples there can't be as many ranges.
+    let ranges = Ranges { samples_max: 64, ..ranges };
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    assert!((2..5).contains(&found.len()), "{}", found.len());
+}
+
+#[test]
+fn equal_keys_are_not_cut_apart() {
+    let (_folder, spill) = spill();
+    let ranges = Ranges { range_bytes: 1 << 10, sample_bytes: 16, samples_max: 10_000 };
+    let items = items_with(5_000, |number| (scrambled(number) % 40).to_string().into_bytes());
+    let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
+    assert!(found.len() > 20);
+    for neighbours in found.windows(2) {
+        assert_ne!(neighbours[0].last().unwrap().record, neighbours[1][0].record);
+    }
+}
+
+#[test]
+fn nothing_is_written_when_everything_fits() {
+    let spill = Arc::new(Spill::new("/nonexistent".into()));
+    let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
+    let road = Course { threads: 3, ..PLAIN };
+    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    assert_eq!(found, plainly_sorted(&by_number(), &items));
+}
+
+#[test]
+fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
+    let missing = folder.path().join("missing");
+    for wrong in [&missing, &file, &file.join("below")] {
+        let spill = Arc::new(Spill::new(wrong.clone()));
+        for (buffer_bytes, memory_bytes) in [(10_000, 1 << 20), (1 << 20, 10_000)] {
+            let road = Course { buffer_bytes, memory_bytes, ..PLAIN };
+            let error = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap_err();
+            assert_eq!(error.kind(), sqluice_core::error::ErrorKind::Target);
+            let expected = format!("cannot create a temporary file for sorting in {}", wrong.display());
+            assert_eq!(error.message(), expected);
+            assert!(error.hint_text().unwrap().contains("`temp_dir`"), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
+    let (folder, spill) = spill();
+    let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
+    let road = Course { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2, ..PLAIN };
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        ends.push(spill.end());
+    }
+    assert!(ends[0] > 0);
+    // Two threads need not come to the same pieces in the same order.
+    assert!(ends[2] < 2 * ends[0], "{ends:?}");
+}
+
+#[test]
+fn what_is_spilled_can_be_a_record_larger_than_everything() {
+    let (_folder, spill) = spill();
+    let road = Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2, ..PLAIN };
+    let items = items_with(20, |number| vec![b'a' + (scrambled(number) % 26) as u8; 300_000]);
+    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    assert!(found == plainly_sorted(&by_number(), &items));
+}

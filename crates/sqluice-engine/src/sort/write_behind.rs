@@ -1,0 +1,67 @@
+//! A thread that writes blocks while more are made.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use sqluice_core::error::{Error, Result};
+use sqluice_format::aligned::AlignedBuffer;
+
+use super::file::SpillFile;
+
+/// A buffer on its way to the disk or from there, and what came of it.
+pub(super) type Underway = Receiver<Result<AlignedBuffer>>;
+
+/// A thread that writes blocks.
+#[derive(Debug)]
+pub(super) struct WriteBehind {
+    requests: Option<Sender<Full>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Blocks that are to be written.
+struct Full {
+    file: Arc<SpillFile>,
+    offset: u64,
+    buffer: AlignedBuffer,
+    reply: Sender<Result<AlignedBuffer>>,
+}
+
+impl WriteBehind {
+    pub(super) fn new() -> Result<WriteBehind> {
+        let (sender, receiver) = unbounded::<Full>();
+        let write = move || {
+            for Full { file, offset, buffer, reply } in receiver {
+                let written = file.write(offset, buffer.bytes());
+                // The writer that asked may be gone.
+                let _ = reply.send(written.map(|()| buffer));
+            }
+        };
+        let thread = std::thread::Builder::new().name("sqluice-write-behind".to_owned()).spawn(write);
+        let thread = thread.map_err(cannot_start)?;
+        Ok(WriteBehind { requests: Some(sender), thread: Some(thread) })
+    }
+
+    /// Begins to write a buffer.
+    pub(super) fn write(&self, file: &Arc<SpillFile>, offset: u64, buffer: AlignedBuffer) -> Underway {
+        let (reply, result) = bounded(1);
+        if let Some(requests) = &self.requests {
+            // The thread lives as long as this sender.
+            let _ = requests.send(Full { file: Arc::clone(file), offset, buffer, reply });
+        }
+        result
+    }
+}
+
+impl Drop for WriteBehind {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+pub(super) fn cannot_start(error: std::io::Error) -> Error {
+    Error::target("cannot start a thread").because(error)
+}

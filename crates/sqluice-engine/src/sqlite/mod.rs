@@ -1,0 +1,287 @@
+//! What SQLite itself does to a new file: when the pages are in place, and before the file gets its name.
+//!
+//! ```text
+//!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
+//!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
+//!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
+//!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over what is there
+//!  analyze       ANALYZE
+//! ```
+//!
+//! Invariant: a failure leaves nothing beside the file, whose pages may be in any state then: it is thrown away. So nothing is
+//! synced here and journals stay in memory. What SQLite sorts on disk has no name.
+//!
+//! Invariant: freed pages are zeroed, so what is written does not depend on what memory held back.
+
+mod checks;
+mod foreign_keys;
+mod indexes;
+mod names;
+mod rows;
+
+pub(crate) use foreign_keys::{check as check_foreign_keys, refuse_cascade};
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::token::{self, Token};
+use sqluice_core::schema::{Object, Schema, Table};
+
+use crate::options::{OnConflict, WritePath};
+use crate::plan::{Plan, TablePlan};
+use sqluice_core::database_path::immutable_uri;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::sqlite_error::failed;
+
+/// What SQLite must still do to a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work<'a> {
+    pub(crate) schema: &'a Schema,
+    pub(crate) plan: &'a Plan,
+}
+
+impl<'a> Work<'a> {
+    /// Whether there is anything to do: if not, the file is not opened, and views and triggers need no SQLite either.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.plan.analyze
+            || self.has_indexes()
+            || self.filled().next().is_some()
+            || self.has_constraints()
+            || self.schema.others.iter().any(is_virtual_table)
+    }
+
+    /// Does it, in the file at `path`, which is a whole database:
+    ///
+    /// * every table is there, those of [`WritePath::Sqlite`] without rows;
+    /// * so are automatic indexes, those of [`WritePath::Sqlite`] without entries;
+    /// * other indexes of [`WritePath::Sqlite`], virtual tables and theirs, views and triggers are not.
+    ///
+    /// `staging` is a database of [`Work::staging_schema`], with the rows for the tables of [`WritePath::Sqlite`]; their rowids
+    /// are the numbers of the records.
+    ///
+    /// Returns how many rows each of these tables has, in the order of the schema.
+    ///
+    /// # Errors
+    /// When rows break a constraint, SQLite can't write, or `cancel` is set. The file is of no use then.
+    pub(crate) fn finish(
+        &self,
+        path: &Path,
+        staging: Option<&Path>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Vec<u64>> {
+        cancel.check()?;
+        // An absolute path is never taken for a URI.
+        let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
+        let connection =
+            open(&path, self.plan, cancel).map_err(|error| failed(error, "open the new file"))?;
+        let sorting = SortingIn::folder(&connection, self.plan.temp_dir.as_deref().or(path.parent()));
+        let done = self.run(&connection, staging, progress);
+        sorting.end(&connection);
+        let stored = done?;
+        connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
+        cancel.check()?;
+        refuse_siblings(&path)?;
+        Ok(stored)
+    }
+
+    /// Does it in a database that is there, in an open transaction: the rows of all tables are in place, and so are the indexes that
+    /// decided which of them stay. The schema's first tables are those of the plan; others may follow, for foreign keys to point to.
+    ///
+    /// # Errors
+    /// As [`Work::finish`]. The transaction is to be rolled back then.
+    pub(crate) fn finish_in(
+        &self,
+        connection: &Connection,
+        path: &Path,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let set = sorting_memory(self.plan);
+        connection.execute_batch(&set).map_err(|error| failed(error, "take memory"))?;
+        let sorting = SortingIn::folder(connection, self.plan.temp_dir.as_deref().or(path.parent()));
+        let done = self.run(connection, None, progress);
+        sorting.end(connection);
+        done.map(drop)
+    }
+
+    /// The schema of the staging database: the tables of [`WritePath::Sqlite`] with the columns that take values, of the same types
+    /// and with no constraints but NOT NULL; `None` if there are no such tables. STRICT tables stay STRICT, for ANY means
+    /// something else in others.
+    ///
+    /// # Errors
+    /// When the rows of a table could not be told apart.
+    pub(crate) fn staging_schema(&self) -> Result<Option<Schema>> {
+        let mut sql = String::new();
+        for (table, _) in self.filled() {
+            sql += &rows::staging_table(table)?;
+        }
+        (!sql.is_empty()).then(|| Schema::parse(sql, &self.schema.file)).transpose()
+    }
+
+    fn run(
+        &self,
+        connection: &Connection,
+        staging: Option<&Path>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<u64>> {
+        let stored = match staging {
+            Some(staging) if self.filled().next().is_some() => self.fill(connection, staging, progress)?,
+            _ => Vec::new(),
+        };
+        if self.has_indexes() {
+            progress.phase("indexes", None);
+        }
+        for (table, plan) in self.tables() {
+            let first = self.indexes_first(plan);
+            indexes::make(connection, table, plan, |index| !(first && index.unique))?;
+        }
+        self.make_others(connection)?;
+        if self.has_constraints() {
+            progress.phase("constraints", None);
+        }
+        // The rows that SQLite put there have passed.
+        for (table, _) in self.tables().filter(|(_, plan)| plan.road != WritePath::Sqlite) {
+            checks::check(connection, table)?;
+        }
+        for (table, _) in self.tables().filter(|(table, plan)| self.looks_for_parents(table, plan)) {
+            foreign_keys::check(connection, self.schema, table)?;
+        }
+        if self.plan.analyze {
+            progress.phase("analyze", None);
+            connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE"))?;
+        }
+        Ok(stored)
+    }
+
+    /// Copies the rows of the tables that SQLite fills; how many each has then.
+    fn fill(&self, connection: &Connection, staging: &Path, progress: &dyn Progress) -> Result<Vec<u64>> {
+        let cannot_open = |error| failed(error, "open the rows that wait for SQLite");
+        connection.execute("ATTACH ?1 AS staging", [immutable_uri(staging)?]).map_err(cannot_open)?;
+        progress.phase("rows", rows::amount(connection, self.filled().map(|(table, _)| table))?);
+        let mut stored = Vec::new();
+        for (table, plan) in self.filled() {
+            if self.indexes_first(plan) {
+                indexes::make(connection, table, plan, |index| index.unique)?;
+            }
+            stored.push(rows::copy(connection, table, self.plan.on_conflict, progress)?);
+        }
+        connection.execute_batch("DETACH staging").map_err(cannot_open)?;
+        Ok(stored)
+    }
+
+    /// Makes virtual tables, views and triggers, in their order, in which each may need those before it.
+    fn make_others(&self, connection: &Connection) -> Result<()> {
+        let others =
+            self.schema.others.iter().filter(|other| other.kind != "table" || is_virtual_table(other));
+        for other in others {
+            if let Some(sql) = &other.sql {
+                let what = format!("make {} {}", other.kind, other.name);
+                connection.execute_batch(sql).map_err(|error| failed(error, &what))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {
+        self.schema.tables.iter().zip(&self.plan.tables)
+    }
+
+    /// The tables whose rows SQLite inserts.
+    fn filled(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {
+        self.tables().filter(|(_, plan)| plan.road == WritePath::Sqlite)
+    }
+
+    /// Whether unique indexes are made before the rows, because they decide which of them stay.
+    fn indexes_first(&self, plan: &TablePlan) -> bool {
+        plan.road == WritePath::Sqlite && self.plan.on_conflict != OnConflict::Abort
+    }
+
+    fn has_indexes(&self) -> bool {
+        let of_sqlite = |(table, plan)| indexes::to_make(table, plan, &|_| true).next().is_some();
+        self.tables().any(of_sqlite)
+    }
+
+    fn has_constraints(&self) -> bool {
+        self.tables().any(|(table, plan)| {
+            self.looks_for_parents(table, plan) || (plan.road != WritePath::Sqlite && checks::any(table))
+        })
+    }
+
+    fn looks_for_parents(&self, table: &Table, plan: &TablePlan) -> bool {
+        self.plan.foreign_keys && table.foreign_keys && !plan.parents_known
+    }
+}
+
+/// Whether a schema object is a virtual table: the tables that it keeps its rows in come with it.
+pub fn is_virtual_table(object: &Object) -> bool {
+    let sql = object.sql.as_deref().unwrap_or_default();
+    let tokens = token::tokens(sql);
+    let mut words = tokens.iter().filter(|token: &&Token| !token.is_comment());
+    object.kind == "table" && words.nth(1).is_some_and(|word| word.is_word(sql, "VIRTUAL"))
+}
+
+/// Opens the file for us alone.
+fn open(path: &Path, plan: &Plan, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    // What is attached is named by a URI.
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    let cancel = cancel.clone();
+    connection.progress_handler(1000, Some(move || cancel.check().is_err()))?;
+    connection.execute_batch(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+         PRAGMA secure_delete = ON; PRAGMA temp_store = FILE; PRAGMA foreign_keys = OFF;",
+    )?;
+    connection.execute_batch(&sorting_memory(plan))?;
+    Ok(connection)
+}
+
+/// How SQLite divides the memory: each sorting thread takes as much as the page cache.
+fn sorting_memory(plan: &Plan) -> String {
+    let threads = plan.threads.min(8);
+    let cache_kib = (plan.memory_bytes / (threads as u64 + 2)) >> 10;
+    format!("PRAGMA cache_size = -{cache_kib}; PRAGMA threads = {threads}")
+}
+
+/// The folder where SQLite sorts what does not fit the memory. It is one of the whole process.
+struct SortingIn {
+    before: Option<String>,
+}
+
+impl SortingIn {
+    /// Sorts in that folder from now on, if SQLite can.
+    fn folder(connection: &Connection, folder: Option<&Path>) -> SortingIn {
+        let before = connection.query_row("PRAGMA temp_store_directory", [], |row| row.get(0)).ok();
+        if let Some(folder) = folder.and_then(Path::to_str) {
+            SortingIn::set(connection, folder);
+        }
+        SortingIn { before }
+    }
+
+    fn set(connection: &Connection, folder: &str) {
+        let sql = format!("PRAGMA temp_store_directory = '{}'", folder.replace('\'', "''"));
+        // Where this folder can't be had there is SQLite's own choice.
+        let _ = connection.execute_batch(&sql);
+    }
+
+    fn end(self, connection: &Connection) {
+        SortingIn::set(connection, self.before.as_deref().unwrap_or_default());
+    }
+}
+
+/// Sees that SQLite left nothing that would belong to the file.
+fn refuse_siblings(path: &Path) -> Result<()> {
+    for suffix in ["-journal", "-wal", "-shm"] {
+        let mut sibling = OsString::from(path);
+        sibling.push(suffix);
+        if Path::new(&sibling).exists() {
+            let message = format!("SQLite left {} beside the new file", sibling.display());
+            return Err(Error::target(message).hint("look at what it holds, and remove it"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Rows of the tables that only SQLite can fill, from plain tables of the same names.
+//!
+//! ```text
+//!  staging.t   rowid = number of the record, the columns that take values
+//!      │       INSERT INTO main.t SELECT ... WHERE rowid BETWEEN 1 AND 1000, then 1001 AND 2000, ...
+//!  main.t      conflicts, generated columns, constraints: all as SQLite does them
+//! ```
+//!
+//! * Rows go in the order of the input, which decides conflicts. A batch that fails is undone and repeated row by row: so the
+//!   record is known.
+//! * A batch is small: what it changes of the pages before it is kept in memory until it is done.
+//! * Where no column is the rowid, it is the number of the record, as in tables that are encoded.
+//! * Conflicts are about keys alone: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is `ON CONFLICT DO
+//!   NOTHING`. NULL where there must be none never gets here: `staging.t` has every NOT NULL of a given column.
+//! * `OR ABORT` is not what `INSERT` does by itself, which is what the ON CONFLICT clauses of the schema say.
+
+use rusqlite::{Connection, Statement};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::{Table, quoted};
+use sqluice_core::sqlite_error::{failed, is_of_values, said};
+
+use super::names::{in_main, in_staging, values};
+use crate::options::OnConflict;
+
+/// Records of a batch.
+const BATCH: i64 = 1000;
+
+/// The statement that makes the plain table of a table.
+pub(super) fn staging_table(table: &Table) -> Result<String> {
+    if staging_rowid(table).is_none() {
+        let message = format!("{} has columns rowid, _rowid_ and oid: its rows have no number", table.name);
+        return Err(Error::input(message).hint("name one of these columns otherwise"));
+    }
+    let columns = given(table).map(|index| {
+        let column = &table.columns[index];
+        // NULL for a rowid is the next number.
+        let refuses_null = column.not_null && table.rowid_alias != Some(index);
+        let not_null = if refuses_null { "NOT NULL" } else { "" };
+        // A type may end with a comment.
+        format!("{} {}\n{not_null}", quoted(&column.name), column.declared_type)
+    });
+    let columns: Vec<String> = columns.collect();
+    let strict = if table.strict { " STRICT" } else { "" };
+    Ok(format!("CREATE TABLE {} ({}){strict};\n", quoted(&table.name), columns.join(", ")))
+}
+
+/// Records of some tables, those that were rejected among them.
+pub(super) fn amount<'t>(
+    connection: &Connection,
+    tables: impl Iterator<Item = &'t Table>,
+) -> Result<Option<Amount>> {
+    let mut rows = 0;
+    for table in tables {
+        rows += last_record(connection, table).map_err(|error| cannot_fill(table, error))?.cast_unsigned();
+    }
+    Ok(Some(Amount { rows, bytes: 0 }))
+}
+
+/// Copies the rows of a table, which has none; how many it has then.
+pub(super) fn copy(
+    connection: &Connection,
+    table: &Table,
+    on_conflict: OnConflict,
+    progress: &dyn Progress,
+) -> Result<u64> {
+    let cannot_fill = |error| cannot_fill(table, error);
+    let last = last_record(connection, table).map_err(cannot_fill)?;
+    let mut insert = connection.prepare(&insert(table, on_conflict)).map_err(cannot_fill)?;
+    connection.execute_batch("BEGIN").map_err(cannot_fill)?;
+    let mut stored = 0;
+    let mut first = 1;
+    while first <= last {
+        let end = last.min(first + BATCH - 1);
+        let inserted = connection
+            .execute_batch("SAVEPOINT batch")
+            .and_then(|()| insert.execute([first, end]))
+            .and_then(|inserted| connection.execute_batch("RELEASE batch").map(|()| inserted));
+        match inserted {
+            Ok(inserted) => {
+                stored += inserted as u64;
+                progress.advance(Amount { rows: (end - first + 1).cast_unsigned(), bytes: 0 });
+            }
+            Err(error) if is_of_values(&error) => {
+                return Err(explain(connection, table, &mut insert, (first, end), error));
+            }
+            Err(error) => return Err(cannot_fill(error)),
+        }
+        first = end + 1;
+    }
+    connection.execute_batch("COMMIT").map_err(cannot_fill)?;
+    match on_conflict {
+        OnConflict::Abort | OnConflict::Ignore => Ok(stored),
+        // Inserted is also what was replaced later.
+        OnConflict::Replace => count(connection, table).map_err(cannot_fill),
+    }
+}
+
+fn count(connection: &Connection, table: &Table) -> rusqlite::Result<u64> {
+    let sql = format!("SELECT count(*) FROM {}", in_main(table));
+    connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+}
+
+fn insert(table: &Table, on_conflict: OnConflict) -> String {
+    let mut columns: Vec<String> = given(table).map(|column| quoted(&table.columns[column].name)).collect();
+    let mut selected = columns.clone();
+    let record = staging_rowid(table).unwrap_or_default();
+    if let (None, Some(rowid)) = (table.rowid_alias, table.rowid_name()) {
+        columns.push(rowid.to_owned());
+        selected.push(record.to_owned());
+    }
+    let (or, on) = match on_conflict {
+        OnConflict::Abort => ("ABORT", ""),
+        OnConflict::Ignore => ("ABORT", " ON CONFLICT DO NOTHING"),
+        OnConflict::Replace => ("REPLACE", ""),
+    };
+    format!(
+        "INSERT OR {or} INTO {} ({}) SELECT {} FROM {} WHERE {record} BETWEEN ?1 AND ?2 ORDER BY {record}{on}",
+        in_main(table),
+        columns.join(", "),
+        selected.join(", "),
+        in_staging(table),
+    )
+}
+
+/// The columns that take values.
+fn given(table: &Table) -> impl Iterator<Item = usize> + '_ {
+    (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none())
+}
+
+/// The name of the record's number in the plain table.
+fn staging_rowid(table: &Table) -> Option<&'static str> {
+    let taken = |name: &str| given(table).any(|column| table.columns[column].name.eq_ignore_ascii_case(name));
+    ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))
+}
+
+fn last_record(connection: &Connection, table: &Table) -> rusqlite::Result<i64> {
+    let record = staging_rowid(table).unwrap_or_default();
+    let sql = format!("SELECT coalesce(max({record}), 0) FROM {}", in_staging(table));
+    connection.query_row(&sql, [], |row| row.get(0))
+}
+
+/// The error for a batch that failed: which record it is, and what it has.
+fn explain(
+    connection: &Connection,
+    table: &Table,
+    insert: &mut Statement<'_>,
+    (first, last): (i64, i64),
+    error: rusqlite::Error,
+) -> Error {
+    if connection.execute_batch("ROLLBACK TO batch").is_err() {
+        return Error::input(format!("table {}: {}", table.name, said(error)));
+    }
+    for record in first..=last {
+        match insert.execute([record, record]) {
+            Ok(_) => {}
+            Err(error) if is_of_values(&error) => {
+                let message = said(error);
+                let told = of_record(table, record, &message);
+                return match hint(connection, table, record, &message) {
+                    Ok(hint) => told.hint(hint),
+                    Err(_) => told,
+                };
+            }
+            Err(error) => return cannot_fill(table, error),
+        }
+    }
+    Error::input(format!("table {}: {}", table.name, said(error)))
+}
+
+fn of_record(table: &Table, record: i64, message: &str) -> Error {
+    Error::input(format!("record {record}: {message}")).of_record(&table.name, record.cast_unsigned())
+}
+
+/// `a = 1, as in record 3`, or just what the record has.
+fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> rusqlite::Result<String> {
+    let rowid = staging_rowid(table).unwrap_or_default();
+    for key in keys(table) {
+        let names: Vec<&str> = key.iter().map(|(column, _)| table.columns[*column].name.as_str()).collect();
+        let told: Vec<String> = names.iter().map(|name| format!("{}.{name}", table.name)).collect();
+        if message != format!("UNIQUE constraint failed: {}", told.join(", ")) {
+            continue;
+        }
+        let same: Vec<String> = key
+            .iter()
+            .zip(&names)
+            .map(|((_, collation), name)| {
+                let (name, collation) = (quoted(name), quoted(collation));
+                format!("before.{name} = this.{name} COLLATE {collation}")
+            })
+            .collect();
+        let these: Vec<String> = names.iter().map(|name| format!("this.{}", quoted(name))).collect();
+        let sql = format!(
+            "SELECT min(before.{rowid}), {} FROM {from} AS this, {from} AS before
+             WHERE this.{rowid} = ?1 AND before.{rowid} < ?1 AND {}",
+            these.join(", "),
+            same.join(" AND "),
+            from = in_staging(table),
+        );
+        return connection.query_row(&sql, [record], |row| {
+            let values = values(row, 1, &names)?;
+            Ok(match row.get::<_, Option<i64>>(0)? {
+                Some(before) => format!("{values}, as in record {before}"),
+                None => values,
+            })
+        });
+    }
+    let names: Vec<&str> = given(table).map(|column| table.columns[column].name.as_str()).collect();
+    let selected: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    let sql = format!("SELECT {} FROM {} WHERE {rowid} = ?1", selected.join(", "), in_staging(table));
+    connection.query_row(&sql, [record], |row| Ok(format!("it has {}", values(row, 0, &names)?)))
+}
+
+/// The unique keys of a table that consist of given columns, each with its collation.
+fn keys(table: &Table) -> Vec<Vec<(usize, String)>> {
+    let alias = table.rowid_alias.map(|alias| vec![(alias, "BINARY".to_owned())]);
+    let key = |index: &Index| {
+        let columns = index.columns[..index.key_columns].iter().map(|column| match column.value {
+            Indexed::Column(index) if table.columns[index].generated.is_none() => {
+                Some((index, column.collation.clone()))
+            }
+            _ => None,
+        });
+        columns.collect::<Option<Vec<_>>>()
+    };
+    let indexes = table.clustered.iter().chain(&table.indexes);
+    let unique = indexes.filter(|index| index.unique && !index.partial);
+    alias.into_iter().chain(unique.filter_map(key)).collect()
+}
+
+fn cannot_fill(table: &Table, error: rusqlite::Error) -> Error {
+    failed(error, &format!("fill table {}", table.name))
+}

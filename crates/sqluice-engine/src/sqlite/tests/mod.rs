@@ -1,0 +1,297 @@
+//! What SQLite does to files, tried on files that SQLite made: rows that break constraints are put there with the checks off.
+
+mod constraints;
+mod indexes;
+mod rows;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use proptest::test_runner::Config;
+use sqluice_core::error::ErrorKind;
+use sqluice_core::progress::{Amount, Silent};
+
+use super::*;
+use crate::options::WriteOptions;
+
+/// A folder with a file that waits for SQLite, as the pages' road leaves it.
+struct Waiting {
+    home: tempfile::TempDir,
+    schema: Schema,
+    plan: Plan,
+}
+
+impl Waiting {
+    fn new(sql: &str, rows: &str) -> Waiting {
+        Waiting::with(sql, rows, WriteOptions::default())
+    }
+
+    /// `rows` is SQL that fills the tables of the page roads, and `staging.t` those of SQLite's.
+    fn with(sql: &str, rows: &str, options: WriteOptions) -> Waiting {
+        let home = tempfile::tempdir().unwrap();
+        let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
+        let plan = Plan::new(&schema, Some(home.path().join("x.db")), &options).unwrap();
+        let waiting = Waiting { home, schema, plan };
+        let connection = Connection::open(waiting.path()).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF",
+            )
+            .unwrap();
+        for (table, plan) in waiting.schema.tables.iter().zip(&waiting.plan.tables) {
+            connection.execute_batch(&table.sql).unwrap();
+            for (index, plan) in table.indexes.iter().zip(&plan.indexes) {
+                if let (WritePath::Pages | WritePath::Sorted, Some(sql)) = (plan.road, &index.sql) {
+                    connection.execute_batch(sql).unwrap();
+                }
+            }
+        }
+        let staged = waiting.work().staging_schema().unwrap();
+        if let Some(staged) = staged {
+            connection.execute("ATTACH ?1 AS staging", [waiting.staging().to_str().unwrap()]).unwrap();
+            for table in &staged.tables {
+                let sql = table.sql.replacen("CREATE TABLE ", "CREATE TABLE staging.", 1);
+                connection.execute_batch(&sql).unwrap();
+            }
+        }
+        connection.execute_batch(rows).unwrap();
+        connection.close().unwrap();
+        waiting
+    }
+
+    fn work(&self) -> Work<'_> {
+        Work { schema: &self.schema, plan: &self.plan }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.home.path().join("x.db")
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.home.path().join("rows #1?%41.db")
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.finish_watched(&Silent, &Cancel::new()).map(drop)
+    }
+
+    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's road have.
+    fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
+        let staging = Some(self.staging()).filter(|staging| staging.exists());
+        let before = self.names();
+        let done = self.work().finish(&self.path(), staging.as_deref(), progress, cancel);
+        assert_eq!(self.names(), before);
+        done
+    }
+
+    fn names(&self) -> Vec<OsString> {
+        let mut names: Vec<OsString> =
+            std::fs::read_dir(self.home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    fn finished(&self) -> Connection {
+        self.counted().0
+    }
+
+    fn counted(&self) -> (Connection, Vec<u64>) {
+        let stored = self.finish_watched(&Silent, &Cancel::new());
+        let stored = stored.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
+        let connection = Connection::open(self.path()).unwrap();
+        assert_eq!(text(&connection, "PRAGMA integrity_check"), "ok");
+        (connection, stored)
+    }
+
+    fn fails(&self) -> Told {
+        let error = self.finish().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+        Told {
+            message: error.without_hint(),
+            hint: error.remedy().map(ToString::to_string).unwrap_or_default().to_owned(),
+            record: error.record().map(|(table, record)| (table.to_owned(), record)),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Told {
+    message: String,
+    hint: String,
+    record: Option<(String, u64)>,
+}
+
+fn text(connection: &Connection, sql: &str) -> String {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let values = (0..columns).map(|column| {
+            Ok(match row.get::<_, rusqlite::types::Value>(column)? {
+                rusqlite::types::Value::Null => "NULL".to_owned(),
+                rusqlite::types::Value::Integer(int) => int.to_string(),
+                rusqlite::types::Value::Real(real) => format!("{real:?}"),
+                rusqlite::types::Value::Text(text) => text,
+                rusqlite::types::Value::Blob(blob) => format!("{blob:?}"),
+            })
+        });
+        Ok(values.collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
+    });
+    rows.unwrap().collect::<rusqlite::Result<Vec<_>>>().unwrap().join("\n")
+}
+
+fn cases(by_default: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
+    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
+    Config { cases: cases as u32, failure_persistence: None, ..Config::default() }
+}
+
+fn on_conflict(on_conflict: OnConflict) -> WriteOptions {
+    WriteOptions { on_conflict, ..WriteOptions::default() }
+}
+
+/// Gives the table of a file another statement, as if its pages had been written for that.
+fn declare(waiting: &Waiting, sql: &str) {
+    let connection = Connection::open(waiting.path()).unwrap();
+    connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
+    connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 't'", [sql]).unwrap();
+}
+
+#[test]
+fn nothing_is_done_where_nothing_is_needed() {
+    for sql in [
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT UNIQUE); CREATE INDEX i ON t (b DESC)",
+        "CREATE TABLE t (\"CHECK\" NOT NULL); CREATE VIEW v AS SELECT * FROM t;
+         CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END",
+        "CREATE TABLE t (a, b AS (a + 1))",
+    ] {
+        assert!(!Waiting::new(sql, "").work().is_needed(), "{sql}");
+    }
+    for sql in [
+        "CREATE TABLE t (a CHECK (a))",
+        "CREATE TABLE t (a, b AS (a) STORED)",
+        "CREATE TABLE t (a, b AS (a) NOT NULL)",
+        "CREATE TABLE t (a, b AS (a) UNIQUE)",
+        "CREATE TABLE t (a); CREATE INDEX i ON t (a + 1)",
+        "CREATE TABLE t (a); CREATE INDEX i ON t (a) WHERE a > 0",
+        "CREATE TABLE t (a REFERENCES t)",
+        "CREATE VIRTUAL TABLE t USING fts5(a)",
+    ] {
+        assert!(Waiting::new(sql, "").work().is_needed(), "{sql}");
+    }
+    let sql = "CREATE TABLE t (a REFERENCES t)";
+    assert!(
+        !Waiting::with(sql, "", WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() })
+            .work()
+            .is_needed()
+    );
+    assert!(
+        Waiting::with("CREATE TABLE t (a)", "", WriteOptions { analyze: true, ..WriteOptions::default() })
+            .work()
+            .is_needed()
+    );
+}
+
+#[test]
+fn full_text_tables_triggers_and_views_come_after_the_rows() {
+    let sql = "CREATE TABLE t (a TEXT CHECK (a <> ''));
+               CREATE VIRTUAL TABLE f USING fts5(a, content=t);
+               CREATE VIEW v AS SELECT * FROM f;
+               CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO f (rowid, a) VALUES (new.rowid, new.a); END;
+               CREATE TRIGGER w INSTEAD OF INSERT ON v BEGIN INSERT INTO t VALUES (new.a); END;
+               CREATE VIRTUAL TABLE place USING rtree(id, x0, x1)";
+    let waiting = Waiting::new(sql, "INSERT INTO t VALUES ('one'), ('two')");
+    let connection = waiting.finished();
+    let twin = Connection::open_in_memory().unwrap();
+    twin.execute_batch(sql).unwrap();
+    let objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema";
+    assert_eq!(text(&connection, objects), text(&twin, objects));
+    assert_eq!(text(&connection, "SELECT rowid FROM f WHERE f MATCH 'one'"), "");
+    connection.execute_batch("INSERT INTO v VALUES ('three'); INSERT INTO place VALUES (1, 2, 3)").unwrap();
+    assert_eq!(text(&connection, "SELECT rowid FROM f WHERE f MATCH 'three'"), "3");
+    connection.execute_batch("INSERT INTO f (f) VALUES ('rebuild')").unwrap();
+    assert_eq!(text(&connection, "SELECT rowid FROM f WHERE f MATCH 'one'"), "1");
+}
+
+#[test]
+fn a_module_that_is_not_built_in_is_named() {
+    let mut waiting = Waiting::new("CREATE VIRTUAL TABLE f USING fts5(a)", "");
+    waiting.schema.others[0].sql = Some("CREATE VIRTUAL TABLE f USING none(a)".to_owned());
+    let error = waiting.finish().unwrap_err();
+    assert_eq!(error.message(), "SQLite cannot make table f");
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "no such module: none");
+}
+
+#[test]
+fn statistics_are_those_of_sqlite() {
+    let sql = "CREATE TABLE t (a, b); CREATE INDEX i ON t (a); CREATE TABLE e (a)";
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) INSERT INTO t SELECT i % 7, i FROM n;";
+    let waiting = Waiting::with(sql, rows, WriteOptions { analyze: true, ..WriteOptions::default() });
+    let connection = waiting.finished();
+    let twin = Connection::open_in_memory().unwrap();
+    twin.execute_batch(&format!("{sql}; {rows}; ANALYZE")).unwrap();
+    for table in ["sqlite_stat1", "sqlite_stat4"] {
+        let all = format!("SELECT * FROM {table}");
+        assert_eq!(text(&connection, &all), text(&twin, &all));
+    }
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_memory_or_threads() {
+    let sql = "CREATE TABLE t (a TEXT, b AS (a || a) STORED UNIQUE); CREATE INDEX i ON t (substr(a, 3))";
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)
+                INSERT INTO staging.t SELECT printf('%032d%x', i % 19000, (i % 19000) * 7919 % 65536) FROM n";
+    let mut files = Vec::new();
+    for (threads, memory_bytes) in [(1, 24 << 20), (2, 512 << 20)] {
+        let options = WriteOptions {
+            threads: Some(threads),
+            memory_bytes,
+            analyze: true,
+            ..on_conflict(OnConflict::Replace)
+        };
+        let mut waiting = Waiting::with(sql, rows, options);
+        // So little that pages must leave the cache.
+        waiting.plan.memory_bytes = waiting.plan.memory_bytes.min(1 << 20).max(memory_bytes / 512);
+        waiting.finished();
+        files.push(std::fs::read(waiting.path()).unwrap());
+    }
+    assert!(files[0] == files[1]);
+}
+
+/// Stops the run when a phase begins.
+struct StopIn<'a> {
+    phase: &'a str,
+    cancel: Cancel,
+}
+
+impl Progress for StopIn<'_> {
+    fn phase(&self, name: &str, _: Option<Amount>) {
+        if name == self.phase {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_in_any_phase_leaves_nothing_beside() {
+    let sql = "CREATE TABLE s (a INT, b AS (a) STORED); CREATE TABLE t (a INT CHECK (a > 0)); CREATE INDEX i ON t (a + 1)";
+    let number = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)";
+    let rows =
+        format!("{number} INSERT INTO t SELECT i FROM n; {number} INSERT INTO staging.s SELECT i FROM n");
+    for phase in ["rows", "indexes", "constraints", "analyze"] {
+        let waiting = Waiting::with(sql, &rows, WriteOptions { analyze: true, ..WriteOptions::default() });
+        let cancel = Cancel::new();
+        let error = waiting.finish_watched(&StopIn { phase, cancel: cancel.clone() }, &cancel).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{phase}: {error}");
+    }
+}
+
+#[test]
+fn a_name_that_looks_like_a_uri_is_a_name() {
+    let waiting = Waiting::new("CREATE TABLE t (a CHECK (a > 0))", "INSERT INTO t VALUES (0)");
+    let folder = waiting.home.path().join("file:x?mode=memory");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("file:y?immutable=1#");
+    std::fs::rename(waiting.path(), &path).unwrap();
+    let error = waiting.work().finish(&path, None, &Silent, &Cancel::new()).unwrap_err();
+    assert!(error.message().contains("CHECK (a > 0) fails"), "{error}");
+}

@@ -1,0 +1,191 @@
+//! What a plan knows of an existing database and its tables: plain data, read by [`existing::look`](crate::existing::look).
+
+use std::path::PathBuf;
+
+use sqluice_core::error::{Error, Message, Result};
+use sqluice_core::schema::token::{self, TokenKind};
+use sqluice_core::schema::{Object, Schema, Table};
+use sqluice_format::page::PageSize;
+
+use crate::options::IfExists;
+
+/// An existing database, as it was when it was looked at.
+#[derive(Clone, Debug)]
+pub struct TargetSnapshot {
+    /// As the user named it.
+    pub(crate) name: PathBuf,
+    /// Its schema.
+    pub schema: Schema,
+    /// Its page size.
+    pub page_size: PageSize,
+    pub(crate) pages: u32,
+    pub(crate) journal_mode: String,
+    pub(crate) schema_version: i64,
+    /// Why pages can't be written into it.
+    pub(crate) no_pages: Option<String>,
+    /// Its text is UTF-8, and keeps what bytes it has.
+    pub utf8: bool,
+    /// What is known of each table, in their order.
+    pub(crate) tables: Vec<TableSnapshot>,
+}
+
+/// A table of it.
+#[derive(Clone, Debug, Default)]
+pub struct TableSnapshot {
+    /// The largest rowid; `None`: it has none, or no name to ask for it by.
+    pub largest_rowid: Option<i64>,
+    /// How many rows it has at most, as far as their rowids tell.
+    pub(crate) rows_max: Option<u64>,
+    /// It has triggers.
+    pub(crate) triggers: bool,
+    /// Why SQLite can't insert into it.
+    pub(crate) refused: Option<String>,
+}
+
+impl TargetSnapshot {
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.schema.table(name)
+    }
+
+    /// What is known of a table that is there.
+    pub fn about(&self, name: &str) -> Option<&TableSnapshot> {
+        let index = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
+        self.tables.get(index)
+    }
+
+    /// The kind of the object that has a name, if it is one that a table can't have, too.
+    pub(crate) fn kind_of(&self, name: &str) -> Option<&str> {
+        let objects = self.schema.objects.iter().filter(|(kind, _)| kind != "trigger");
+        let mut named = objects.filter(|(_, other)| other.eq_ignore_ascii_case(name));
+        named.next().map(|(kind, _)| kind.as_str())
+    }
+
+    /// Refuses a table of that name that can't be had, or into which no rows shall or can go; `hint` says what may become of one
+    /// that is there.
+    pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
+        let database = self.name.display();
+        if self.table(name).is_some() {
+            if *if_exists != IfExists::Refuse {
+                return self.refuse(name);
+            }
+            return Err(Error::target(format!("{database} already has a table {name}")).hint(hint));
+        }
+        match self.kind_of(name) {
+            None => Ok(()),
+            Some(kind) => {
+                let kind = match kind {
+                    "table" => "a virtual table",
+                    "index" => "an index",
+                    _ => "a view",
+                };
+                let message = format!("{name} is {kind} of {database}, and no table that can be loaded");
+                Err(Error::target(message).hint("name another table"))
+            }
+        }
+    }
+
+    /// What is left to be made of `schema`: what is there already must be the same, and is left out; but tables, which are taken
+    /// as they are there.
+    ///
+    /// # Errors
+    /// When something that is there is declared otherwise, or a name is taken.
+    pub fn combine(&self, schema: Schema) -> Result<Schema> {
+        let mut schema = Schema { user_version: 0, application_id: 0, ..schema };
+        let mut tables = Vec::new();
+        for table in std::mem::take(&mut schema.tables) {
+            let Some(own) = self.table(&table.name) else {
+                self.refuse_taken(
+                    ("table", &table.name),
+                    table.indexes.iter().map(|index| &index.name),
+                    &schema,
+                )?;
+                tables.push(table);
+                continue;
+            };
+            if !same(&own.sql, &table.sql) {
+                return Err(self.otherwise("table", &table.name, &schema));
+            }
+            for index in table.indexes.iter().filter(|index| index.sql.is_some()) {
+                let here = own.indexes.iter().find(|own| own.name.eq_ignore_ascii_case(&index.name));
+                let sql = |index: &sqluice_core::schema::index::Index| index.sql.clone().unwrap_or_default();
+                if !here.is_some_and(|own| same(&sql(own), &sql(index))) {
+                    return Err(self.otherwise("index", &index.name, &schema));
+                }
+            }
+            tables.push(own.clone());
+        }
+        schema.tables = tables;
+        for object in &schema.others {
+            let mut own = self.schema.others.iter();
+            let sql = |object: &Object| object.sql.clone().unwrap_or_default();
+            match own.find(|own| own.name.eq_ignore_ascii_case(&object.name)) {
+                Some(own) if own.kind == object.kind && same(&sql(own), &sql(object)) => {}
+                Some(_) => return Err(self.otherwise(&object.kind, &object.name, &schema)),
+                None => self.refuse_taken((&object.kind, &object.name), [].into_iter(), &schema)?,
+            }
+        }
+        let is_new = |kind: &str, name: &str| {
+            !self.schema.objects.iter().any(|(own, other)| own == kind && other.eq_ignore_ascii_case(name))
+        };
+        schema.others.retain(|object| is_new(&object.kind, &object.name));
+        schema.objects.retain(|(kind, name)| is_new(kind, name));
+        Ok(schema)
+    }
+
+    /// Refuses a new object, and the indexes that come with it, if something else has its name.
+    fn refuse_taken<'n>(
+        &self,
+        (kind, name): (&str, &'n String),
+        more: impl Iterator<Item = &'n String>,
+        schema: &Schema,
+    ) -> Result<()> {
+        if kind == "trigger" {
+            return Ok(());
+        }
+        for name in std::iter::once(name).chain(more) {
+            if let Some(kind) = self.kind_of(name) {
+                let message = format!("{} already has another {name}: its {kind}", self.name.display());
+                return Err(Error::target(message)
+                    .at(schema.place_of_table(name))
+                    .hint("give the new one another name"));
+            }
+        }
+        Ok(())
+    }
+
+    fn otherwise(&self, kind: &str, name: &str, schema: &Schema) -> Error {
+        let message =
+            format!("{} does not have {kind} {name} as the schema declares it", self.name.display());
+        Error::input(message)
+            .at(schema.place_of_table(name))
+            .hint("existing objects stay as they are: leave it out of the schema, or declare it the same")
+    }
+
+    /// Refuses a table into which SQLite can't insert.
+    fn refuse(&self, name: &str) -> Result<()> {
+        match self.about(name).and_then(|about| about.refused.as_ref()) {
+            None => Ok(()),
+            Some(why) => {
+                let message =
+                    format!("no rows can be added to table {name} of {}: {why}", self.name.display());
+                Err(Error::target(message).hint(
+                    "it needs what an application brings to SQLite: load into another table, and copy there",
+                ))
+            }
+        }
+    }
+}
+
+/// Whether two statements differ in spaces, comments and the case of words alone.
+fn same(one: &str, other: &str) -> bool {
+    let words = |sql: &str| {
+        let tokens = token::tokens(sql).into_iter().filter(|token| !token.is_comment());
+        let words = tokens.map(|token| match token.kind {
+            TokenKind::Word => token.text(sql).to_ascii_lowercase(),
+            _ => token.text(sql).to_owned(),
+        });
+        words.collect::<Vec<String>>()
+    };
+    words(one) == words(other)
+}

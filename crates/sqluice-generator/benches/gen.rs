@@ -1,0 +1,77 @@
+//! How fast the generator makes values, without encoding them: rows a second on one thread, for each function's example among the
+//! columns of its schema, for some expressions alone, and for the `user` table. `cargo bench -p sqluice --bench gen`. States
+//! figures, asserts nothing.
+#![allow(clippy::print_stdout)]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqluice_core::schema::Schema;
+use sqluice_core::source::Source;
+use sqluice_generator::{FUNCTIONS, Function, Preset, Spec};
+
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_millis(100);
+
+/// Makes all rows and returns how long that took.
+fn make(spec: &Spec, rows: u64) -> Duration {
+    let started = Instant::now();
+    // The last table, whose rows may refer to those of others.
+    let all: Vec<u64> = (1..spec.tables.len()).map(|_| 100_000).chain([rows]).collect();
+    let mut source = spec.tables[spec.tables.len() - 1].source_among(1, &all, 0, rows).unwrap();
+    while let Some(mut part) = source.next_part().unwrap() {
+        part.decode(&mut |batch: &sqluice_core::batch::Batch<'_>| {
+            black_box(batch);
+            Ok(())
+        })
+        .unwrap();
+    }
+    started.elapsed()
+}
+
+fn measure(name: &str, table: &Spec) {
+    let mut rows = 1 << 16;
+    let mut took = make(table, rows);
+    while took < ROUND {
+        rows *= 2;
+        took = make(table, rows);
+    }
+    let mut rounds: Vec<Duration> = (0..ROUNDS).map(|_| make(table, rows)).collect();
+    rounds.sort_unstable();
+    let of = |took: Duration| took.as_secs_f64() * 1e9 / rows as f64;
+    let (median, best) = (of(rounds[ROUNDS / 2]), of(rounds[0]));
+    println!("{name:42} {:8.1} M rows/s  {median:8.3} ns/row  (best {best:.3})", 1e3 / median);
+}
+
+fn main() {
+    let more = [
+        "7",
+        "choice(0, 1)",
+        "choice(5, 10, 15)",
+        "choice(1, 2, 4)",
+        "choice(1: 5, 2, 4)",
+        "choice('ab', 'cd', 'ef')",
+        "choice('new', 'paid', 'sent off')",
+        "choice(1, 'two', 3.0)",
+        "choice(int(1, 9), text(1, 9))",
+        "int(0, 1_000_000_000)",
+        "null(0.5, 7)",
+        "digits(3)",
+        "digits(12)",
+        "digits(40)",
+        "text(8, 8)",
+        "text(1000, 2000)",
+        "blob(100000, 100000)",
+    ];
+    for function in FUNCTIONS.iter().filter(|function| function.name != "distinct") {
+        let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
+        measure(function.example, &Spec::new(&Schema::parse(sql, Path::new("bench")).unwrap()).unwrap());
+    }
+    for expression in more {
+        let sql = format!("CREATE TABLE t (c /* gen: {expression} */)");
+        measure(expression, &Spec::new(&Schema::parse(sql, Path::new("bench")).unwrap()).unwrap());
+    }
+    let user = Spec::new(&Preset::find("user").unwrap().schema().unwrap()).unwrap();
+    measure("the user table", &user);
+}

@@ -1,0 +1,306 @@
+//! Which `gen:` comment belongs to which column.
+//!
+//! ```sql
+//! CREATE TABLE t (
+//!   a TEXT, -- gen: digits(6)          of a: the last column that began before it
+//!   b INT /* gen: int(1, 9) */,        of b: a comma more or less does not matter
+//!   c INT CHECK (c > 0), -- positive   not for us: it does not begin with gen:
+//!   -- gen: int(1, 100)                of c
+//!   UNIQUE (a, b)                      from here on there is no column that it could belong to
+//! );
+//! ```
+//!
+//! SQLite keeps no comments between its statements' tokens, so this walks the tokens of the file. It relies on SQLite having
+//! accepted the file. Columns of `ALTER TABLE t ADD COLUMN` can have comments too.
+
+use sqluice_core::schema::token::{Token, TokenKind, tokens};
+
+use super::Fault;
+
+const MARK: &str = "gen:";
+
+/// A `gen:` comment and the column that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Comment<'a> {
+    /// Table and column, as they are written where the column is declared.
+    pub(crate) table: String,
+    pub(crate) column: String,
+    /// What stands after `gen:`.
+    pub(crate) text: &'a str,
+    /// Where that begins, in bytes.
+    pub(crate) start: usize,
+}
+
+impl Comment<'_> {
+    /// Whether it belongs to that column; names are compared as SQLite does.
+    pub(crate) fn is_of(&self, table: &str, column: &str) -> bool {
+        self.table.eq_ignore_ascii_case(table) && self.column.eq_ignore_ascii_case(column)
+    }
+}
+
+/// All `gen:` comments of a file, in its order.
+///
+/// # Errors
+/// When one belongs to no column, or two to the same.
+pub(crate) fn comments(sql: &str) -> Result<Vec<Comment<'_>>, Fault> {
+    let tokens = tokens(sql);
+    let mut comments: Vec<Comment<'_>> = Vec::new();
+    let mut walk = Walk { sql, tokens: tokens.iter().filter(|token| !token.is_comment()).collect(), next: 0 };
+    let mut owners = Vec::new();
+    while walk.next < walk.tokens.len() {
+        walk.statement(&mut owners);
+    }
+    let mut current = &Owner::Nothing;
+    let mut owners = owners.iter().peekable();
+    for token in tokens.iter().filter(|token| token.is_comment()) {
+        while let Some((_, owner)) = owners.next_if(|(from, _)| *from < token.at.start) {
+            current = owner;
+        }
+        let Some((text, start)) = marked(sql, token) else { continue };
+        let at = token.at.start;
+        match current {
+            Owner::Column { table, column } => {
+                if comments.iter().any(|other| other.is_of(table, column)) {
+                    return Err(Fault::new(
+                        at,
+                        format!("a second gen: comment for column {column} of {table}"),
+                    )
+                    .hint(
+                        "a comment belongs to the last column that began before it; each column takes one",
+                    ));
+                }
+                comments.push(Comment { table: table.clone(), column: column.clone(), text, start });
+            }
+            Owner::Constraint => {
+                return Err(Fault::new(at, "a gen: comment on a table constraint")
+                    .hint("it belongs after the column whose values it describes, before the constraints"));
+            }
+            Owner::Nothing => {
+                return Err(Fault::new(at, "a gen: comment that belongs to no column")
+                    .hint("it stands after the column whose values it describes, within the column list of CREATE TABLE"));
+            }
+        }
+    }
+    Ok(comments)
+}
+
+/// What a comment belongs to.
+#[derive(Clone, Debug)]
+enum Owner {
+    Column { table: String, column: String },
+    Constraint,
+    Nothing,
+}
+
+/// What follows `gen:` in a comment that begins so, and where.
+fn marked<'a>(sql: &'a str, token: &Token) -> Option<(&'a str, usize)> {
+    let text = token.text(sql);
+    let inner = match token.kind {
+        TokenKind::LineComment => &text[2..],
+        _ => text[2..].strip_suffix("*/").unwrap_or(&text[2..]),
+    };
+    let rest = inner.trim_start().strip_prefix(MARK)?;
+    let start = token.at.start + 2 + (inner.len() - rest.len());
+    Some((rest, start))
+}
+
+/// A walk over the tokens that are no comments.
+struct Walk<'a> {
+    sql: &'a str,
+    tokens: Vec<&'a Token>,
+    next: usize,
+}
+
+impl Walk<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.next).copied()
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.peek().is_some_and(|token| token.is_word(self.sql, word));
+        self.next += usize::from(found);
+        found
+    }
+
+    fn eat_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.peek().is_some_and(|token| token.is_symbol(self.sql, symbol));
+        self.next += usize::from(found);
+        found
+    }
+
+    /// One statement, or as much of it as leaves nothing to find: notes from which byte on comments belong to what.
+    /// CREATE and ALTER are no names unless quoted, so that where they stand a statement begins.
+    fn statement(&mut self, owners: &mut Vec<(usize, Owner)>) {
+        if self.eat_word("CREATE") {
+            let _ = self.eat_word("TEMP") || self.eat_word("TEMPORARY");
+            if self.eat_word("TABLE") {
+                if self.eat_word("IF") {
+                    let _ = self.eat_word("NOT") && self.eat_word("EXISTS");
+                }
+                if let Some(table) = self.table_name()
+                    && self.eat_symbol("(")
+                {
+                    self.columns(&table, owners);
+                }
+            }
+        } else if self.eat_word("ALTER") {
+            if self.eat_word("TABLE")
+                && let Some(table) = self.table_name()
+                && self.eat_word("ADD")
+            {
+                let _ = self.eat_word("COLUMN");
+                self.item(&table, owners);
+                while self.peek().is_some() && !self.eat_symbol(";") {
+                    self.next += 1;
+                }
+                owners.push((self.end(), Owner::Nothing));
+            }
+        } else {
+            self.next += 1;
+        }
+    }
+
+    /// `table` or `schema.table`.
+    fn table_name(&mut self) -> Option<String> {
+        let mut name = self.peek()?.name(self.sql)?;
+        self.next += 1;
+        if self.eat_symbol(".") {
+            name = self.peek()?.name(self.sql)?;
+            self.next += 1;
+        }
+        Some(name)
+    }
+
+    /// A column list, after its opening parenthesis.
+    fn columns(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
+        self.item(table, owners);
+        let mut depth = 1;
+        while depth > 0 && self.peek().is_some() {
+            if self.eat_symbol("(") {
+                depth += 1;
+            } else if self.eat_symbol(")") {
+                depth -= 1;
+            } else if self.eat_symbol(",") && depth == 1 {
+                self.item(table, owners);
+            } else {
+                self.next += 1;
+            }
+        }
+        owners.push((self.end(), Owner::Nothing));
+    }
+
+    /// The beginning of a column or of a table constraint.
+    fn item(&mut self, table: &str, owners: &mut Vec<(usize, Owner)>) {
+        const CONSTRAINTS: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
+        let Some(token) = self.peek() else { return };
+        let owner = if CONSTRAINTS.iter().any(|word| token.is_word(self.sql, word)) {
+            Owner::Constraint
+        } else if let Some(column) = token.name(self.sql) {
+            Owner::Column { table: table.to_owned(), column }
+        } else {
+            return;
+        };
+        owners.push((token.at.start, owner));
+        self.next += 1;
+    }
+
+    /// Where the last token ended, less a byte: comments begin after it.
+    fn end(&self) -> usize {
+        self.tokens[self.next - 1].at.end - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `table.column=text` of each comment.
+    fn found(sql: &str) -> Vec<String> {
+        let comments = comments(sql).unwrap();
+        for comment in &comments {
+            assert!(sql[comment.start..].starts_with(comment.text));
+        }
+        comments.iter().map(|it| format!("{}.{}={}", it.table, it.column, it.text.trim())).collect()
+    }
+
+    fn fault(sql: &str) -> (usize, String) {
+        let fault = comments(sql).unwrap_err();
+        (fault.at, fault.message)
+    }
+
+    #[test]
+    fn a_comment_belongs_to_the_last_column_that_began_before_it() {
+        for sql in [
+            "CREATE TABLE t (a INT, -- gen: x()\n b INT);",
+            "CREATE TABLE t (a INT -- gen: x()\n, b INT);",
+            "CREATE TABLE t (a INT\n -- gen: x()\n, b INT);",
+            "CREATE TABLE t (a INT,\n -- gen: x()\n b INT);",
+            "CREATE TABLE t (a INT,\n\n -- said more\n -- gen: x()\n b INT);",
+            "CREATE TABLE t (a INT /* gen: x() */, b INT);",
+            "CREATE TABLE t (a INT, /*gen:x()*/ b INT);",
+            "CREATE TABLE t (a /* gen: x() */ INT, b INT);",
+            "CREATE TABLE t (a --gen: x()\n INT, b INT)",
+            "CREATE TABLE t (a INT CHECK (a IN (1, 2 /* gen: x() */)), b INT);",
+            "CREATE TABLE t (a INT CHECK (a > 0 -- gen: x()\n AND (a, 1) > (2, 3)), b INT);",
+            "CREATE TABLE IF NOT EXISTS t (a INT, -- gen: x()\n b INT);",
+            "CREATE TABLE main.t (a DECIMAL(10, 2), -- gen: x()\n b INT);",
+            "create table \"t\" (\"a\" INT, -- gen: x()\n b INT);",
+            "create table [t] ('a' INT, -- gen: x()\n b INT);",
+            "CREATE TABLE t (a, -- gen: x()\n UNIQUE (a));",
+            "CREATE TABLE t (a); ALTER TABLE t ADD COLUMN b; CREATE TABLE u (a); ALTER TABLE t ADD a /*gen: x()*/;",
+        ] {
+            assert_eq!(found(sql), ["t.a=x()"], "{sql}");
+        }
+    }
+
+    #[test]
+    fn several_tables_have_their_own_columns() {
+        let sql = "CREATE TABLE t (a, -- gen: one()
+            b -- gen: two()
+            );
+            CREATE INDEX i ON t(a, b); -- of no interest
+            CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END;
+            CREATE TABLE u (a, b, /* gen: three() */ \"c d\", -- gen: four()
+            PRIMARY KEY (a)) WITHOUT ROWID;";
+        assert_eq!(found(sql), ["t.a=one()", "t.b=two()", "u.b=three()", "u.c d=four()"]);
+    }
+
+    #[test]
+    fn only_comments_that_begin_with_gen_count() {
+        let sql = "-- how to gen: things\nCREATE TABLE t (a DEFAULT '-- gen: no()', \"-- gen: no()\" INT, /* * gen: no */
+            b DEFAULT \"/* gen: no() */\" -- general: no()\n, \"check\" -- gen: yes()\n);";
+        assert_eq!(found(sql), ["t.check=yes()"]);
+    }
+
+    #[test]
+    fn a_block_comment_may_stand_on_several_lines_and_need_no_end() {
+        assert_eq!(found("CREATE TABLE t (a /*\n gen:\n x(\n1) */)"), ["t.a=x(\n1)"]);
+    }
+
+    #[test]
+    fn comments_of_no_column_are_refused() {
+        let nothing = "a gen: comment that belongs to no column".to_owned();
+        let constraint = "a gen: comment on a table constraint".to_owned();
+        for (sql, at, message) in [
+            ("-- gen: x()\nCREATE TABLE t (a);", 0, &nothing),
+            ("CREATE TABLE t (-- gen: x()\n a);", 16, &nothing),
+            ("CREATE TABLE t (a); -- gen: x()", 20, &nothing),
+            ("CREATE TABLE t (a)-- gen: x()\n;", 18, &nothing),
+            ("CREATE TABLE t (a) STRICT /* gen: x() */;", 26, &nothing),
+            ("CREATE INDEX i ON t(a -- gen: x()\n);", 22, &nothing),
+            ("CREATE VIEW v AS SELECT (1 /* gen: x() */);", 27, &nothing),
+            ("ALTER TABLE t ADD COLUMN a; /* gen: x() */", 28, &nothing),
+            ("CREATE TABLE t (a, UNIQUE (a) /* gen: x() */);", 30, &constraint),
+            ("CREATE TABLE t (a, CONSTRAINT c CHECK (a /* gen: x() */));", 41, &constraint),
+            ("CREATE TABLE t (a, FOREIGN /* gen: x() */ KEY (a) REFERENCES t);", 27, &constraint),
+        ] {
+            assert_eq!(fault(sql), (at, message.clone()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn two_comments_for_one_column_are_refused() {
+        let sql = "CREATE TABLE t (a, /* gen: x() */ -- gen: y()\n b)";
+        assert_eq!(fault(sql), (34, "a second gen: comment for column a of t".to_owned()));
+    }
+}

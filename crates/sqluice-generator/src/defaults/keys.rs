@@ -1,0 +1,248 @@
+//! FOREIGN KEYs, PRIMARY KEYs and UNIQUE: which rows columns refer to, and that no two rows are alike.
+
+use sqluice_core::affinity::Affinity;
+use sqluice_core::error::Result;
+use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::{Reference, Table};
+
+use super::Chooser;
+use crate::functions::compile;
+use crate::generator::World;
+use crate::parse::parse;
+
+/// A name in an expression.
+fn name(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+impl Chooser<'_> {
+    /// Columns of FOREIGN KEYs get values of the parent's rows; those of one key, of the same row.
+    pub(super) fn choose_references(&mut self) {
+        // Keys of several columns first: what they say holds for a column that is a key by itself, too.
+        let mut references: Vec<&Reference> = self.table.references.iter().collect();
+        references.sort_by_key(|reference| std::cmp::Reverse(reference.columns.len()));
+        for reference in references {
+            let Some(parent) = self.schema.table(&reference.parent) else { continue };
+            let Some(theirs) = parent_columns(reference, parent) else { continue };
+            self.choose_reference(reference, parent, &theirs);
+        }
+    }
+
+    fn choose_reference(&mut self, reference: &Reference, parent: &Table, theirs: &[usize]) {
+        let own = parent.name.eq_ignore_ascii_case(&self.table.name);
+        let mut leader = None;
+        for (&column, &their) in reference.columns.iter().zip(theirs) {
+            if self.refers[column] || !self.is_open(column) {
+                // What a comment or another key says: the others follow it if it names the same rows.
+                leader = leader.or(Some(column));
+                continue;
+            }
+            let (table, their) = (name(&parent.name), name(&parent.columns[their].name));
+            let optional = !self.table.columns[column].not_null;
+            self.chosen[column] = Some(match leader {
+                Some(leader) => format!("{}.{their}", name(&self.table.columns[leader].name)),
+                None if own && self.table.rowid_alias == Some(column) => continue,
+                None if own && optional && !self.is_key_part(column) => {
+                    format!("case(when row() = 1 then NULL else ref({table}.{their}))")
+                }
+                None if self.is_key(column) && self.refers_to_key(column) => {
+                    self.distinct(&format!("ref({table}.{their})"), self.free_group())
+                }
+                None if self.is_key(column) => format!("ref({table}.{their}, each(1))"),
+                None => format!("ref({table}.{their})"),
+            });
+            self.refers[column] = true;
+            leader = leader.or(Some(column));
+        }
+    }
+
+    /// The columns of each key, with whether letters of either case are the same in it.
+    pub(super) fn keys(&self) -> Vec<(Vec<usize>, bool)> {
+        let of_index = |index: &sqluice_core::schema::index::Index| {
+            let columns = index.columns[..index.key_columns].iter();
+            let folded = columns.clone().any(|column| column.collation.eq_ignore_ascii_case("NOCASE"));
+            let columns: Option<Vec<usize>> = columns
+                .map(|column| match column.value {
+                    Indexed::Column(column) => Some(column),
+                    Indexed::Rowid | Indexed::Expression => None,
+                })
+                .collect();
+            columns.map(|columns| (columns, folded))
+        };
+        let alias = self.table.rowid_alias.map(|alias| (vec![alias], false));
+        let indexes = self.table.clustered.iter().chain(&self.table.indexes).filter(|index| index.unique);
+        alias.into_iter().chain(indexes.filter_map(of_index)).collect()
+    }
+
+    /// Whether no two rows may have the same value.
+    fn is_key(&self, column: usize) -> bool {
+        self.keys().iter().any(|(key, _)| key[..] == [column])
+    }
+
+    fn is_key_part(&self, column: usize) -> bool {
+        self.table.clustered.iter().any(|key| {
+            key.columns[..key.key_columns].iter().any(|part| part.value == Indexed::Column(column))
+        })
+    }
+
+    /// Sees that no two rows are alike where they may not be.
+    pub(super) fn choose_keys(&mut self) -> Result<()> {
+        let mut keys = self.keys();
+        keys.sort_by_key(|(key, _)| key.len());
+        for (key, folded) in keys {
+            if key.iter().any(|&column| self.is_distinct(column)) {
+                continue;
+            }
+            if let [column] = key[..] {
+                if self.is_open(column) {
+                    self.make_distinct(column, folded)?;
+                }
+                continue;
+            }
+            // What follows another column of the key adds nothing to it.
+            let follows = |chosen: &Option<String>| {
+                chosen.as_ref().is_some_and(|chosen| {
+                    key.iter().any(|&leader| {
+                        chosen.starts_with(&format!("{}.", name(&self.table.columns[leader].name)))
+                    })
+                })
+            };
+            let members: Vec<usize> =
+                key.iter().copied().filter(|&column| !follows(&self.chosen[column])).collect();
+            let together = members.iter().all(|&column| self.is_open(column) && self.can_be_distinct(column));
+            if together {
+                let group = self.free_group();
+                for column in members {
+                    let chosen = self.chosen[column].take().unwrap_or_default();
+                    self.chosen[column] = Some(self.distinct(&chosen, group));
+                }
+                continue;
+            }
+            let mut ones: Vec<usize> =
+                members.into_iter().filter(|&column| self.is_open(column) && !self.refers[column]).collect();
+            // Rather one that no other key has made different already.
+            let grouped =
+                |column: usize| self.chosen[column].as_ref().is_some_and(|it| it.starts_with("distinct("));
+            ones.sort_by_key(|&column| (grouped(column), std::cmp::Reverse(column)));
+            match ones.first() {
+                Some(&column) => self.make_distinct(column, folded)?,
+                None => self.note_alike(&key),
+            }
+        }
+        Ok(())
+    }
+
+    /// The first group that no column is in.
+    fn free_group(&self) -> i64 {
+        (1..).find(|&group| self.members(group).is_empty()).unwrap_or(1)
+    }
+
+    /// An expression whose values are different together with those of a group.
+    fn distinct(&self, expression: &str, group: i64) -> String {
+        if group == 1 {
+            format!("distinct({expression})")
+        } else {
+            format!("distinct({expression}, {group})")
+        }
+    }
+
+    fn note_alike(&mut self, key: &[usize]) {
+        let names: Vec<&str> = key.iter().map(|&column| &self.table.columns[column].name[..]).collect();
+        self.notes.push(format!(
+            "rows of {} may be alike in their key ({}), which ends the run: say -- gen: distinct(...) in a comment of each column",
+            self.table.name,
+            names.join(", ")
+        ));
+    }
+
+    /// Whether a column has numbered values, and is in no other group.
+    fn can_be_distinct(&self, column: usize) -> bool {
+        let Some(chosen) = &self.chosen[column] else { return false };
+        if self.refers[column] {
+            return chosen.starts_with("ref(") && !chosen.contains("each(") && self.refers_to_key(column);
+        }
+        compiles(&format!("distinct({chosen})"))
+    }
+
+    /// Whether what a column refers to is a key by itself, or it leads the columns of a larger one.
+    fn refers_to_key(&self, column: usize) -> bool {
+        self.table.references.iter().filter(|reference| reference.columns.contains(&column)).all(
+            |reference| {
+                let parent = self.schema.table(&reference.parent);
+                let theirs = parent.and_then(|parent| Some((parent, parent_columns(reference, parent)?)));
+                theirs.is_some_and(|(parent, theirs)| {
+                    theirs.len() == 1
+                        && parent.unique_keys().contains(&theirs)
+                        && parent.name != self.table.name
+                })
+            },
+        )
+    }
+
+    /// Gives a column, which refers to nothing, values that are all different.
+    fn make_distinct(&mut self, column: usize, folded: bool) -> Result<()> {
+        let chosen = self.chosen[column].clone().unwrap_or_default();
+        let declared = &self.table.columns[column];
+        let mut proposals = Vec::new();
+        if declared.affinity == Affinity::Integer && chosen == super::types::INTEGERS {
+            proposals.push("row()".to_owned());
+        }
+        // A range that another column ends, or texts whose letters of either case are the same, are not numbered so.
+        if compiles(&format!("distinct({chosen})")) && !(folded && chosen.starts_with("text(")) {
+            proposals.push(self.distinct(&chosen, self.free_group()));
+        }
+        proposals.extend(self.bounds[column].patterns.iter().filter_map(|(_, numbered)| numbered.clone()));
+        let bounds = &self.bounds[column];
+        let told = !["text(", "choice(", "distinct("].iter().any(|other| chosen.starts_with(other));
+        if declared.affinity == Affinity::Text && told {
+            let numbered = format!("template('{{{}}} {{row()}}')", chosen.replace('\'', "''"));
+            let room = super::types::length(declared).unwrap_or(u64::MAX);
+            if super::types::longest(&numbered).is_some_and(|longest| longest <= room) {
+                proposals.push(numbered);
+            }
+        }
+        let typed = super::types::distinct(declared, bounds.length_min, bounds.length_max, folded);
+        proposals.extend(typed.into_iter().map(|typed| match typed.strip_prefix("distinct(") {
+            Some(inner) => self.distinct(inner.strip_suffix(')').unwrap_or(inner), self.free_group()),
+            None => typed,
+        }));
+        // Few values are for few rows, unless a CHECK asks for them.
+        if bounds.one_of.is_none() && bounds.low.is_none() && bounds.high.is_none() {
+            proposals.sort_by_key(|proposal| capacity(proposal) < FEW);
+        }
+        for proposal in proposals {
+            if self.keeps(column, &proposal)? {
+                self.chosen[column] = Some(proposal);
+                return Ok(());
+            }
+        }
+        self.note_alike(&[column]);
+        Ok(())
+    }
+}
+
+/// So few different values are less than a table may want.
+const FEW: u64 = 1000;
+
+/// How many rows an expression has values for.
+fn capacity(expression: &str) -> u64 {
+    let world = World { seed: 1, rows: Vec::new() };
+    let generator = parse(expression, 0).and_then(|expr| compile(&expr));
+    let most = generator.ok().and_then(|generator| generator.rows_max(&world).ok().flatten());
+    most.unwrap_or(u64::MAX)
+}
+
+fn compiles(expression: &str) -> bool {
+    parse(expression, 0).and_then(|expr| compile(&expr)).is_ok()
+}
+
+/// The columns that a FOREIGN KEY refers to.
+fn parent_columns(reference: &Reference, parent: &Table) -> Option<Vec<usize>> {
+    let named: Option<Vec<usize>> =
+        reference.parent_columns.iter().map(|column| parent.column(column)).collect();
+    let columns = match named? {
+        none if none.is_empty() => parent.primary_key()?,
+        named => named,
+    };
+    (columns.len() == reference.columns.len()).then_some(columns)
+}

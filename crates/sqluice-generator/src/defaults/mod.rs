@@ -1,0 +1,165 @@
+//! What columns without a comment get: expressions, written in the language itself, that the schema suggests.
+//!
+//! ```text
+//!  REFERENCES ─────────────────────────────────────────> ref(customer.id), order.line
+//!  CHECK ── checks ──┐
+//!  name ──── names ──┼──> proposals ──> the first whose values keep the column's CHECKs, which SQLite says (trial)
+//!  DEFAULT, type ────┘                                        │
+//!  names of moments ── order ──> after(created_at, 0, 30, ...) │
+//!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
+//! ```
+//!
+//! None is NULL, but for a column that refers to its own table. Whatever of a schema's constraints is not kept by all rows that are
+//! made for a try is told in a note, with what to do.
+
+mod checks;
+mod keys;
+mod names;
+mod order;
+mod propose;
+mod trial;
+mod types;
+
+use sqluice_core::error::Result;
+use sqluice_core::schema::{Schema, Table};
+
+use super::comments::Comment;
+use super::parse::{Expr, Literal, Node, parse};
+use checks::Bounds;
+use trial::Trial;
+pub(super) use trial::broken_checks;
+
+/// What a schema suggests.
+#[derive(Debug)]
+pub(super) struct Defaults {
+    /// Of each table and column; `None` where SQLite computes the value or a comment says it.
+    pub(super) expressions: Vec<Vec<Option<String>>>,
+    /// What is asked for and could not be done.
+    pub(super) notes: Vec<String>,
+}
+
+impl Defaults {
+    /// `ordered` says of each table whether its moments follow each other.
+    pub(super) fn of(schema: &Schema, comments: &[Comment<'_>], ordered: &[bool]) -> Result<Defaults> {
+        let mut defaults = Defaults { expressions: Vec::new(), notes: Vec::new() };
+        let mut choosers = Vec::new();
+        for table in &schema.tables {
+            let mut chooser = Chooser::new(schema, table, comments)?;
+            chooser.choose_values()?;
+            chooser.choose_references();
+            choosers.push(chooser);
+        }
+        order::order(&mut choosers, ordered)?;
+        for mut chooser in choosers {
+            chooser.choose_keys()?;
+            defaults.expressions.push(chooser.chosen);
+            defaults.notes.append(&mut chooser.notes);
+        }
+        Ok(defaults)
+    }
+}
+
+/// The columns of a table in the making.
+struct Chooser<'a> {
+    schema: &'a Schema,
+    table: &'a Table,
+    /// What comments say; mistakes in them are told elsewhere.
+    commented: Vec<Option<Option<Expr>>>,
+    bounds: Vec<Bounds>,
+    trial: Option<Trial>,
+    chosen: Vec<Option<String>>,
+    /// Which columns refer to other rows.
+    refers: Vec<bool>,
+    notes: Vec<String>,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(schema: &'a Schema, table: &'a Table, comments: &[Comment<'_>]) -> Result<Chooser<'a>> {
+        let commented = table.columns.iter().map(|column| {
+            let comment = comments.iter().find(|comment| comment.is_of(&table.name, &column.name))?;
+            Some(parse(comment.text, comment.start).ok())
+        });
+        Ok(Chooser {
+            schema,
+            table,
+            commented: commented.collect(),
+            bounds: checks::bounds(table),
+            trial: if table.checks { Some(Trial::new(table)?) } else { None },
+            chosen: vec![None; table.columns.len()],
+            refers: vec![false; table.columns.len()],
+            notes: Vec::new(),
+        })
+    }
+
+    /// Whether a column is to be chosen for: SQLite does not compute it, and no comment says what it is.
+    fn is_open(&self, column: usize) -> bool {
+        self.table.columns[column].generated.is_none() && self.commented[column].is_none()
+    }
+
+    /// Whether the values of an expression keep the CHECKs of its column.
+    fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
+        match &self.trial {
+            Some(trial) => trial.keeps(column, expression),
+            None => Ok(true),
+        }
+    }
+
+    fn choose_values(&mut self) -> Result<()> {
+        for column in 0..self.table.columns.len() {
+            if !self.is_open(column) {
+                continue;
+            }
+            let proposals = propose::proposals(self.table, column, &self.bounds[column]);
+            let mut kept = None;
+            for proposal in &proposals {
+                if self.keeps(column, proposal)? {
+                    kept = Some(proposal);
+                    break;
+                }
+            }
+            self.chosen[column] = kept.or(proposals.last()).cloned();
+        }
+        Ok(())
+    }
+
+    /// Whether no two rows have the same value in a column, as far as its expression tells.
+    fn is_distinct(&self, column: usize) -> bool {
+        let expr = match (&self.commented[column], &self.chosen[column]) {
+            (Some(commented), _) => commented.clone(),
+            (None, Some(chosen)) => parse(chosen, 0).ok(),
+            (None, None) => None,
+        };
+        let Some(expr) = expr else { return false };
+        if let Some(group) = super::functions::group_of(&expr) {
+            return self.members(group).len() == 1;
+        }
+        let Node::Call { name, arguments } = &expr.node else { return false };
+        match &name.to_ascii_lowercase()[..] {
+            "row" | "permutation" | "uuid4" | "uuid7" => true,
+            "ref" => arguments.get(1).is_some_and(|which| which.value.to_string() == "each(1)"),
+            // So many random characters never come twice.
+            "text" | "blob" | "hex" => {
+                let length = arguments.first().map(|length| &length.value.node);
+                matches!(length, Some(Node::Literal(Literal::Int(16..))))
+            }
+            "template" => arguments.first().is_some_and(|text| text.value.to_string().contains("{row()}")),
+            _ => false,
+        }
+    }
+
+    /// The columns that are distinct together in a group.
+    fn members(&self, group: i64) -> Vec<usize> {
+        let in_group = |&column: &usize| {
+            let expr = match (&self.commented[column], &self.chosen[column]) {
+                (Some(commented), _) => commented.clone(),
+                (None, Some(chosen)) => parse(chosen, 0).ok(),
+                (None, None) => None,
+            };
+            expr.is_some_and(|expr| super::functions::group_of(&expr) == Some(group))
+        };
+        (0..self.table.columns.len()).filter(in_group).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Whether values keep CHECK constraints: SQLite is asked, about some values and about the first and the last that there can be.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Sql;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::token::{TokenKind, checks, tokens};
+use sqluice_core::schema::{Table, quoted};
+
+use crate::functions::compile;
+use crate::generator::{Generate, Scope, World};
+use crate::parse::parse;
+use crate::random::Key;
+use crate::sqlite_rows::{insert, owned, rows};
+use crate::table_spec::TableSpec;
+use crate::vector::{Rows, Vector};
+
+/// Rows that are made for a try.
+const ROWS: usize = 500;
+
+/// Of a domain of so many values all are tried.
+const VALUES_MAX: u64 = 500;
+
+/// A table in memory that has no constraint, and the CHECKs that it would have.
+pub(super) struct Trial {
+    connection: Connection,
+    insert: Vec<String>,
+    /// Each with the columns that it names.
+    checks: Vec<(String, Vec<usize>)>,
+}
+
+fn failed(error: rusqlite::Error) -> Error {
+    Error::input("SQLite could not try the CHECK constraints of a table").because(error)
+}
+
+impl Trial {
+    pub(super) fn new(table: &Table) -> Result<Trial> {
+        let declared = |column: &sqluice_core::schema::Column| {
+            format!("{} {}", quoted(&column.name), column.declared_type)
+        };
+        let columns: Vec<String> = table.columns.iter().map(declared).collect();
+        let connection = Connection::open_in_memory().map_err(failed)?;
+        connection.execute_batch(&format!("CREATE TABLE trial ({})", columns.join(", "))).map_err(failed)?;
+        let insert = |column: &sqluice_core::schema::Column| {
+            format!("INSERT INTO trial ({}) VALUES (?)", quoted(&column.name))
+        };
+        let checks = checks(&table.sql).into_iter().map(|check| (check.to_owned(), columns_in(check, table)));
+        Ok(Trial { connection, insert: table.columns.iter().map(insert).collect(), checks: checks.collect() })
+    }
+
+    /// Whether the values of an expression keep the CHECKs that name only this column. An expression that names other columns is
+    /// trusted: [`broken_checks`] looks at whole rows.
+    pub(super) fn keeps(&self, column: usize, expression: &str) -> Result<bool> {
+        let alone: Vec<&str> = self
+            .checks
+            .iter()
+            .filter(|(_, columns)| columns[..] == [column])
+            .map(|(check, _)| &check[..])
+            .collect();
+        if alone.is_empty() {
+            return Ok(true);
+        }
+        let Ok(generator) = parse(expression, 0).and_then(|expr| compile(&expr)) else {
+            // Only an expression that stands in its table knows what it names.
+            return Ok(expression.contains('`'));
+        };
+        let values = values(&*generator)?;
+        let kept = || {
+            self.connection.execute_batch("BEGIN")?;
+            let mut insert = self.connection.prepare_cached(&self.insert[column])?;
+            for value in &values {
+                insert.execute([value])?;
+            }
+            let mut broken = false;
+            for check in alone {
+                let sql = format!("SELECT EXISTS (SELECT 1 FROM trial WHERE NOT ({check}\n))");
+                // What SQLite can't compute of a value it would refuse, too.
+                broken |= self.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or(true);
+            }
+            self.connection.execute_batch("ROLLBACK")?;
+            Ok(!broken)
+        };
+        kept().map_err(failed)
+    }
+}
+
+/// Some values, and the ends of all.
+fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
+    let world = World { seed: 1, rows: Vec::new() };
+    let at = Scope::new(Key::of_column(1, "trial", "trial"), &world);
+    let mut vector = Vector::default();
+    generator.fill(at, Rows { first: 0, count: ROWS }, &mut vector)?;
+    let mut values: Vec<Sql> = (0..ROWS).map(|row| owned(vector.get(row))).collect();
+    if let Some(domain) = generator.domain() {
+        let count = domain.count(&world)?;
+        let numbers: Vec<u64> = if count <= VALUES_MAX { (0..count).collect() } else { vec![0, count - 1] };
+        domain.nth(at, &numbers, &mut vector)?;
+        values.extend((0..numbers.len()).map(|index| owned(vector.get(index))));
+    }
+    Ok(values)
+}
+
+/// The columns that an expression names, each once.
+fn columns_in(expression: &str, table: &Table) -> Vec<usize> {
+    let mut columns = Vec::new();
+    for token in tokens(expression) {
+        let name = match token.kind {
+            TokenKind::Word | TokenKind::QuotedName => token.name(expression),
+            _ => None,
+        };
+        match name.and_then(|name| table.column(&name)) {
+            Some(column) if !columns.contains(&column) => columns.push(column),
+            _ => {}
+        }
+    }
+    columns
+}
+
+/// The CHECKs of a table that some of its first rows break, if every table has `all` rows.
+pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Result<Vec<String>> {
+    let mut broken = Vec::new();
+    if !table.checks {
+        return Ok(broken);
+    }
+    let most = spec.rows_max(1, all)?.map_or(ROWS as u64, |most| most.min(ROWS as u64));
+    // Rows that can't be made are told when they are asked for.
+    let Ok(rows) = spec.source_among(1, all, 0, most).and_then(|source| rows(source, table)) else {
+        return Ok(broken);
+    };
+    let connection = Connection::open_in_memory().map_err(failed)?;
+    connection
+        .execute_batch("PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0")
+        .and_then(|()| connection.execute_batch(&table.sql))
+        .map_err(failed)?;
+    let name = quoted(&table.name);
+    // A value that SQLite refuses is told by the run.
+    let _ = insert(&connection, table, rows);
+    for check in checks(&table.sql) {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {name} WHERE NOT ({check}\n))");
+        if connection.query_row(&sql, [], |row| row.get(0)).unwrap_or(true) {
+            broken.push(check.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+    Ok(broken)
+}

@@ -1,0 +1,307 @@
+//! Values in an order of rows: each once (`permutation`, `distinct`), or ever larger (`ascending`).
+//!
+//! Row numbers are shuffled by [`permute`], without memory. Where columns are distinct together, the shuffled number is cut into
+//! one digit for each of them, in a base of as many digits as the column has values:
+//!
+//! ```text
+//!  orders: 100 values, product: 20 values         2,000 pairs
+//!  row 0 ── permute ──> 1234 = 34 + 100 * 12      order 34, product 12
+//! ```
+
+use std::sync::Arc;
+
+use sqluice_core::batch::ROWS_MAX;
+use sqluice_core::error::{Error, Result};
+
+use super::{Arguments, Fault, Function, Generate, compile_in};
+use crate::generator::{Class, Domain, Parent, Scope, Size, World};
+use crate::names::Context;
+use crate::parse::{Expr, Literal, Node};
+use crate::random::{Key, Shuffle, permute};
+use crate::vector::{Rows, Vector};
+
+/// Combinations that are told apart: what has more is not used up.
+const COMBINATIONS_MAX: u64 = 1 << 62;
+
+pub(super) const PERMUTATION: Function = Function {
+    name: "permutation",
+    signature: "permutation(a, b)",
+    about: "the integers from a to b, each once, shuffled",
+    example: "permutation(1, 1M)",
+    build: |arguments| {
+        arguments.count(2)?;
+        // Not of columns, as those of int may be.
+        arguments.int(0)?;
+        arguments.int(1)?;
+        let inner = (super::numbers::INT.build)(arguments)?;
+        Ok(Arc::new(Distinct::alone(inner, arguments)))
+    },
+};
+
+pub(super) const DISTINCT: Function = Function {
+    name: "distinct",
+    signature: "distinct(x, group)",
+    about: "values of x, shuffled, so that no two rows are the same; columns of a group (1, if none is given) are distinct together",
+    example: "distinct(choice('a', 'b', 'c'))",
+    build: distinct,
+};
+
+pub(super) const ASCENDING: Function = Function {
+    name: "ascending",
+    signature: "ascending(x)",
+    about: "values of x, spread over the rows of the table from the first to the last",
+    example: "ascending(timestamp('2024-01-01 00:00:00', '2024-12-31 23:59:59'))",
+    build: |arguments| {
+        arguments.count(1)?;
+        let inner = numbered(arguments)?;
+        let table = arguments.context.table;
+        let name =
+            arguments.context.names.tables.get(table).map_or(String::new(), |table| table.name.clone());
+        Ok(Arc::new(Ascending { inner, table, name }))
+    },
+};
+
+/// Argument 0, whose values are numbered.
+fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    let inner = arguments.compile(0)?;
+    if inner.domain().is_some() {
+        return Ok(inner);
+    }
+    Err(arguments.wrong(
+        0,
+        "something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, \
+         choice of different values, names and places, ref of a key)",
+    ))
+}
+
+/// The group of columns that an expression is distinct with, if it is.
+pub(crate) fn group_of(expr: &Expr) -> Option<i64> {
+    match &expr.node {
+        Node::Call { name, arguments } if name.eq_ignore_ascii_case(DISTINCT.name) => {
+            match arguments.get(1).map(|argument| &argument.value.node) {
+                None => Some(1),
+                Some(Node::Literal(Literal::Int(group))) => Some(*group),
+                Some(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    arguments.count_within(1, 2)?;
+    let group = if arguments.arguments.len() == 2 { arguments.int(1)? } else { 1 };
+    let inner = numbered(arguments)?;
+    let Context { names, table, column } = arguments.context;
+    if names.expr(table, column).is_none_or(|whole| whole.at != arguments.expr.at) {
+        return Ok(Arc::new(Distinct::alone(inner, arguments)));
+    }
+    let declared = &names.tables[table];
+    let mut distinct = Distinct {
+        inner: Arc::clone(&inner),
+        members: Vec::new(),
+        place: 0,
+        group: Some((declared.name.clone(), format!("distinct {group}"))),
+        told: String::new(),
+    };
+    let mut told = Vec::new();
+    for other in 0..declared.columns.len() {
+        let Some(expr) = names.expr(table, other) else { continue };
+        if group_of(expr) != Some(group) {
+            continue;
+        }
+        told.push(format!("{}.{}", declared.name, declared.columns[other].name));
+        if other == column {
+            distinct.place = distinct.members.len();
+            distinct.members.push(Arc::clone(&inner));
+        } else if let Node::Call { arguments, .. } = &expr.node
+            && let Some(argument) = arguments.first()
+        {
+            let member =
+                compile_in(&argument.value, Context { column: other, ..Context { names, table, column } })?;
+            // What has none is told where it stands.
+            if member.domain().is_some() {
+                distinct.members.push(member);
+            }
+        }
+    }
+    distinct.told = told.join(", ");
+    Ok(Arc::new(distinct))
+}
+
+/// One of some columns that have no two rows alike.
+#[derive(Debug)]
+struct Distinct {
+    inner: Arc<dyn Generate>,
+    /// All columns, this among them, in their order.
+    members: Vec<Arc<dyn Generate>>,
+    /// Which of them this is.
+    place: usize,
+    /// What their shared key is made of; `None`: alone within an expression.
+    group: Option<(String, String)>,
+    /// The columns, for messages.
+    told: String,
+}
+
+impl Distinct {
+    fn alone(inner: Arc<dyn Generate>, arguments: &Arguments<'_>) -> Distinct {
+        let Context { names, table, column } = arguments.context;
+        let told = names.tables.get(table).map_or_else(
+            || arguments.expr.to_string(),
+            |table| format!("{}.{}", table.name, table.columns[column].name),
+        );
+        Distinct { members: vec![Arc::clone(&inner)], inner, place: 0, group: None, told }
+    }
+
+    fn counts(&self, world: &World) -> Result<Vec<u64>> {
+        self.members
+            .iter()
+            .map(|member| member.domain().map_or(Ok(1), |domain| domain.count(world)))
+            .collect()
+    }
+
+    fn is_endless(&self) -> bool {
+        self.members.len() == 1 && self.inner.domain().is_some_and(Domain::is_endless)
+    }
+
+    /// The numbers of the values of these rows.
+    fn numbers(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>) -> Result<Vec<u64>> {
+        let counts = self.counts(at.world)?;
+        let key = match &self.group {
+            Some((table, group)) => Key::of_column(at.world.seed, table, group),
+            None => at.key.child(0),
+        };
+        if self.is_endless() {
+            // Block by block, each with a shuffle of its own.
+            let count = counts[0];
+            let number = |row: u64| row / count * count + permute(key.child(row / count), row % count, count);
+            return Ok(rows.map(number).collect());
+        }
+        let combinations = combinations(&counts);
+        let shuffle = Shuffle::new(key, combinations);
+        let number = |row: u64| {
+            if row >= combinations {
+                return Err(self.used_up(combinations));
+            }
+            let mut rest = shuffle.place(row);
+            counts[..self.place].iter().for_each(|count| rest /= count);
+            Ok(rest % counts[self.place])
+        };
+        rows.map(number).collect()
+    }
+
+    fn used_up(&self, combinations: u64) -> Error {
+        let what = if self.members.len() == 1 { "value" } else { "combination" };
+        let s = if combinations == 1 { "" } else { "s" };
+        let message = format!("{} has {combinations} {what}{s} for more rows than that", self.told);
+        Error::usage(message)
+            .hint(format!("each is used once: ask for at most {combinations} rows, or allow more {what}s"))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        match self.inner.domain() {
+            Some(domain) => domain.nth(at.child(1), numbers, out),
+            None => {
+                out.null(numbers.len());
+                Ok(())
+            }
+        }
+    }
+}
+
+fn combinations(counts: &[u64]) -> u64 {
+    counts.iter().fold(1, |product: u64, &count| product.saturating_mul(count)).min(COMBINATIONS_MAX)
+}
+
+impl Generate for Distinct {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let numbers = self.numbers(at, (rows.first..).take(rows.count))?;
+        self.nth(at, &numbers, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let numbers = self.numbers(at, rows.iter().copied())?;
+        self.nth(at, &numbers, out)
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.inner.nullable()
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        self.inner.parent().map(|_| self as &dyn Parent)
+    }
+
+    fn rows_max(&self, world: &World) -> Result<Option<u64>> {
+        if self.is_endless() { Ok(None) } else { Ok(Some(combinations(&self.counts(world)?))) }
+    }
+}
+
+/// The values of a ref are numbered as the parent's rows are.
+impl Parent for Distinct {
+    fn table(&self) -> usize {
+        self.inner.parent().map_or(0, Parent::table)
+    }
+
+    fn column(&self) -> Option<usize> {
+        self.inner.parent()?.column()
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        *out = self.numbers(at, rows.iter().copied())?.into_iter().map(Some).collect();
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Ascending {
+    inner: Arc<dyn Generate>,
+    /// Whose rows they are.
+    table: usize,
+    name: String,
+}
+
+impl Generate for Ascending {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let mut numbers = [0; ROWS_MAX];
+        let numbers = &mut numbers[..rows.count];
+        (rows.first..).zip(&mut *numbers).for_each(|(row, number)| *number = row);
+        self.fill_at(at, numbers, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let Some(domain) = self.inner.domain() else {
+            out.null(rows.len());
+            return Ok(());
+        };
+        let total = u128::from(at.world.rows_of(self.table, &self.name)?.max(1));
+        let count = u128::from(domain.count(at.world)?);
+        let number = |&row: &u64| {
+            // Somewhere within the row's share: 16 bits of it, so that the product fits.
+            let place = u128::from(row) << 16 | u128::from(at.key.word(row) >> 48);
+            (place.saturating_mul(count) / (total << 16)).min(count - 1) as u64
+        };
+        let numbers: Vec<u64> = rows.iter().map(number).collect();
+        domain.nth(at.child(1), &numbers, out)
+    }
+
+    fn size(&self) -> Size {
+        self.inner.size()
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.inner.nullable()
+    }
+}

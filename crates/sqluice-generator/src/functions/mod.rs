@@ -1,0 +1,437 @@
+//! The functions of the generator language, and what it takes to be one.
+//!
+//! A function is a line in [`FUNCTIONS`], which says how it is called and makes a [`Generate`] of its arguments, and the
+//! `Generate` itself, which fills vectors. To add one: write both in the file of its kind, and list it here. Everything else
+//! (error messages, documentation, estimates) follows from what is written there.
+//!
+//! Invariant: a generator gives a row the same value whatever other rows it is asked for.
+//!
+//! On bias: an outcome's probability is off by less than 2^-32 where there are up to [`SMALL`] outcomes, and by less
+//! than 2^-63 where there are more.
+
+mod bounds;
+mod calendar;
+mod case;
+mod choice;
+mod compose;
+mod dates;
+mod distributions;
+mod keys;
+mod moments;
+mod numbers;
+mod operators;
+mod phrases;
+mod references;
+mod sql;
+mod strings;
+mod uuid;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sqluice_core::error::Error;
+use sqluice_core::similar;
+
+use super::Fault;
+use super::generator::{Generate, Scope, Size};
+use super::names::{Context, Names};
+use super::parse::{Argument, Expr, Literal, Node};
+use super::vector::{Rows, Vector};
+pub(crate) use calendar::shifted;
+pub(crate) use keys::group_of;
+pub(crate) use moments::{Form, literal as moment, seconds};
+
+/// Up to so many outcomes are drawn with 32 random bits, more with 64.
+const SMALL: u64 = 1024;
+
+/// Bytes that a text or a blob may have: what is made at a time has to fit in memory.
+const LENGTH_MAX: i64 = 1 << 24;
+
+/// All functions, in the order in which they are explained.
+pub const FUNCTIONS: &[Function] = &[
+    numbers::ROW,
+    numbers::INT,
+    numbers::REAL,
+    numbers::DECIMAL,
+    distributions::NORMAL,
+    distributions::EXPONENTIAL,
+    distributions::ZIPF,
+    strings::DIGITS,
+    strings::HEX,
+    strings::TEXT,
+    strings::BLOB,
+    uuid::UUID4,
+    uuid::UUID7,
+    dates::DATE,
+    dates::TIMESTAMP,
+    moments::AFTER,
+    moments::LATEST,
+    phrases::FIRST_NAME,
+    phrases::LAST_NAME,
+    phrases::NAME,
+    phrases::USERNAME,
+    phrases::EMAIL,
+    phrases::PHONE,
+    phrases::COMPANY,
+    phrases::JOB,
+    phrases::PRODUCT,
+    phrases::STREET,
+    phrases::CITY,
+    phrases::STATE,
+    phrases::COUNTRY,
+    phrases::COUNTRY_CODE,
+    phrases::ADDRESS,
+    phrases::DOMAIN,
+    phrases::URL,
+    phrases::IP,
+    phrases::MAC,
+    phrases::WORD,
+    phrases::WORDS,
+    phrases::TITLE,
+    phrases::SENTENCE,
+    phrases::PARAGRAPH,
+    choice::CHOICE,
+    choice::NULL,
+    case::CASE,
+    keys::PERMUTATION,
+    keys::DISTINCT,
+    keys::ASCENDING,
+    references::REF,
+    compose::TEMPLATE,
+    compose::JSON,
+    operators::LOWER,
+    operators::UPPER,
+    operators::LEFT,
+    operators::ROUND,
+    sql::SQL,
+];
+
+/// A function of the generator language.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is called.
+    pub signature: &'static str,
+    /// What it gives, in a sentence.
+    pub about: &'static str,
+    /// A call. What it names is declared in [`Function::EXAMPLE_SCHEMA`].
+    pub example: &'static str,
+    build: fn(&Arguments<'_>) -> Result<Arc<dyn Generate>, Fault>,
+}
+
+impl Function {
+    /// The tables that examples stand in: each is the comment of the column `example` of the last one, which takes the place of `{}`.
+    pub const EXAMPLE_SCHEMA: &str = "CREATE TABLE customer (
+  id      INTEGER PRIMARY KEY,
+  first   TEXT, -- gen: first_name()
+  last    TEXT, -- gen: last_name()
+  joined  TEXT  -- gen: date('2010-01-01', '2019-12-31')
+);
+CREATE TABLE orders (
+  id       INTEGER PRIMARY KEY,
+  customer INTEGER REFERENCES customer, -- gen: ref(customer.id)
+  status   TEXT,                        -- gen: choice('new', 'paid', 'sent')
+  price    REAL,                        -- gen: decimal(1, 100, 2)
+  example                               -- gen: {}
+);";
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.signature)
+    }
+}
+
+/// Makes the generator of an expression that names no column.
+pub(crate) fn compile(expr: &Expr) -> Result<Arc<dyn Generate>, Fault> {
+    compile_in(expr, Context { names: &Names::none(compile_in), table: 0, column: 0 })
+}
+
+/// Makes the generator that an expression describes.
+pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    match &expr.node {
+        Node::Literal(literal) => Ok(choice::constant(literal)),
+        Node::Call { name, arguments } => {
+            match FUNCTIONS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
+                Some(function) => (function.build)(&Arguments { function, arguments, expr, context }),
+                None => Err(unknown(name, expr.at.start)),
+            }
+        }
+        Node::Column { of, name } => references::column(of.as_deref(), name, expr.at.start, context),
+        Node::Binary { operator, left, right } => operators::binary(*operator, left, right, context),
+        Node::Case { branches, otherwise } => case::build(branches, otherwise.as_deref(), context),
+        Node::Object(_) | Node::Array(_) => {
+            Err(Fault::new(expr.at.start, format!("{expr} is no value of SQLite's"))
+                .hint("json() makes a text of it: json({'a': 1})"))
+        }
+    }
+}
+
+/// The values of several generators for the same rows.
+fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: Rows) -> Result<Vec<Vector>, Error> {
+    let fill = |(index, part): (usize, &Arc<dyn Generate>)| {
+        let mut vector = Vector::default();
+        part.fill(at.child(index as u64), rows, &mut vector)?;
+        Ok(vector)
+    };
+    parts.iter().enumerate().map(fill).collect()
+}
+
+/// How large what is made of these values is: as large as they are together.
+fn size_of_all(parts: &[Arc<dyn Generate>]) -> Size {
+    let sizes = parts.iter().map(|part| part.size());
+    Size { mean: sizes.clone().map(|size| size.mean).sum(), max: sizes.map(|size| size.max).sum() }
+}
+
+fn unknown(name: &str, at: usize) -> Fault {
+    let all = FUNCTIONS.iter().map(|function| function.name);
+    let lower = name.to_ascii_lowercase();
+    let hint = match similar::nearest(&lower, all.clone()) {
+        Some(near) => {
+            let signature = FUNCTIONS.iter().find(|function| function.name == near).map(|it| it.signature);
+            format!(
+                "did you mean {}? There are: {}",
+                signature.unwrap_or(near),
+                all.collect::<Vec<_>>().join(", ")
+            )
+        }
+        None => format!("there are: {}", all.collect::<Vec<_>>().join(", ")),
+    };
+    Fault::new(at, format!("no function is called `{name}`")).hint(hint)
+}
+
+/// The arguments of a call, for the function that is to make sense of them.
+pub(crate) struct Arguments<'a> {
+    function: &'a Function,
+    arguments: &'a [Argument],
+    /// The whole call.
+    expr: &'a Expr,
+    context: Context<'a>,
+}
+
+impl<'a> Arguments<'a> {
+    /// A complaint about the place `at`, with how the function is to be called.
+    fn fault(&self, at: usize, message: impl fmt::Display) -> Fault {
+        let Function { name, signature, about, example, .. } = self.function;
+        Fault::new(at, format!("{name}: {message}"))
+            .hint(format!("{signature}: {about}, for example {example}"))
+    }
+
+    /// There are exactly `count`, none weighted.
+    fn count(&self, count: usize) -> Result<(), Fault> {
+        self.count_within(count, count)
+    }
+
+    /// There are from `least` to `most`, none weighted.
+    fn count_within(&self, least: usize, most: usize) -> Result<(), Fault> {
+        if !(least..=most).contains(&self.arguments.len()) {
+            let s = if most == 1 { "" } else { "s" };
+            let got = match self.arguments.len() {
+                0 => "none".to_owned(),
+                given => given.to_string(),
+            };
+            let takes = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            return Err(self.fault(self.at(), format!("takes {takes} argument{s}, and got {got}")));
+        }
+        match self.arguments.iter().find_map(|argument| argument.weight.as_ref()) {
+            Some(weight) => Err(self.fault(weight.at, "takes no weights, only choice does")),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the call begins.
+    fn at(&self) -> usize {
+        self.expr.at.start
+    }
+
+    /// Whether argument `index` is known only row by row, because it names columns.
+    fn varies(&self, index: usize) -> bool {
+        match &self.expr(index).node {
+            Node::Column { .. } | Node::Binary { .. } => true,
+            Node::Call { name, .. } => [sql::SQL, moments::AFTER, moments::LATEST]
+                .iter()
+                .any(|function| name.eq_ignore_ascii_case(function.name)),
+            _ => false,
+        }
+    }
+
+    /// The generator of argument `index`.
+    fn compile(&self, index: usize) -> Result<Arc<dyn Generate>, Fault> {
+        compile_in(self.expr(index), self.context)
+    }
+
+    fn expr(&self, index: usize) -> &'a Expr {
+        &self.arguments[index].value
+    }
+
+    /// Where argument `index` begins.
+    fn place(&self, index: usize) -> usize {
+        self.expr(index).at.start
+    }
+
+    fn wrong(&self, index: usize, expected: &str) -> Fault {
+        let expr = self.expr(index);
+        self.fault(expr.at.start, format!("argument {} is {expected}, not {expr}", index + 1))
+    }
+
+    /// Argument `index`, an integer.
+    fn int(&self, index: usize) -> Result<i64, Fault> {
+        match self.expr(index).node {
+            Node::Literal(Literal::Int(int)) => Ok(int),
+            _ => Err(self.wrong(index, "a whole number")),
+        }
+    }
+
+    /// Argument `index`, any number.
+    fn real(&self, index: usize) -> Result<f64, Fault> {
+        match self.expr(index).node {
+            Node::Literal(Literal::Int(int)) => Ok(int as f64),
+            Node::Literal(Literal::Real(real)) => Ok(real),
+            _ => Err(self.wrong(index, "a number")),
+        }
+    }
+
+    /// Argument `index`, an integer from `low` to `high`.
+    fn int_within(&self, index: usize, low: i64, high: i64) -> Result<i64, Fault> {
+        let int = self.int(index)?;
+        if (low..=high).contains(&int) {
+            return Ok(int);
+        }
+        Err(self
+            .fault(self.place(index), format!("argument {} is from {low} to {high}, not {int}", index + 1)))
+    }
+
+    /// Argument `index`, a text that is written out.
+    fn text(&self, index: usize) -> Result<&'a str, Fault> {
+        match &self.expr(index).node {
+            Node::Literal(Literal::Text(text)) => Ok(text),
+            _ => Err(self.wrong(index, "a text in quotes")),
+        }
+    }
+
+    /// Argument `index`, a number above 0.
+    fn positive(&self, index: usize) -> Result<f64, Fault> {
+        let real = self.real(index)?;
+        if real > 0.0 { Ok(real) } else { Err(self.wrong(index, "a number above 0")) }
+    }
+
+    /// Both arguments, of which the second may not be less.
+    fn ordered<T: PartialOrd + fmt::Display>(&self, (low, high): (T, T)) -> Result<(T, T), Fault> {
+        if low <= high {
+            return Ok((low, high));
+        }
+        Err(self.fault(
+            self.place(1),
+            format!("the second argument is at least the first: {high} is below {low}"),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse;
+
+    fn fault(text: &str) -> Fault {
+        parse(text, 0).and_then(|expr| compile(&expr)).expect_err(text)
+    }
+
+    #[test]
+    fn every_example_names_its_function() {
+        for function in FUNCTIONS {
+            assert!(function.example.starts_with(&format!("{}(", function.name)), "{function:?}");
+            assert!(function.signature.starts_with(&format!("{}(", function.name)), "{function:?}");
+            parse(function.example, 0).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_function_is_told_the_nearest_name_and_all_others() {
+        let fault = fault("null(0.5, integer(1, 2))");
+        assert_eq!((fault.at, &fault.message[..]), (10, "no function is called `integer`"));
+        let hint = unknown("digit", 0).hint.unwrap();
+        assert!(hint.starts_with("did you mean digits(n)? There are: row, int, "), "{hint}");
+        let hint = unknown("incomprehensible", 0).hint.unwrap();
+        assert!(hint.starts_with("there are: row, int, "), "{hint}");
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused_where_they_stand() {
+        for (text, at, message) in [
+            ("row(1)", 0, "row: takes 0 arguments, and got 1"),
+            ("int(1)", 0, "int: takes 2 arguments, and got 1"),
+            ("int()", 0, "int: takes 2 arguments, and got none"),
+            ("digits(1, 2)", 0, "digits: takes 1 argument, and got 2"),
+            ("int(1, 2.5)", 7, "int: argument 2 is a whole number, not 2.5"),
+            ("int('1', 2)", 4, "int: argument 1 is a whole number, not '1'"),
+            ("int(int(1, 2), 2)", 4, "int: argument 1 is a whole number, not int(1, 2)"),
+            ("int(2, 1)", 7, "int: the second argument is at least the first: 1 is below 2"),
+            ("int(1: 3, 2)", 7, "int: takes no weights, only choice does"),
+            ("real(1, NULL)", 8, "real: argument 2 is a number, not NULL"),
+            ("real(0.5, 0)", 10, "real: the second argument is at least the first: 0 is below 0.5"),
+            ("digits(0)", 7, "digits: argument 1 is from 1 to 1000, not 0"),
+            ("digits(1e6)", 7, "digits: argument 1 is from 1 to 1000, not 1000000"),
+            ("text(-1, 5)", 5, "text: argument 1 is from 0 to 16777216, not -1"),
+            ("text(5, 1B)", 8, "text: argument 2 is from 0 to 16777216, not 1000000000"),
+            ("blob(5, 4)", 8, "blob: the second argument is at least the first: 4 is below 5"),
+            (
+                "date('2023-02-29', '2024-01-01')",
+                5,
+                "date: argument 1 is a text of the form 'YYYY-MM-DD' from year 1 on, not '2023-02-29'",
+            ),
+            (
+                "timestamp('2000-01-01 00:00:00', 5)",
+                33,
+                "timestamp: argument 2 is a text of the form 'YYYY-MM-DD hh:mm:ss' from year 1 on, not 5",
+            ),
+            (
+                "date('2024-01-02', '2024-01-01')",
+                19,
+                "date: the second argument is no earlier than the first",
+            ),
+            ("choice()", 0, "choice: takes at least one argument"),
+            ("choice(1: 0, 2: 0)", 0, "choice: at least one weight is above 0"),
+            ("choice(1: 1e300, 2: 1e308, 3: 1e308)", 0, "choice: the weights are too large"),
+            ("null(1.5, 1)", 5, "null: argument 1 is from 0 to 1, not 1.5"),
+            ("null(-0.1, 1)", 5, "null: argument 1 is from 0 to 1, not -0.1"),
+            ("null(0.5)", 0, "null: takes 2 arguments, and got 1"),
+            ("choice(1, null(0.5, in(1, 2)))", 20, "no function is called `in`"),
+            ("choice(a, 1)", 7, "there is no column `a`"),
+            (
+                "distinct(text(1, 2))",
+                9,
+                "distinct: argument 1 is something with a known number of values (int, decimal, digits, hex, text(n, n), blob(n, n), date, timestamp, choice of different values, names and places, ref of a key), not text(1, 2)",
+            ),
+            ("normal(0, 0)", 10, "normal: argument 2 is a number above 0, not 0"),
+            ("zipf(0, 1)", 5, "zipf: argument 1 is from 1 to 9223372036854775807, not 0"),
+            ("decimal(0, 1e15, 9)", 0, "decimal: more digits than a real has"),
+            ("ref(customer.id)", 4, "no table is called `customer`"),
+            ("ref(7)", 4, "ref: argument 1 is a column, as table.column, not 7"),
+            ("lower(1)", 6, "lower: argument 1 is a text, not 1"),
+            ("round('a')", 6, "round: argument 1 is a number, not 'a'"),
+            ("'a' + 1", 0, "`+` takes numbers, and 'a' is a text"),
+            ("template('a{b')", 11, "template: a brace without its other half; a brace itself is {{ or }}"),
+            ("template('a{nit(1, 2)}')", 12, "no function is called `nit`"),
+            ("template('{blob(1, 2)}')", 10, "template: blob(1, 2) is a blob, and no text"),
+            ("json({'a': x'00'})", 11, "json: x'00' is a blob, which JSON has none of"),
+            ("{'a': 1}", 0, "{'a': 1} is no value of SQLite's"),
+            ("sql('1 +')", 4, "sql: SQLite does not accept it: near \")\": syntax error"),
+            (
+                "sql('random()')",
+                4,
+                "sql: SQLite does not accept it: non-deterministic functions prohibited in generated columns",
+            ),
+            (
+                "sql('(SELECT 1)')",
+                4,
+                "sql: SQLite does not accept it: subqueries prohibited in generated columns",
+            ),
+        ] {
+            let fault = fault(text);
+            assert_eq!((fault.at, &fault.message[..]), (at, message), "{text}");
+            assert!(fault.hint.is_some(), "{text}");
+        }
+    }
+}

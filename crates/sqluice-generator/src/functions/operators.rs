@@ -1,0 +1,275 @@
+//! Values computed from others: `+ - * / %`, `lower`, `upper`, `left`, `round`.
+//!
+//! Arithmetic is SQL's: integers stay integers, also when they are divided, unless they overflow; what is divided by 0 is NULL.
+
+use std::sync::Arc;
+
+use sqluice_core::batch::Value;
+use sqluice_core::error::Result;
+
+use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_all};
+use crate::generator::{Class, Scope, Size};
+use crate::names::Context;
+use crate::parse::{Expr, Literal, Node};
+use crate::vector::{Rows, Vector};
+
+pub(super) const LOWER: Function = Function {
+    name: "lower",
+    signature: "lower(x)",
+    about: "a text in lower case",
+    example: "lower(customer.last)",
+    build: |arguments| Mapped::build(arguments, 1, |_| Ok(Map::Lower)),
+};
+
+pub(super) const UPPER: Function = Function {
+    name: "upper",
+    signature: "upper(x)",
+    about: "a text in upper case",
+    example: "upper(status)",
+    build: |arguments| Mapped::build(arguments, 1, |_| Ok(Map::Upper)),
+};
+
+pub(super) const LEFT: Function = Function {
+    name: "left",
+    signature: "left(x, n)",
+    about: "the first n characters of a text",
+    example: "left(sentence(), 20)",
+    build: |arguments| {
+        Mapped::build(arguments, 2, |arguments| {
+            Ok(Map::Left(arguments.int_within(1, 0, super::LENGTH_MAX)? as usize))
+        })
+    },
+};
+
+pub(super) const ROUND: Function = Function {
+    name: "round",
+    signature: "round(x)",
+    about: "a number rounded to an integer, halves away from 0",
+    example: "round(normal(40, 10))",
+    build: |arguments| Mapped::build(arguments, 1, |_| Ok(Map::Round)),
+};
+
+#[derive(Clone, Copy, Debug)]
+enum Map {
+    Lower,
+    Upper,
+    Left(usize),
+    Round,
+}
+
+#[derive(Debug)]
+struct Mapped {
+    map: Map,
+    inner: [Arc<dyn Generate>; 1],
+}
+
+impl Mapped {
+    fn build(
+        arguments: &Arguments<'_>,
+        count: usize,
+        map: impl Fn(&Arguments<'_>) -> Result<Map, Fault>,
+    ) -> Result<Arc<dyn Generate>, Fault> {
+        arguments.count(count)?;
+        let (map, inner) = (map(arguments)?, arguments.compile(0)?);
+        let (fits, expected) = match map {
+            Map::Round => (inner.class().is_number(), "a number"),
+            Map::Lower | Map::Upper | Map::Left(_) => (inner.class().is_text(), "a text"),
+        };
+        if !fits {
+            return Err(arguments.wrong(0, expected));
+        }
+        Ok(Arc::new(Mapped { map, inner: [inner] }))
+    }
+}
+
+/// The part of a text that holds its first `count` characters.
+fn first_characters(text: &[u8], count: usize) -> &[u8] {
+    let begins = |byte: &u8| byte & 0xc0 != 0x80;
+    let cut = text.iter().enumerate().filter(|(_, byte)| begins(byte)).nth(count);
+    cut.map_or(text, |(at, _)| &text[..at])
+}
+
+impl Generate for Mapped {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let inner = &fill_all(&self.inner, at, rows)?[0];
+        out.values();
+        for row in 0..rows.count {
+            match (self.map, inner.get(row)) {
+                (Map::Lower, Value::Text(text)) => {
+                    let text = String::from_utf8_lossy(text).to_lowercase();
+                    out.push(Value::Text(text.as_bytes()));
+                }
+                (Map::Upper, Value::Text(text)) => {
+                    let text = String::from_utf8_lossy(text).to_uppercase();
+                    out.push(Value::Text(text.as_bytes()));
+                }
+                (Map::Left(count), Value::Text(text)) => out.push(Value::Text(first_characters(text, count))),
+                // What is too large for an integer is its end.
+                (Map::Round, Value::Real(real)) => out.push(Value::Int(real.round() as i64)),
+                (_, other) => out.push(other),
+            }
+        }
+        out.settle();
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        let Size { mean, max } = self.inner[0].size();
+        match self.map {
+            Map::Left(count) => {
+                Size { mean: mean.min(count as u64), max: max.saturating_add(max.min(4 * count as u64)) }
+            }
+            // A letter may take three times as many bytes in the other case.
+            Map::Lower | Map::Upper => Size { mean, max: 4 * max },
+            Map::Round => Size { mean: mean.min(4), max: 2 * max },
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self.map {
+            Map::Round => Class::Int,
+            Map::Lower | Map::Upper | Map::Left(_) => self.inner[0].class(),
+        }
+    }
+
+    fn nullable(&self) -> bool {
+        self.inner[0].nullable()
+    }
+}
+
+/// Makes the generator of an operator between two expressions.
+pub(super) fn binary(
+    operator: char,
+    left: &Expr,
+    right: &Expr,
+    context: Context<'_>,
+) -> Result<Arc<dyn Generate>, Fault> {
+    let operands = [compile_in(left, context)?, compile_in(right, context)?];
+    for (expr, operand) in [left, right].into_iter().zip(&operands) {
+        if !operand.class().is_number() {
+            let message = format!("`{operator}` takes numbers, and {expr} is {}", operand.class());
+            return Err(Fault::new(expr.at.start, message).hint(
+                "texts are put together by template('{a}{b}'); sql('...') takes any expression of SQLite's",
+            ));
+        }
+    }
+    let zero = match right.node {
+        Node::Literal(Literal::Int(int)) => int == 0,
+        Node::Literal(Literal::Real(real)) => real == 0.0,
+        _ => true,
+    };
+    let divides = matches!(operator, '/' | '%');
+    Ok(Arc::new(Binary { operator, operands, may_divide_by_zero: divides && zero }))
+}
+
+#[derive(Debug)]
+struct Binary {
+    operator: char,
+    operands: [Arc<dyn Generate>; 2],
+    may_divide_by_zero: bool,
+}
+
+fn compute(operator: char, left: Value<'_>, right: Value<'_>) -> Value<'static> {
+    let ints = match (left, right) {
+        (Value::Int(left), Value::Int(right)) => match operator {
+            '+' => left.checked_add(right),
+            '-' => left.checked_sub(right),
+            '*' => left.checked_mul(right),
+            _ if right == 0 => return Value::Null,
+            '/' => left.checked_div(right),
+            _ => Some(left.wrapping_rem(right)),
+        },
+        _ => None,
+    };
+    let real = |value| match value {
+        Value::Int(int) => Some(int as f64),
+        Value::Real(real) => Some(real),
+        _ => None,
+    };
+    match (ints, real(left), real(right)) {
+        (Some(int), ..) => Value::Int(int),
+        (None, Some(left), Some(right)) => match operator {
+            '+' => Value::Real(left + right),
+            '-' => Value::Real(left - right),
+            '*' => Value::Real(left * right),
+            '/' if right != 0.0 => Value::Real(left / right),
+            // The remainder is of integers.
+            '%' if right as i64 != 0 => Value::Real((left as i64).wrapping_rem(right as i64) as f64),
+            _ => Value::Null,
+        },
+        _ => Value::Null,
+    }
+}
+
+impl Generate for Binary {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let operands = fill_all(&self.operands, at, rows)?;
+        out.values();
+        for row in 0..rows.count {
+            out.push(compute(self.operator, operands[0].get(row), operands[1].get(row)));
+        }
+        out.settle();
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size { mean: 6, max: size_of_all(&self.operands).max + 8 }
+    }
+
+    fn class(&self) -> Class {
+        match (self.operands[0].class(), self.operands[1].class()) {
+            (Class::Real, _) | (_, Class::Real) => Class::Real,
+            (Class::Int, Class::Int) => Class::Int,
+            _ => Class::Any,
+        }
+    }
+
+    fn nullable(&self) -> bool {
+        self.may_divide_by_zero || self.operands.iter().any(|operand| operand.nullable())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::types::Value as Sql;
+
+    #[test]
+    fn arithmetic_is_sqlites() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let values = [
+            Value::Null,
+            Value::Int(0),
+            Value::Int(7),
+            Value::Int(-2),
+            Value::Int(i64::MAX),
+            Value::Int(i64::MIN),
+            Value::Int(-1),
+            Value::Real(0.0),
+            Value::Real(2.5),
+            Value::Real(-7.0),
+        ];
+        let sql = |value: Value<'_>| match value {
+            Value::Int(int) => Sql::Integer(int),
+            Value::Real(real) => Sql::Real(real),
+            _ => Sql::Null,
+        };
+        for operator in ['+', '-', '*', '/', '%'] {
+            let mut asked = connection.prepare(&format!("SELECT ?1 {operator} ?2")).unwrap();
+            for left in values {
+                for right in values {
+                    let expected: Sql = asked.query_row([sql(left), sql(right)], |row| row.get(0)).unwrap();
+                    let ours = sql(compute(operator, left, right));
+                    assert_eq!(ours, expected, "{left:?} {operator} {right:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_characters_are_no_bytes() {
+        assert_eq!(first_characters("aéü".as_bytes(), 2), "aé".as_bytes());
+        assert_eq!(first_characters("aé".as_bytes(), 2), "aé".as_bytes());
+        assert_eq!(first_characters(b"abc", 0), b"");
+    }
+}

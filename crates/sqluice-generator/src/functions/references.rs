@@ -1,0 +1,416 @@
+//! Values from elsewhere: `ref`, and columns that are named.
+//!
+//! ```text
+//!  a column of this row         its generator, its key, the same row
+//!  ref(customer.id)             row of orders ── a draw ──> row of customer ──> what customer.id is there
+//!  customer_id.city             the same draw, another column of that row
+//! ```
+//!
+//! Nothing is read: the parent's value is made from the number of its row.
+
+use std::sync::Arc;
+
+use sqluice_core::batch::{ROWS_MAX, Value};
+use sqluice_core::error::{Error, Result, Setting};
+use sqluice_core::similar;
+
+use super::distributions::Zipf;
+use super::{Arguments, Fault, Function, Generate};
+use crate::generator::{Class, Domain, Parent, Scope, Size, World};
+use crate::names::Context;
+use crate::parse::{Literal, Node};
+use crate::random::{Key, Shuffle, below64};
+use crate::vector::{Rows, Vector};
+
+pub(super) const REF: Function = Function {
+    name: "ref",
+    signature: "ref(table.column, which)",
+    about: "the column's value in a row of that table: any, or as zipf(s), each(n) or each(a, b) say; in the same table one before",
+    example: "ref(customer.id, zipf(1.1))",
+    build: reference,
+};
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+struct Column {
+    table: usize,
+    index: usize,
+    table_name: String,
+    name: String,
+    generator: Arc<dyn Generate>,
+}
+
+impl Column {
+    fn scope<'a>(&self, at: Scope<'a>) -> Scope<'a> {
+        at.with_key(Key::of_column(at.world.seed, &self.table_name, &self.name))
+    }
+
+    fn new(context: Context<'_>, table: usize, column: usize, at: usize) -> Result<Column, Fault> {
+        let declared = &context.names.tables[table];
+        Ok(Column {
+            table,
+            index: column,
+            table_name: declared.name.clone(),
+            name: declared.columns[column].name.clone(),
+            generator: context.names.make(table, column, at)?,
+        })
+    }
+}
+
+/// The generator of a column that an expression names: `name`, or `of.name`.
+pub(super) fn column(
+    of: Option<&str>,
+    name: &str,
+    at: usize,
+    context: Context<'_>,
+) -> Result<Arc<dyn Generate>, Fault> {
+    let Context { names, table, .. } = context;
+    let Some(of) = of else {
+        let index = names.column(table, name, at)?;
+        return Ok(Arc::new(Same(Column::new(context, table, index, at)?)));
+    };
+    if names.tables.get(table).is_none_or(|table| table.column(of).is_none())
+        && names.tables.iter().any(|table| table.name.eq_ignore_ascii_case(of))
+    {
+        return Err(Fault::new(at, format!("{of}.{name} is of another table")).hint(format!(
+            "a value of any row of it is ref({of}.{name}); of the row that a column refers to, column.{name}"
+        )));
+    }
+    let leader = Column::new(context, table, names.column(table, of, at)?, at)?;
+    let Some(parent) = leader.generator.parent().map(Parent::table) else {
+        return Err(Fault::new(at, format!("{of} refers to no row of another table, so it has no {name}"))
+            .hint(format!("only a column that is filled by ref() has columns: {of} would need a comment like gen: ref(...)")));
+    };
+    let column = Column::new(context, parent, names.column(parent, name, at)?, at)?;
+    Ok(Arc::new(OfParent { leader, column }))
+}
+
+/// Another column's value in the same row.
+#[derive(Debug)]
+struct Same(Column);
+
+impl Generate for Same {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        self.0.generator.fill(self.0.scope(at), rows, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        self.0.generator.fill_at(self.0.scope(at), rows, out)
+    }
+
+    fn size(&self) -> Size {
+        self.0.generator.size()
+    }
+
+    fn class(&self) -> Class {
+        self.0.generator.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.0.generator.nullable()
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        self.0.generator.parent().map(|_| self as &dyn Parent)
+    }
+}
+
+impl Parent for Same {
+    fn table(&self) -> usize {
+        self.0.generator.parent().map_or(0, Parent::table)
+    }
+
+    fn column(&self) -> Option<usize> {
+        self.0.generator.parent()?.column()
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        self.0.generator.parent().map_or(Ok(()), |parent| parent.rows(self.0.scope(at), rows, out))
+    }
+}
+
+/// A column of the row that another column refers to.
+#[derive(Debug)]
+struct OfParent {
+    leader: Column,
+    column: Column,
+}
+
+impl Generate for OfParent {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let rows: Vec<u64> = (rows.first..).take(rows.count).collect();
+        self.fill_at(at, &rows, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let mut parents = Vec::with_capacity(rows.len());
+        if let Some(parent) = self.leader.generator.parent() {
+            parent.rows(self.leader.scope(at), rows, &mut parents)?;
+        }
+        let there: Vec<u64> = parents.iter().copied().flatten().collect();
+        let scope = self.column.scope(at);
+        if there.len() == rows.len() {
+            return self.column.generator.fill_at(scope, &there, out);
+        }
+        let mut values = Vector::default();
+        self.column.generator.fill_at(scope, &there, &mut values)?;
+        let mut next = 0..there.len();
+        out.values();
+        for parent in &parents {
+            out.push(parent.and_then(|_| next.next()).map_or(Value::Null, |index| values.get(index)));
+        }
+        out.settle();
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        let Size { mean, max } = self.column.generator.size();
+        Size { mean, max: 2 * max }
+    }
+
+    fn class(&self) -> Class {
+        self.column.generator.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.leader.generator.nullable() || self.column.generator.nullable()
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        self.column.generator.parent().map(|_| self as &dyn Parent)
+    }
+}
+
+/// The row that the parent refers to, in turn.
+impl Parent for OfParent {
+    fn table(&self) -> usize {
+        self.column.generator.parent().map_or(0, Parent::table)
+    }
+
+    fn column(&self) -> Option<usize> {
+        self.column.generator.parent()?.column()
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        let mut parents = Vec::with_capacity(rows.len());
+        if let Some(parent) = self.leader.generator.parent() {
+            parent.rows(self.leader.scope(at), rows, &mut parents)?;
+        }
+        let there: Vec<u64> = parents.iter().copied().flatten().collect();
+        let mut theirs = Vec::with_capacity(there.len());
+        if let Some(parent) = self.column.generator.parent() {
+            parent.rows(self.column.scope(at), &there, &mut theirs)?;
+        }
+        let mut theirs = theirs.into_iter();
+        *out = parents.iter().map(|parent| parent.and_then(|_| theirs.next().flatten())).collect();
+        Ok(())
+    }
+}
+
+/// Which of the parent's rows a row gets.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    /// Any, each as likely as the others.
+    Any,
+    /// The most popular one most often: this is the exponent.
+    Zipf(f64),
+    /// The first for so many rows, at least and at most, then the second, and so on; after the last the first again.
+    Each(u64, u64),
+}
+
+fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    arguments.count_within(1, 2)?;
+    let Context { names, table: own, .. } = arguments.context;
+    let place = arguments.place(0);
+    let (table, column) = match &arguments.expr(0).node {
+        Node::Column { of: Some(table), name } => {
+            let table = names.table(table, place)?;
+            (table, names.column(table, name, place)?)
+        }
+        Node::Column { of: None, name } => {
+            let table = names.table(name, place)?;
+            match names.tables[table].primary_key().as_deref() {
+                Some(&[column]) => (table, column),
+                _ => return Err(arguments.wrong(0, "a column, as table.column")),
+            }
+        }
+        _ => return Err(arguments.wrong(0, "a column, as table.column")),
+    };
+    let which = if arguments.arguments.len() == 2 { which(arguments)? } else { Which::Any };
+    let declared = &names.tables[table];
+    let is_key = declared.unique_keys().iter().any(|key| key[..] == [column]);
+    Ok(Arc::new(Reference {
+        column: Column::new(arguments.context, table, column, place)?,
+        which,
+        own: table == own,
+        is_key,
+    }))
+}
+
+fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
+    let wrong = || arguments.wrong(1, "any(), zipf(s), each(n) or each(a, b)");
+    let Node::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
+    let number = |index: usize| match given[index].value.node {
+        Node::Literal(Literal::Int(int)) => Ok(int as f64),
+        Node::Literal(Literal::Real(real)) => Ok(real),
+        _ => Err(wrong()),
+    };
+    let count = |index: usize| match given[index].value.node {
+        Node::Literal(Literal::Int(int)) if (0..=1 << 32).contains(&int) => Ok(int as u64),
+        _ => Err(arguments.fault(given[index].value.at.start, "each takes numbers of rows, from 0 on")),
+    };
+    let at = arguments.place(1);
+    match (&name.to_ascii_lowercase()[..], given.len()) {
+        ("any", 0) => Ok(Which::Any),
+        ("zipf", 1) if number(0)? > 0.0 => Ok(Which::Zipf(number(0)?)),
+        ("zipf", 1) => Err(arguments.fault(at, "the exponent of zipf is above 0")),
+        ("each", 1 | 2) => match (count(0)?, count(given.len() - 1)?) {
+            (low, high) if low <= high && high > 0 => Ok(Which::Each(low, high)),
+            _ => {
+                Err(arguments.fault(at, "each(a, b) takes the smaller number first, and more rows than none"))
+            }
+        },
+        _ => {
+            let near = similar::hint(name, ["any", "zipf", "each"].into_iter());
+            Err(arguments.fault(
+                at,
+                format!("no way to refer is called `{name}` with {} arguments: {near}", given.len()),
+            ))
+        }
+    }
+}
+
+/// A column's value in some row of its table.
+#[derive(Debug)]
+struct Reference {
+    column: Column,
+    which: Which,
+    /// Whether that is the table that refers.
+    own: bool,
+    /// Whether the column tells rows apart.
+    is_key: bool,
+}
+
+impl Reference {
+    /// How many rows there are to refer to.
+    fn parents(&self, world: &World) -> Result<u64> {
+        match world.rows_of(self.column.table, &self.column.table_name)? {
+            0 => Err(Error::usage(format!(
+                "{} has no rows that others could refer to",
+                self.column.table_name
+            ))
+            .hint(Setting::Rows.to(format!("{}=1000", self.column.table_name)))),
+            rows => Ok(rows),
+        }
+    }
+
+    /// The numbers of the parents of rows that follow each other.
+    fn pick_rows(&self, at: Scope<'_>, rows: Rows, out: &mut [u64]) -> Result<()> {
+        at.draw_once(rows, out, |out| self.pick(at, (rows.first..).take(rows.count), out))
+    }
+
+    /// The numbers of the parents of these rows.
+    fn pick(&self, at: Scope<'_>, rows: impl Iterator<Item = u64>, out: &mut [u64]) -> Result<()> {
+        let picked = rows.zip(out);
+        if self.own {
+            // One before, in any table of any size: the first has only itself.
+            for (row, slot) in picked {
+                *slot = match self.which {
+                    Which::Any => below64(at.key.word(row), row.max(1)),
+                    Which::Zipf(s) => Zipf::new(row.max(1), s).rank(at.key.row(row)) - 1,
+                    Which::Each(low, high) => each(at.key, row.saturating_sub(1), low, high),
+                };
+                *slot = (*slot).min(row.saturating_sub(1));
+            }
+            return Ok(());
+        }
+        let parents = self.parents(at.world)?;
+        match self.which {
+            Which::Any => picked.for_each(|(row, slot)| *slot = below64(at.key.word(row), parents)),
+            Which::Zipf(exponent) => {
+                // The popular ones are not the first.
+                let (zipf, shuffle) = (Zipf::new(parents, exponent), Shuffle::new(at.key.child(0), parents));
+                picked.for_each(|(row, slot)| *slot = shuffle.place(zipf.rank(at.key.row(row)) - 1));
+            }
+            Which::Each(low, high) => {
+                picked.for_each(|(row, slot)| *slot = each(at.key, row, low, high) % parents);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of the parent that `row` belongs to if each has from `low` to `high` rows. Two neighbours have `low + high`
+/// together: so what is before them need not be counted.
+fn each(key: Key, row: u64, low: u64, high: u64) -> u64 {
+    let pair = row / (low + high);
+    let first = low + below64(key.word(pair), high - low + 1);
+    2 * pair + u64::from(row % (low + high) >= first)
+}
+
+impl Generate for Reference {
+    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let mut picked = [0; ROWS_MAX];
+        let picked = &mut picked[..rows.count];
+        self.pick_rows(at, rows, picked)?;
+        self.column.generator.fill_at(self.column.scope(at), picked, out)
+    }
+
+    fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
+        let mut picked = vec![0; rows.len()];
+        self.pick(at, rows.iter().copied(), &mut picked)?;
+        self.column.generator.fill_at(self.column.scope(at), &picked, out)
+    }
+
+    fn size(&self) -> Size {
+        self.column.generator.size()
+    }
+
+    fn class(&self) -> Class {
+        self.column.generator.class()
+    }
+
+    fn nullable(&self) -> bool {
+        self.column.generator.nullable()
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        if self.is_key && !self.own { Some(self) } else { None }
+    }
+
+    fn parent(&self) -> Option<&dyn Parent> {
+        Some(self)
+    }
+}
+
+impl Domain for Reference {
+    fn count(&self, world: &World) -> Result<u64> {
+        self.parents(world)
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        self.column.generator.fill_at(self.column.scope(at), numbers, out)
+    }
+}
+
+impl Parent for Reference {
+    fn table(&self) -> usize {
+        self.column.table
+    }
+
+    fn column(&self) -> Option<usize> {
+        Some(self.column.index)
+    }
+
+    fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
+        let mut picked = vec![0; rows.len()];
+        let all = Rows { first: rows.first().copied().unwrap_or(0), count: rows.len() };
+        if (all.first..).zip(rows).all(|(next, &row)| next == row) {
+            self.pick_rows(at, all, &mut picked)?;
+        } else {
+            self.pick(at, rows.iter().copied(), &mut picked)?;
+        }
+        *out = picked.into_iter().map(Some).collect();
+        Ok(())
+    }
+}

@@ -1,0 +1,422 @@
+//! Strings: `digits`, `hex`, `text`, `blob`.
+//!
+//! They are written eight bytes at a time, over the end of each string into the next, which is written afterwards.
+//! (Eight strings put together in registers and stored without overlap came out no faster.)
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+
+use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
+use crate::generator::{Class, Domain, Scope, Size, World};
+use crate::random::{Key, below32, below64};
+use crate::vector::{Kind, Layout, Rows, SLACK, Vector};
+
+const DIGITS_MAX: i64 = 1000;
+
+pub(super) const DIGITS: Function = Function {
+    name: "digits",
+    signature: "digits(n)",
+    about: "a text of n decimal digits, zeros in front among them",
+    example: "digits(6)",
+    build: |arguments| {
+        arguments.count(1)?;
+        Ok(Arc::new(Digits { count: arguments.int_within(0, 1, DIGITS_MAX)? as usize }))
+    },
+};
+
+pub(super) const TEXT: Function = Function {
+    name: "text",
+    signature: "text(min, max)",
+    about: "a text of min to max characters out of a-z, A-Z, 0-9, - and _",
+    example: "text(3, 20)",
+    build: |arguments| {
+        let (min, max) = lengths(arguments)?;
+        Ok(Arc::new(Bytes { min, max, text: true }))
+    },
+};
+
+pub(super) const BLOB: Function = Function {
+    name: "blob",
+    signature: "blob(min, max)",
+    about: "a blob of min to max random bytes",
+    example: "blob(16, 64)",
+    build: |arguments| {
+        let (min, max) = lengths(arguments)?;
+        Ok(Arc::new(Bytes { min, max, text: false }))
+    },
+};
+
+pub(super) const HEX: Function = Function {
+    name: "hex",
+    signature: "hex(n)",
+    about: "a text of n hexadecimal digits",
+    example: "hex(32)",
+    build: |arguments| {
+        arguments.count(1)?;
+        Ok(Arc::new(Hex { count: arguments.int_within(0, 1, DIGITS_MAX)? as usize }))
+    },
+};
+
+fn lengths(arguments: &Arguments<'_>) -> Result<(u32, u32), Fault> {
+    arguments.count(2)?;
+    let (min, max) = (arguments.int_within(0, 0, LENGTH_MAX)?, arguments.int_within(1, 0, LENGTH_MAX)?);
+    let (min, max) = arguments.ordered((min, max))?;
+    Ok((min as u32, max as u32))
+}
+
+/// The numbers below 1000 as three digits, the first in the lowest byte.
+static TRIPLES: [u32; 1000] = {
+    let mut triples = [0; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let (hundreds, tens, ones) = (number / 100, number / 10 % 10, number % 10);
+        triples[number as usize] = 0x0030_3030 | hundreds | tens << 8 | ones << 16;
+        number += 1;
+    }
+    triples
+};
+
+#[derive(Debug)]
+struct Digits {
+    count: usize,
+}
+
+/// Digits that one random word gives.
+const WORD_DIGITS: usize = 12;
+
+/// The next six digits of the fraction `bits / 2^64`, in the lower bytes; `bits` goes on to what comes after them.
+#[inline(always)]
+fn six_digits(bits: &mut u64) -> u64 {
+    let mut triple = || {
+        let product = u128::from(*bits) * 1000;
+        *bits = product as u64;
+        u64::from(TRIPLES[(product >> 64) as usize])
+    };
+    triple() | triple() << 24
+}
+
+impl Generate for Digits {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let count = self.count;
+        let out = out.fixed(Kind::Text, count, rows.count);
+        if count <= 6 {
+            for (index, row) in (rows.first..).take(rows.count).enumerate() {
+                let mut bits = key.word(row);
+                out[index * count..][..8].copy_from_slice(&six_digits(&mut bits).to_le_bytes());
+            }
+            return Ok(());
+        }
+        let words = count.div_ceil(WORD_DIGITS) as u64;
+        for (index, row) in (rows.first..).take(rows.count).enumerate() {
+            let row_out = &mut out[index * count..];
+            for word in 0..words {
+                let mut bits = key.word(row.wrapping_mul(words).wrapping_add(word));
+                let at = word as usize * WORD_DIGITS;
+                row_out[at..][..8].copy_from_slice(&six_digits(&mut bits).to_le_bytes());
+                if at + 6 < count {
+                    row_out[at + 6..][..8].copy_from_slice(&six_digits(&mut bits).to_le_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size::exactly(self.count as u64)
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+/// The digits of a base, or the characters of a text that is taken for a number.
+struct Alphabet(&'static [u8]);
+
+const DECIMAL_DIGITS: Alphabet = Alphabet(b"0123456789");
+const HEX_DIGITS: Alphabet = Alphabet(b"0123456789abcdef");
+
+impl Alphabet {
+    fn base(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// How many of `width` digits are numbered: so many fit a number up to 2^62.
+    fn numbered(&self, width: usize) -> usize {
+        let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
+        (1..=width).take_while(fits).count()
+    }
+
+    /// How many texts of `width` digits are numbered.
+    fn count(&self, width: usize) -> u64 {
+        self.base().pow(self.numbered(width) as u32)
+    }
+
+    /// The texts of these numbers.
+    fn nth(&self, kind: fn(Layout) -> Kind, width: usize, key: Key, numbers: &[u64], out: &mut Vector) {
+        let digits = self.numbered(width);
+        let bytes = out.fixed(kind, width, numbers.len());
+        if width > 0 {
+            for (&number, slot) in numbers.iter().zip(bytes.chunks_exact_mut(width)) {
+                self.write(number, digits, key, slot);
+            }
+        }
+    }
+
+    /// Writes `number`, its last digit last, and its random followers in front where there is room.
+    fn write(&self, mut number: u64, digits: usize, key: Key, out: &mut [u8]) {
+        let (base, free) = (self.base(), out.len() - digits);
+        let mut more = key.word(number);
+        for slot in out[free..].iter_mut().rev() {
+            *slot = self.0[(number % base) as usize];
+            number /= base;
+        }
+        for (index, slot) in out[..free].iter_mut().enumerate() {
+            if index % 8 == 7 {
+                more = key.word(more);
+            }
+            *slot = self.0[((more >> (8 * (index % 8)) & 0xff) % base) as usize];
+        }
+    }
+}
+
+impl Domain for Digits {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(DECIMAL_DIGITS.count(self.count))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        DECIMAL_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Hex {
+    count: usize,
+}
+
+impl Generate for Hex {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let words = self.count.div_ceil(16) as u64;
+        let bytes = out.fixed(Kind::Text, self.count, rows.count);
+        for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(self.count)).take(rows.count) {
+            for (index, part) in text.chunks_mut(16).enumerate() {
+                let mut word = key.word(row.wrapping_mul(words).wrapping_add(index as u64));
+                for slot in part {
+                    *slot = HEX_DIGITS.0[(word & 15) as usize];
+                    word >>= 4;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size::exactly(self.count as u64)
+    }
+
+    fn class(&self) -> Class {
+        Class::Text
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        Some(self)
+    }
+}
+
+impl Domain for Hex {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(HEX_DIGITS.count(self.count))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        HEX_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Bytes {
+    min: u32,
+    max: u32,
+    text: bool,
+}
+
+impl Bytes {
+    fn lengths(&self, key: Key, first: u64, out: &mut [u32]) {
+        let (min, count) = (self.min, self.max - self.min + 1);
+        if u64::from(count) <= SMALL {
+            key.map32(first, out, |bits| min + below32(bits, count));
+        } else {
+            key.map64(first, out, |bits| min + below64(bits, u64::from(count)) as u32);
+        }
+    }
+}
+
+impl Generate for Bytes {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+        let kind = if self.text { Kind::Text } else { Kind::Blob };
+        let content =
+            Content { key: key.child(1), first: rows.first, words: u64::from(self.max.div_ceil(8)) };
+        let bytes = if self.min == self.max {
+            let width = self.max as usize;
+            let bytes = out.fixed(kind, width, rows.count);
+            content.write((0..rows.count).map(|row| row * width..(row + 1) * width), bytes);
+            bytes
+        } else {
+            let lengths = |out: &mut [u32]| self.lengths(key.child(0), rows.first, out);
+            let (offsets, bytes) = out.strings(kind, rows.count, lengths);
+            content.write(offsets.windows(2).map(|ends| ends[0] as usize..ends[1] as usize), bytes);
+            bytes
+        };
+        if self.text {
+            bytes.iter_mut().for_each(|byte| *byte = character(*byte));
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Size {
+        Size { mean: u64::from(self.min).midpoint(u64::from(self.max)), max: u64::from(self.max) }
+    }
+
+    fn class(&self) -> Class {
+        if self.text { Class::Text } else { Class::Blob }
+    }
+
+    fn domain(&self) -> Option<&dyn Domain> {
+        if self.min == self.max { Some(self) } else { None }
+    }
+}
+
+/// The characters of a text.
+const ALPHABET: &[u8; 64] = &{
+    let mut alphabet = [0; 64];
+    let mut index = 0;
+    while index < 64 {
+        alphabet[index] = character(index as u8);
+        index += 1;
+    }
+    alphabet
+};
+
+/// All bytes.
+const BYTES: &[u8; 256] = &{
+    let mut bytes = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        bytes[index] = index as u8;
+        index += 1;
+    }
+    bytes
+};
+
+impl Bytes {
+    fn alphabet(&self) -> Alphabet {
+        Alphabet(if self.text { ALPHABET } else { BYTES })
+    }
+}
+
+/// Where all are of one length.
+impl Domain for Bytes {
+    fn count(&self, _: &World) -> Result<u64> {
+        Ok(self.alphabet().count(self.max as usize))
+    }
+
+    fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
+        let kind = if self.text { Kind::Text } else { Kind::Blob };
+        self.alphabet().nth(kind, self.max as usize, at.key, numbers, out);
+        Ok(())
+    }
+}
+
+/// The random bytes of some rows. Each row has words of its own, as many as the longest string needs.
+#[derive(Clone, Copy)]
+struct Content {
+    key: Key,
+    first: u64,
+    words: u64,
+}
+
+impl Content {
+    /// Writes each row's bytes, and up to [`SLACK`] more, to its place.
+    ///
+    /// Of short strings all words are written, however many are needed: a branch on that would be mispredicted (`benches/gen.rs`,
+    /// text(3, 20): 10 ns with it, 4 without).
+    #[inline(always)]
+    fn write(self, places: impl Iterator<Item = Range<usize>>, out: &mut [u8]) {
+        const { assert!(SLACK >= 40) };
+        match self.words {
+            0 => (),
+            1 => self.write_words::<1>(places, out),
+            2 => self.write_words::<2>(places, out),
+            3 => self.write_words::<3>(places, out),
+            4 => self.write_words::<4>(places, out),
+            5 => self.write_words::<5>(places, out),
+            words => {
+                for (row, place) in (self.first..).zip(places) {
+                    let (mut word, mut at) = (row.wrapping_mul(words), place.start);
+                    while at < place.end {
+                        out[at..][..8].copy_from_slice(&self.key.word(word).to_le_bytes());
+                        (at, word) = (at + 8, word.wrapping_add(1));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write_words<const WORDS: usize>(self, places: impl Iterator<Item = Range<usize>>, out: &mut [u8]) {
+        for (row, place) in (self.first..).zip(places) {
+            let word = row.wrapping_mul(WORDS as u64);
+            let (words, _) = out[place.start..][..8 * WORDS].as_chunks_mut::<8>();
+            for (index, slot) in words.iter_mut().enumerate() {
+                *slot = self.key.word(word.wrapping_add(index as u64)).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// The character that a random byte stands for: six of its bits choose among 64. Comparisons instead of a table, for
+/// the loop to be vectorized.
+#[inline(always)]
+const fn character(byte: u8) -> u8 {
+    let index = byte & 63;
+    let shift = match index {
+        0..26 => b'a',
+        26..52 => b'A' - 26,
+        52..62 => b'0'.wrapping_sub(52),
+        62 => b'-'.wrapping_sub(62),
+        _ => b'_' - 63,
+    };
+    index.wrapping_add(shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_characters_of_texts_are_sixty_four_and_equally_likely() {
+        let mut seen = [0; 256];
+        (0..=255).for_each(|byte| seen[usize::from(character(byte))] += 1);
+        let alphabet = ('a'..='z').chain('A'..='Z').chain('0'..='9').chain(['-', '_']);
+        assert!(alphabet.into_iter().all(|letter| seen[letter as usize] == 4));
+    }
+
+    #[test]
+    fn six_digits_are_the_first_of_the_fraction() {
+        // 0.123456789... of 2^64
+        let mut bits = (0.123_456_789_012_5 * 2f64.powi(64)) as u64;
+        assert_eq!(&six_digits(&mut bits).to_le_bytes()[..6], b"123456");
+        assert_eq!(&six_digits(&mut bits).to_le_bytes()[..6], b"789012");
+        assert_eq!(&six_digits(&mut { u64::MAX }).to_le_bytes()[..6], b"999999");
+        assert_eq!(&six_digits(&mut 0).to_le_bytes()[..6], b"000000");
+    }
+}

@@ -1,0 +1,95 @@
+//! The generator language: a schema file whose columns say in comments what their values are like.
+//!
+//! ```text
+//!  schema file ── comments ── parse ──┐
+//!              (which column?) (text)  ├── functions ──> Spec ──> GeneratedTable: a Source
+//!  declared types ─────── defaults ───┘  (typed, checked)         parts ── vectors ──> batches
+//! ```
+//!
+//! Invariants: every value is a function of (seed, table, column, row number), so that any part can be made on any core
+//! or machine, in any order. A [`Spec`] is plain data: it is made, checked and printed without making a value.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * `random`, `vector`: numbers drawn, values made; `literal`, `parse`, `comments`: the language
+//! * `generator`: what makes the values of a column; `names`: columns that expressions name; `functions`: those of the language
+//! * `sqlite_rows`: rows for SQLite; `table`, `table_spec`: a table and what fills it
+//! * `defaults`: what the schema suggests; `spec`: what fills all tables; `parents`: foreign keys that hold
+//! * `preset`, `preview`: schemas at hand, rows to look at
+//!
+//! # Functions
+//!
+//! Each has an example, which stands in a schema of two tables:
+//!
+//! ```
+//! use sqluice::generate::Generate;
+//! use sqluice::r#gen::{FUNCTIONS, Function};
+//! use sqluice::options::WriteOptions;
+//! use sqluice::schema::Schema;
+//!
+//! for function in FUNCTIONS {
+//!     let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
+//!     let schema = Schema::parse(sql, "example.sql".as_ref())?;
+//!     let rows = vec![(None, 100), (Some("orders".to_owned()), 3)];
+//!     let generate = Generate { target: None, schema, rows, seed: 1, write: WriteOptions::default() };
+//!     let orders = &generate.prepare()?.preview(3)?[1];
+//!     println!("{}: {}", function.signature, function.about);
+//!     println!("    {} gives {}", function.example, orders.rows[0][4]);
+//! }
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+
+mod comments;
+mod defaults;
+mod functions;
+mod generator;
+mod literal;
+mod names;
+pub mod parents;
+mod parse;
+mod preset;
+pub mod preview;
+mod random;
+mod spec;
+mod sqlite_rows;
+mod table;
+mod table_spec;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+pub use functions::{FUNCTIONS, Function};
+pub use preset::{PRESETS, Preset};
+pub use preview::{Preview, PreviewValue};
+pub use spec::Spec;
+pub use table::GeneratedTable;
+pub use table_spec::{ColumnSpec, Origin, TableSpec};
+
+use sqluice_core::error::{Error, Place};
+use sqluice_core::schema::Schema;
+
+/// What is wrong with a schema file as input to the generator, and at which byte of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    at: usize,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    fn new(at: usize, message: impl Into<String>) -> Fault {
+        Fault { at, message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Fault {
+        Fault { hint: Some(hint.into()), ..self }
+    }
+
+    fn in_file(self, schema: &Schema) -> Error {
+        let error = Error::input(self.message).at(Place::in_text(&schema.file, &schema.sql, self.at));
+        match self.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}

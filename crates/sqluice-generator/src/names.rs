@@ -1,0 +1,111 @@
+//! The columns that expressions name, made in the order in which they depend on each other.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use sqluice_core::schema::{Schema, Table};
+use sqluice_core::similar;
+
+use super::Fault;
+use super::generator::Generate;
+use super::parse::Expr;
+
+/// The generator of a column, once there is one.
+type Made = Option<Arc<dyn Generate>>;
+
+/// Makes the generator of an expression.
+type Compile = fn(&Expr, Context<'_>) -> Result<Arc<dyn Generate>, Fault>;
+
+/// The expressions of all columns of a schema, and the generators that have been made of them.
+#[derive(Debug)]
+pub(crate) struct Names<'a> {
+    pub(crate) tables: &'a [Table],
+    /// Of each table and column; `None`: SQLite computes it.
+    exprs: Vec<Vec<Option<Expr>>>,
+    made: RefCell<Vec<Vec<Made>>>,
+    compile: Compile,
+    /// The columns that are being made, each for the one before it.
+    making: RefCell<Vec<(usize, usize)>>,
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) names: &'a Names<'a>,
+    /// By its number; beyond the tables where an expression belongs to none.
+    pub(crate) table: usize,
+    /// The column that the whole expression makes.
+    pub(crate) column: usize,
+}
+
+impl<'a> Names<'a> {
+    /// No columns.
+    pub(crate) fn none(compile: Compile) -> Names<'static> {
+        Names {
+            tables: &[],
+            exprs: Vec::new(),
+            made: RefCell::default(),
+            compile,
+            making: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn new(schema: &'a Schema, exprs: Vec<Vec<Option<Expr>>>, compile: Compile) -> Names<'a> {
+        let made = exprs.iter().map(|columns| vec![None; columns.len()]).collect();
+        Names { tables: &schema.tables, exprs, made: RefCell::new(made), making: RefCell::default(), compile }
+    }
+
+    pub(crate) fn expr(&self, table: usize, column: usize) -> Option<&Expr> {
+        self.exprs.get(table)?.get(column)?.as_ref()
+    }
+
+    /// The number of the table `name`.
+    pub(crate) fn table(&self, name: &str, at: usize) -> Result<usize, Fault> {
+        self.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let names = self.tables.iter().map(|table| &table.name[..]);
+            Fault::new(at, format!("no table is called `{name}`")).hint(similar::hint(name, names))
+        })
+    }
+
+    /// The number of the column `name` of a table.
+    pub(crate) fn column(&self, table: usize, name: &str, at: usize) -> Result<usize, Fault> {
+        let Some(declared) = self.tables.get(table) else {
+            return Err(Fault::new(at, format!("there is no column `{name}`"))
+                .hint(format!("a text is written in quotes: '{name}'")));
+        };
+        declared.column(name).ok_or_else(|| {
+            let names = declared.columns.iter().map(|column| &column.name[..]);
+            Fault::new(at, format!("{} has no column `{name}`", declared.name)).hint(format!(
+                "{}; a text is written in quotes: '{name}', a function with (): {name}()",
+                similar::hint(name, names)
+            ))
+        })
+    }
+
+    /// The generator of a column, which something at `at` needs.
+    pub(crate) fn make(&self, table: usize, column: usize, at: usize) -> Result<Arc<dyn Generate>, Fault> {
+        if let Some(made) = &self.made.borrow()[table][column] {
+            return Ok(Arc::clone(made));
+        }
+        let name = |(table, column): (usize, usize)| {
+            format!("{}.{}", self.tables[table].name, self.tables[table].columns[column].name)
+        };
+        let Some(expr) = self.expr(table, column) else {
+            let message = format!("{} is computed by SQLite, and known only then", name((table, column)));
+            return Err(Fault::new(at, message).hint("name the columns that it is computed from"));
+        };
+        let first = self.making.borrow().iter().position(|&making| making == (table, column));
+        if let Some(first) = first {
+            let way: Vec<String> = self.making.borrow()[first..].iter().map(|&it| name(it)).collect();
+            let message = format!("{} depends on itself", name((table, column)));
+            let way = format!("{} needs {}", way.join(" needs "), name((table, column)));
+            return Err(Fault::new(at, message).hint(way));
+        }
+        self.making.borrow_mut().push((table, column));
+        let made = (self.compile)(expr, Context { names: self, table, column });
+        self.making.borrow_mut().pop();
+        let made = made?;
+        self.made.borrow_mut()[table][column] = Some(Arc::clone(&made));
+        Ok(made)
+    }
+}

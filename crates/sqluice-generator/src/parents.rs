@@ -1,0 +1,194 @@
+//! Foreign keys whose rows are there because of how the values are made: nobody needs to look for them.
+//!
+//! * `ref(parent.column)`, which is what a REFERENCES clause gives by itself.
+//! * A column of `int(1, 1000)`, or a choice of such, that refers to the rowid of a table of 1,000 rows, numbered from 1.
+//!
+//! All else is looked up by SQLite.
+
+use std::ops::RangeInclusive;
+
+use rusqlite::Connection;
+use sqluice_core::schema::{Schema, Table, quoted};
+
+use super::parse::{Expr, Literal, Node, parse};
+use super::spec::Spec;
+use super::table_spec::{ColumnSpec, TableSpec};
+
+/// Whether the rows that each table of a new database refers to are there, whatever the seed. `rows` says how many each table
+/// has, in the order of the schema. `false`: that is not known.
+pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
+    let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
+    let known = |child: &Table, own: &TableSpec, child_rows: u64| {
+        let keys = keys(&catalogue, &child.name).unwrap_or_default();
+        !keys.is_empty()
+            && are_of_keys(&catalogue, child)
+            && keys.iter().all(|key| {
+                let Some(key) = key else { return false };
+                let made = own.columns.iter().find(|column| column.name.eq_ignore_ascii_case(&key.from));
+                if made.is_some_and(|made| is_reference(schema, child, made, key)) {
+                    return true;
+                }
+                let values = made.and_then(|column| values(&column.expression, child_rows));
+                let parents = numbered_rows(schema, spec, rows, key);
+                matches!((values, parents), (Some(values), Some(rows)) if values.is_empty()
+                    || (*values.start() >= 1 && u64::try_from(*values.end()).is_ok_and(|last| last <= rows)))
+            })
+    };
+    let tables = schema.tables.iter().zip(&spec.tables).zip(rows);
+    tables.map(|((child, own), &rows)| known(child, own, rows)).collect()
+}
+
+/// A foreign key of one column; `to` is `None` where the PRIMARY KEY is meant.
+struct Key {
+    from: String,
+    parent: String,
+    to: Option<String>,
+}
+
+fn catalogue(schema: &Schema) -> rusqlite::Result<Connection> {
+    let catalogue = Connection::open_in_memory()?;
+    catalogue.execute_batch(&schema.sql)?;
+    Ok(catalogue)
+}
+
+/// Whether SQLite takes what a table refers to for keys: it says so also where there are no rows.
+fn are_of_keys(catalogue: &Connection, child: &Table) -> bool {
+    let sql = format!("PRAGMA foreign_key_check({})", quoted(&child.name));
+    catalogue.prepare(&sql).and_then(|mut check| check.exists([])).is_ok()
+}
+
+/// The foreign keys of a table; `None` is one of several columns.
+fn keys(catalogue: &Connection, table: &str) -> rusqlite::Result<Vec<Option<Key>>> {
+    let mut list = catalogue.prepare(
+        "SELECT count(*), \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1) GROUP BY id ORDER BY id",
+    )?;
+    let keys = list.query_map([table], |row| {
+        let key = Key { from: row.get(1)?, parent: row.get(2)?, to: row.get(3)? };
+        Ok((row.get::<_, i64>(0)? == 1).then_some(key))
+    })?;
+    keys.collect()
+}
+
+/// Whether a column takes its values from the one that the key points to, and stores them as that does.
+fn is_reference(schema: &Schema, child: &Table, made: &ColumnSpec, key: &Key) -> bool {
+    let found = || {
+        let reference = made.generator.as_deref()?.parent()?;
+        let (parent, at) = (&schema.tables[reference.table()], reference.column()?);
+        let (to, from) = (&parent.columns[at], &child.columns[child.column(&key.from)?]);
+        let is_meant = match &key.to {
+            Some(name) => to.name.eq_ignore_ascii_case(name),
+            None => parent.primary_key()? == [at],
+        };
+        Some(is_meant && parent.name.eq_ignore_ascii_case(&key.parent) && to.affinity == from.affinity)
+    };
+    found().unwrap_or(false)
+}
+
+/// How many rows the parent has, if these are numbered from 1 by the column that the key points to.
+fn numbered_rows(schema: &Schema, spec: &Spec, rows: &[u64], key: &Key) -> Option<u64> {
+    let place = schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(&key.parent))?;
+    let (parent, made) = (&schema.tables[place], &spec.tables[place]);
+    let alias = &parent.columns[parent.rowid_alias?].name;
+    let points_to_it = key.to.as_ref().is_none_or(|to| to.eq_ignore_ascii_case(alias));
+    (points_to_it && made.counts_rows()).then_some(rows[place])
+}
+
+/// What the values of an expression lie between, in so many rows; NULL counts for nothing.
+fn values(expression: &str, rows: u64) -> Option<RangeInclusive<i64>> {
+    range(&parse(expression, 0).ok()?, i64::try_from(rows).ok()?)
+}
+
+fn range(expr: &Expr, rows: i64) -> Option<RangeInclusive<i64>> {
+    #[expect(clippy::reversed_empty_ranges, reason = "it has no values")]
+    const NONE: RangeInclusive<i64> = 1..=0;
+    let Node::Call { name, arguments } = &expr.node else {
+        return match &expr.node {
+            Node::Literal(Literal::Int(int)) => Some(*int..=*int),
+            Node::Literal(Literal::Null) => Some(NONE),
+            _ => None,
+        };
+    };
+    let of = |index: usize| range(&arguments.get(index)?.value, rows);
+    match &*name.to_ascii_lowercase() {
+        "row" => Some(1..=rows),
+        "int" => Some(*of(0)?.start()..=*of(1)?.end()),
+        "null" => of(1),
+        "choice" => (0..arguments.len()).map(of).try_fold(NONE, |all, one| {
+            let one = one?;
+            Some(match (all.is_empty(), one.is_empty()) {
+                (true, _) => one,
+                (_, true) => all,
+                _ => *all.start().min(one.start())..=*all.end().max(one.end()),
+            })
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn known(child: &str, parent: &str) -> bool {
+        let sql =
+            format!("CREATE TABLE p (other INT UNIQUE, {parent}\n); CREATE TABLE c (x INT, {child}\n);");
+        let schema = Schema::parse(sql, Path::new("s.sql")).unwrap();
+        let known = are_there(&schema, &Spec::new(&schema).unwrap(), &[100, 10]);
+        assert!(!known[0], "p refers to nobody");
+        known[1]
+    }
+
+    #[test]
+    fn rows_that_must_be_there_are_known() {
+        let parent = "id INTEGER PRIMARY KEY";
+        for made in
+            ["int(1, 100)", "7", "null", "null(0.1, int(2, 50))", "choice(null, int(9, 10), 4)", "ROW()"]
+        {
+            assert!(known(&format!("p INT REFERENCES p -- gen: {made}"), parent), "{made}");
+            assert!(known(&format!("p INT REFERENCES P (ID) -- gen: {made}"), parent), "{made}");
+        }
+        for made in [
+            "int(0, 100)",
+            "int(1, 101)",
+            "real(1, 2)",
+            "'5'",
+            "choice(1, 'a')",
+            "choice(1, 101)",
+            "digits(1)",
+        ] {
+            assert!(!known(&format!("p INT REFERENCES p -- gen: {made}"), parent), "{made}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_from_the_parent_is_there() {
+        let parent = "id INTEGER PRIMARY KEY";
+        for made in ["p INT REFERENCES p", "p INT REFERENCES p (id) -- gen: null(0.5, ref(p.id, zipf(1)))"] {
+            assert!(known(made, parent), "{made}");
+        }
+        assert!(known("p TEXT REFERENCES p", "id TEXT PRIMARY KEY"));
+        assert!(known("p TEXT, -- gen: ref(p.id)\n FOREIGN KEY (P) REFERENCES P (ID)", "id TEXT UNIQUE"));
+        assert!(!known("p INT REFERENCES p", "id TEXT PRIMARY KEY"), "'007' is stored as 7");
+        assert!(!known("p INT REFERENCES p (other) -- gen: ref(p.id)", parent), "of another column");
+        assert!(!known("p INT REFERENCES p -- gen: ref(p.id) + 1", parent), "of no row");
+        for no_key in ["name TEXT", "name TEXT, UNIQUE (name COLLATE NOCASE)"] {
+            assert!(!known("p TEXT REFERENCES p (name)", no_key), "{no_key}");
+        }
+        assert!(known("p TEXT REFERENCES p (name)", "name TEXT COLLATE NOCASE UNIQUE"));
+    }
+
+    #[test]
+    fn rows_that_may_be_missing_are_not_known() {
+        let one = "p INT REFERENCES p (id) -- gen: 1";
+        assert!(!known(one, "id INTEGER PRIMARY KEY -- gen: int(1, 1000)\n"));
+        assert!(!known(one, "id INT PRIMARY KEY"), "a key of its own, not the rowid");
+        assert!(!known("p INT REFERENCES p (other) -- gen: 1", "id INTEGER PRIMARY KEY"));
+        assert!(!known("p INT REFERENCES nowhere -- gen: 1", "id INTEGER PRIMARY KEY"));
+        assert!(!known("p INT -- gen: 1", "id INTEGER PRIMARY KEY"), "no foreign key");
+        let two = "p INT REFERENCES p, -- gen: 1\n q INT REFERENCES p -- gen: 1000";
+        assert!(!known(two, "id INTEGER PRIMARY KEY"));
+        let both = "p INT, -- gen: 1\n q INT, -- gen: 1\n FOREIGN KEY (p, q) REFERENCES p (id, other)";
+        assert!(!known(both, "id INTEGER PRIMARY KEY"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Schemas that come with the program.
+//!
+//! A preset is a schema file, `preset/NAME.sql`, that also says how many rows its tables have beside each other.
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::schema::Schema;
+
+/// All presets. TPC-H is none of them: its rows are not the generator's.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "user",
+        about: "one narrow table, as in the write-ups about a billion rows",
+        sql: include_str!("preset/user.sql"),
+        tables: &[("user", 1.0)],
+    },
+    Preset {
+        name: "integers",
+        about: "a key and a number",
+        sql: include_str!("preset/integers.sql"),
+        tables: &[("integers", 1.0)],
+    },
+    Preset {
+        name: "kv",
+        about: "text keys and blobs",
+        sql: include_str!("preset/kv.sql"),
+        tables: &[("kv", 1.0)],
+    },
+    Preset {
+        name: "shop",
+        about: "customers, products, orders and their items, with foreign keys and indexes; its rows count the orders",
+        sql: include_str!("preset/shop.sql"),
+        tables: &[("orders", 1.0), ("customers", 0.1), ("products", 0.01), ("items", 2.0)],
+    },
+    Preset {
+        name: "events",
+        about: "a time series of devices; its rows count the events",
+        sql: include_str!("preset/events.sql"),
+        tables: &[("events", 1.0), ("devices", 0.001)],
+    },
+];
+
+/// A schema that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    sql: &'static str,
+    /// The table that a number of rows counts, and the others: each with its rows for one row of the first.
+    tables: &'static [(&'static str, f64)],
+}
+
+impl Preset {
+    /// The preset of that name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(name: &str) -> Result<Preset> {
+        PRESETS.iter().find(|preset| preset.name == name).copied().ok_or_else(|| {
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            let error = Error::usage(format!("no preset is called `{name}`"));
+            match cfg!(feature = "tpch") {
+                true => error.hint(message![
+                    format!("there are: {}, and tpch with a ", names.join(", ")),
+                    Setting::Scale
+                ]),
+                false => error.hint(format!("there are: {}", names.join(", "))),
+            }
+        })
+    }
+
+    /// How many rows each table has, when `rows` asks for so many: a number without a name counts the first table, and the others
+    /// follow; one with a name counts that table alone. What comes later counts more. Of tables that nobody counts nothing is said.
+    pub fn rows(&self, rows: &[(Option<String>, u64)]) -> Vec<(Option<String>, u64)> {
+        let all = rows.iter().rfind(|(name, _)| name.is_none());
+        let shares = self.tables.iter().filter_map(|&(table, share)| {
+            let rows = all?.1;
+            // The first table's own number, however large.
+            let its = if share == 1.0 { rows } else { ((rows as f64 * share) as u64).max(rows.min(1)) };
+            Some((Some(table.to_owned()), its))
+        });
+        let named = rows.iter().filter(|(name, _)| name.is_some()).cloned();
+        shares.chain(named).collect()
+    }
+
+    /// The schema; messages call its file `preset:name`.
+    ///
+    /// # Errors
+    /// Never, as far as SQLite takes its own syntax.
+    pub fn schema(&self) -> Result<Schema> {
+        Schema::parse(self.sql.to_owned(), Path::new(&format!("preset:{}", self.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+
+    fn rows(preset: &str, given: &[(Option<&str>, u64)]) -> Vec<(String, u64)> {
+        let given: Vec<_> = given.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect();
+        let rows = Preset::find(preset).unwrap().rows(&given);
+        rows.into_iter().map(|(name, rows)| (name.unwrap(), rows)).collect()
+    }
+
+    #[test]
+    fn every_preset_is_a_schema_with_a_spec() {
+        for it in PRESETS {
+            let schema = it.schema().unwrap();
+            let spec = Spec::new(&schema).unwrap();
+            assert_eq!(spec.tables.len(), it.tables.len());
+            assert!(it.tables.iter().all(|(table, _)| schema.table(table).is_some()));
+            assert_eq!(it.tables[0].1, 1.0, "the first table is the one that is counted");
+        }
+    }
+
+    #[test]
+    fn a_number_counts_the_first_table_and_a_named_one_its_own() {
+        let named = |name: &str, rows| (name.to_owned(), rows);
+        let all =
+            [named("orders", 1000), named("customers", 100), named("products", 10), named("items", 2000)];
+        assert_eq!(rows("shop", &[(None, 5), (None, 1000)]), all);
+        let more = [&all[..], &[named("Items", 7)]].concat();
+        assert_eq!(rows("shop", &[(Some("Items"), 7), (None, 1000)]), more);
+        assert_eq!(rows("shop", &[(Some("items"), 7)]), [named("items", 7)]);
+        // Few orders are somebody's, none are nobody's.
+        assert_eq!(rows("shop", &[(None, 3)])[1..3], [named("customers", 1), named("products", 1)]);
+        assert_eq!(rows("shop", &[(None, 0)]).iter().map(|(_, rows)| rows).sum::<u64>(), 0);
+        assert_eq!(rows("user", &[(None, u64::MAX)]), [named("user", u64::MAX)]);
+    }
+
+    #[test]
+    fn an_unknown_preset_is_told_which_there_are() {
+        let error = Preset::find("users").unwrap_err();
+        assert_eq!(error.without_hint(), "no preset is called `users`");
+        assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));
+    }
+}

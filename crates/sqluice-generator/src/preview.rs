@@ -1,0 +1,115 @@
+//! The first rows of each table as they will be read, without a file.
+//!
+//! SQLite keeps them in memory, in the schema's own tables, and is asked for them: so affinities and generated columns are there.
+
+use std::fmt;
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
+use serde::Serialize;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::schema::{Schema, Table, quoted};
+
+use super::spec::Spec;
+use super::sqlite_rows::{insert, rows};
+
+/// Some rows of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Preview {
+    /// The table.
+    pub table: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<PreviewValue>>,
+}
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PreviewValue {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A real.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// A blob, as a literal of SQL.
+    Blob(String),
+}
+
+impl fmt::Display for PreviewValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PreviewValue::Null => f.write_str("NULL"),
+            PreviewValue::Int(int) => int.fmt(f),
+            PreviewValue::Real(real) => write!(f, "{real:?}"),
+            PreviewValue::Text(text) | PreviewValue::Blob(text) => f.write_str(text),
+        }
+    }
+}
+
+fn failed(error: rusqlite::Error) -> Error {
+    Error::input("SQLite does not take a row that is made up").because(error)
+}
+
+/// Rows of each table, `count` of them at most, from the one on that `first` says.
+///
+/// # Errors
+/// When a row can't be made, or SQLite refuses it.
+pub fn preview(
+    schema: &Schema,
+    spec: &Spec,
+    seed: u64,
+    all: &[u64],
+    first: &[u64],
+    counts: &[u64],
+) -> Result<Vec<Preview>> {
+    let connection = Connection::open_in_memory().map_err(failed)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
+    // What constraints say of rows is said when they are written.
+    connection
+        .execute_batch("PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0")
+        .and_then(|()| connection.execute_batch(&schema.sql))
+        .and_then(|()| connection.execute_batch("PRAGMA foreign_keys = 0"))
+        .map_err(failed)?;
+    let mut previews = Vec::new();
+    for (index, (table, spec)) in schema.tables.iter().zip(&spec.tables).enumerate() {
+        let source = spec.source_among(seed, all, first[index], counts[index])?;
+        insert(&connection, table, rows(source, table)?).map_err(failed)?;
+        let columns: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        let rows = select(&connection, table, &columns).map_err(failed)?;
+        previews.push(Preview { table: table.name.clone(), columns, rows });
+    }
+    Ok(previews)
+}
+
+fn select(
+    connection: &Connection,
+    table: &Table,
+    columns: &[String],
+) -> rusqlite::Result<Vec<Vec<PreviewValue>>> {
+    let names = columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let mut select = connection.prepare(&format!("SELECT {names} FROM {}", quoted(&table.name)))?;
+    let mut rows = select.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let value = |column| {
+            Ok(match row.get_ref(column)? {
+                ValueRef::Null => PreviewValue::Null,
+                ValueRef::Integer(int) => PreviewValue::Int(int),
+                ValueRef::Real(real) => PreviewValue::Real(real),
+                ValueRef::Text(text) => PreviewValue::Text(String::from_utf8_lossy(text).into_owned()),
+                ValueRef::Blob(blob) => {
+                    let digits: String = blob.iter().map(|byte| format!("{byte:02x}")).collect();
+                    PreviewValue::Blob(format!("x'{digits}'"))
+                }
+            })
+        };
+        found.push((0..columns.len()).map(value).collect::<rusqlite::Result<_>>()?);
+    }
+    Ok(found)
+}

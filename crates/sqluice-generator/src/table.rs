@@ -1,0 +1,139 @@
+//! A table that does not exist yet, as a source of rows.
+
+use std::sync::Arc;
+
+use sqluice_core::batch::{Batch, Column, ROWS_MAX};
+use sqluice_core::error::Result;
+use sqluice_core::progress::Amount;
+use sqluice_core::source::{Part, Sink, Source};
+
+use super::generator::{Drawn, Generate, Scope, World};
+use super::random::Key;
+use super::vector::{Rows, Vector};
+
+/// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
+const PART_BYTES: u64 = 7 << 20;
+/// Rows that a part has at most.
+const PART_ROWS_MAX: u64 = 1024 * ROWS_MAX as u64;
+/// Bytes of values that a batch should have at most: more would not stay in cache.
+const BATCH_BYTES: u64 = 256 << 10;
+
+/// A source of generated rows; see [`TableSpec::source`](crate::TableSpec::source).
+///
+/// How rows are cut into parts depends on the table's spec alone.
+#[derive(Debug)]
+pub struct GeneratedTable {
+    columns: Arc<[Option<Filler>]>,
+    world: Arc<World>,
+    /// Of the table, the number of the first row of this source.
+    first: u64,
+    rows: u64,
+    next_row: u64,
+    part_rows: u64,
+    batch_rows: usize,
+}
+
+/// A column that takes values.
+#[derive(Clone, Debug)]
+pub(super) struct Filler {
+    pub(super) key: Key,
+    pub(super) generator: Arc<dyn Generate>,
+}
+
+impl GeneratedTable {
+    /// A source of these rows, which take that many bytes on average and at most.
+    pub(super) fn new(
+        columns: Arc<[Option<Filler>]>,
+        (row_bytes, row_bytes_max): (u64, u64),
+        world: World,
+        (first, rows): (u64, u64),
+    ) -> GeneratedTable {
+        GeneratedTable {
+            columns,
+            world: Arc::new(world),
+            first,
+            rows,
+            next_row: 0,
+            part_rows: part_rows(row_bytes),
+            batch_rows: batch_rows(row_bytes_max),
+        }
+    }
+
+    /// Rows of each part but the last.
+    pub fn part_rows(&self) -> u64 {
+        self.part_rows
+    }
+}
+
+/// As many rows as make [`PART_BYTES`], in whole batches where that is more than one.
+fn part_rows(row_bytes: u64) -> u64 {
+    let rows = (PART_BYTES / row_bytes.max(1)).clamp(1, PART_ROWS_MAX);
+    let batch = ROWS_MAX as u64;
+    if rows > batch { rows / batch * batch } else { rows }
+}
+
+/// As many rows as make [`BATCH_BYTES`], in whole words of a bitmap where that is more than one.
+fn batch_rows(row_bytes_max: u64) -> usize {
+    let rows = (BATCH_BYTES / row_bytes_max.max(1)).clamp(1, ROWS_MAX as u64) as usize;
+    if rows > 64 { rows / 64 * 64 } else { rows }
+}
+
+impl Source for GeneratedTable {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let rows = self.part_rows.min(self.rows - self.next_row);
+        if rows == 0 {
+            return Ok(None);
+        }
+        let first_row = self.next_row;
+        self.next_row += rows;
+        let (columns, world) = (Arc::clone(&self.columns), Arc::clone(&self.world));
+        let GeneratedTable { first, batch_rows, .. } = *self;
+        Ok(Some(Box::new(RowRange { columns, world, first, first_row, rows, batch_rows })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        Some(Amount { rows: self.rows, bytes: 0 })
+    }
+}
+
+/// Consecutive rows.
+struct RowRange {
+    columns: Arc<[Option<Filler>]>,
+    world: Arc<World>,
+    /// Of the table, the number of the first row of the source.
+    first: u64,
+    /// Of the source, the number of the first row.
+    first_row: u64,
+    rows: u64,
+    batch_rows: usize,
+}
+
+impl Part for RowRange {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut vectors: Vec<Vector> = self.columns.iter().map(|_| Vector::default()).collect();
+        let mut drawn = Drawn::default();
+        let start = self.first + self.first_row;
+        let end = start + self.rows;
+        for first in (start..end).step_by(self.batch_rows) {
+            let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
+            drawn.clear();
+            for (filler, vector) in self.columns.iter().zip(&mut vectors) {
+                match filler {
+                    Some(Filler { key, generator }) => {
+                        generator.fill(Scope::new(*key, &self.world).sharing(&drawn), rows, vector)?;
+                    }
+                    None => vector.null(rows.count),
+                }
+            }
+            let mixed: Vec<_> = vectors.iter().map(Vector::mixed_values).collect();
+            let columns: Vec<Column<'_>> =
+                vectors.iter().zip(&mixed).map(|(vector, mixed)| vector.column(mixed)).collect();
+            sink.rows(&Batch { rows: rows.count, columns }).map_err(|refused| refused.first().1)?;
+        }
+        Ok(())
+    }
+}

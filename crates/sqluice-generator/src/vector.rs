@@ -1,0 +1,404 @@
+//! Vectors: one column's values for some rows, in buffers that are used again for the next rows.
+//!
+//! A generator fills a vector; [`Vector::column`] shows it to the encoder as a [`Column`], without copying.
+
+use sqluice_core::batch::{Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
+
+/// Bytes past the last string that may be scribbled on, so that strings can be written in whole words.
+pub(crate) const SLACK: usize = 40;
+
+/// Which rows to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// The number of the first, counted from 0.
+    pub(crate) first: u64,
+    /// How many; at most [`ROWS_MAX`].
+    pub(crate) count: usize,
+}
+
+/// One value of a mixed column; strings lie in the vector's bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(Span),
+    Blob(Span),
+}
+
+/// What a vector holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    #[default]
+    Null,
+    Int,
+    Real,
+    Text(Layout),
+    Blob(Layout),
+    Mixed,
+}
+
+/// [`Kind::Text`] or [`Kind::Blob`].
+pub(crate) type Class = fn(Layout) -> Kind;
+
+/// How strings lie in the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    Fixed(usize),
+    Offsets,
+    Anywhere,
+}
+
+/// See the module's description. Buffers that `kind` does not name hold what earlier rows left there.
+#[derive(Debug, Default)]
+pub(crate) struct Vector {
+    kind: Kind,
+    rows: usize,
+    ints: Vec<i64>,
+    reals: Vec<f64>,
+    bytes: Vec<u8>,
+    offsets: Vec<u32>,
+    spans: Vec<Span>,
+    cells: Vec<Cell>,
+    validity: Vec<u64>,
+    has_nulls: bool,
+    /// For generators that are made of others.
+    pub(crate) children: Vec<Vector>,
+}
+
+impl Vector {
+    fn begin(&mut self, kind: Kind, rows: usize) {
+        debug_assert!(rows <= ROWS_MAX);
+        (self.kind, self.rows, self.has_nulls) = (kind, rows, false);
+    }
+
+    /// Will hold integers: all of the slice is to be written. So for the others.
+    pub(crate) fn ints(&mut self, rows: usize) -> &mut [i64] {
+        self.begin(Kind::Int, rows);
+        self.ints.resize(rows, 0);
+        &mut self.ints
+    }
+
+    pub(crate) fn reals(&mut self, rows: usize) -> &mut [f64] {
+        self.begin(Kind::Real, rows);
+        self.reals.resize(rows, 0.0);
+        &mut self.reals
+    }
+
+    /// Strings of `width` bytes one after another, and [`SLACK`] bytes.
+    pub(crate) fn fixed(&mut self, kind: Class, width: usize, rows: usize) -> &mut [u8] {
+        self.begin(kind(Layout::Fixed(width)), rows);
+        self.bytes.resize(width * rows + SLACK, 0);
+        &mut self.bytes
+    }
+
+    /// Strings of the lengths that `lengths` writes into the slice it is given: their offsets, and the bytes with
+    /// [`SLACK`] more.
+    pub(crate) fn strings(
+        &mut self,
+        kind: Class,
+        rows: usize,
+        lengths: impl FnOnce(&mut [u32]),
+    ) -> (&[u32], &mut [u8]) {
+        self.begin(kind(Layout::Offsets), rows);
+        self.offsets.resize(rows + 1, 0);
+        self.offsets[0] = 0;
+        lengths(&mut self.offsets[1..]);
+        let mut end = 0;
+        for offset in &mut self.offsets[1..] {
+            end += *offset;
+            *offset = end;
+        }
+        self.bytes.resize(end as usize + SLACK, 0);
+        (&self.offsets, &mut self.bytes)
+    }
+
+    /// Parts of `data`.
+    pub(crate) fn anywhere(&mut self, kind: Class, data: &[u8], rows: usize) -> &mut [Span] {
+        self.begin(kind(Layout::Anywhere), rows);
+        self.bytes.clear();
+        self.bytes.extend_from_slice(data);
+        self.spans.resize(rows, Span::default());
+        &mut self.spans
+    }
+
+    /// Values of any class; the strings lie in `data`.
+    pub(crate) fn mixed(&mut self, data: &[u8], rows: usize) -> &mut [Cell] {
+        self.begin(Kind::Mixed, rows);
+        self.bytes.clear();
+        self.bytes.extend_from_slice(data);
+        self.cells.resize(rows, Cell::Null);
+        &mut self.cells
+    }
+
+    /// All NULL.
+    pub(crate) fn null(&mut self, rows: usize) {
+        self.begin(Kind::Null, rows);
+    }
+
+    /// Makes those NULL for which `present` is false, besides those that are already.
+    pub(crate) fn keep(&mut self, present: &[bool]) {
+        debug_assert_eq!(present.len(), self.rows);
+        if !self.has_nulls {
+            self.validity.clear();
+            self.validity.resize(self.rows.div_ceil(64), u64::MAX);
+            self.has_nulls = true;
+        }
+        for (word, present) in self.validity.iter_mut().zip(present.chunks(64)) {
+            let mut bits = 0;
+            for (byte, eight) in present.chunks(8).enumerate() {
+                let mut bools = [0; 8];
+                for (to, from) in bools.iter_mut().zip(eight) {
+                    *to = u8::from(*from);
+                }
+                // The multiplication moves bit 0 of byte i to bit 56 + i.
+                let packed = u64::from_le_bytes(bools).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+                bits |= packed << (8 * byte);
+            }
+            *word &= bits;
+        }
+    }
+
+    /// Makes this hold value `row` of `children[picked[row]]`: integers or reals if the children do, else mixed.
+    pub(crate) fn choose(&mut self, children: &[Vector], picked: &[usize]) {
+        let rows = picked.len();
+        let all = |kind| children.iter().all(|child| child.kind == kind);
+        if all(Kind::Int) {
+            for (row, (slot, &index)) in self.ints(rows).iter_mut().zip(picked).enumerate() {
+                *slot = children[index].ints[row];
+            }
+        } else if all(Kind::Real) {
+            for (row, (slot, &index)) in self.reals(rows).iter_mut().zip(picked).enumerate() {
+                *slot = children[index].reals[row];
+            }
+        } else {
+            self.mixed(&[], rows);
+            for (row, &index) in picked.iter().enumerate() {
+                self.cells[row] = match children[index].get(row) {
+                    Value::Null => Cell::Null,
+                    Value::Int(int) => Cell::Int(int),
+                    Value::Real(real) => Cell::Real(real),
+                    Value::Text(text) => Cell::Text(self.append(text)),
+                    Value::Blob(blob) => Cell::Blob(self.append(blob)),
+                };
+            }
+            return;
+        }
+        if children.iter().any(|child| child.has_nulls) {
+            let present = |(row, index): (usize, &usize)| {
+                let child: &Vector = &children[*index];
+                !child.has_nulls || Bitmap(&child.validity).get(row)
+            };
+            self.keep(&picked.iter().enumerate().map(present).collect::<Vec<_>>());
+        }
+    }
+
+    /// Will hold what is pushed, value by value; [`Vector::settle`] ends it.
+    pub(crate) fn values(&mut self) {
+        self.mixed(&[], 0);
+    }
+
+    /// Adds a value. The slow way.
+    pub(crate) fn push(&mut self, value: Value<'_>) {
+        let cell = match value {
+            Value::Null => Cell::Null,
+            Value::Int(int) => Cell::Int(int),
+            // SQLite has no NaN.
+            Value::Real(real) if real.is_nan() => Cell::Null,
+            Value::Real(real) => Cell::Real(real),
+            Value::Text(text) => Cell::Text(self.append(text)),
+            Value::Blob(blob) => Cell::Blob(self.append(blob)),
+        };
+        self.cells.push(cell);
+        self.rows += 1;
+    }
+
+    /// Adds the text that `write` appends to the bytes.
+    pub(crate) fn push_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        let span = Span { start: start as u32, len: (self.bytes.len() - start) as u32 };
+        self.cells.push(Cell::Text(span));
+        self.rows += 1;
+    }
+
+    /// Makes pushed values integers, reals, texts or blobs if they all are, or NULL.
+    pub(crate) fn settle(&mut self) {
+        let Some(first) = self.cells.iter().find(|cell| **cell != Cell::Null) else {
+            return self.null(self.rows);
+        };
+        let class = std::mem::discriminant(first);
+        let one = |cell: &Cell| *cell == Cell::Null || std::mem::discriminant(cell) == class;
+        if !self.cells.iter().all(one) {
+            return;
+        }
+        let strings = self.cells.iter().map(|cell| match cell {
+            Cell::Text(span) | Cell::Blob(span) => *span,
+            _ => Span::default(),
+        });
+        match first {
+            Cell::Int(_) => {
+                let ints = self.cells.iter().map(|cell| if let Cell::Int(int) = cell { *int } else { 0 });
+                self.kind = Kind::Int;
+                self.ints.clear();
+                self.ints.extend(ints);
+            }
+            Cell::Real(_) => {
+                let reals =
+                    self.cells.iter().map(|cell| if let Cell::Real(real) = cell { *real } else { 0.0 });
+                self.kind = Kind::Real;
+                self.reals.clear();
+                self.reals.extend(reals);
+            }
+            Cell::Null | Cell::Text(_) | Cell::Blob(_) => {
+                let blob = matches!(first, Cell::Blob(_));
+                self.kind = if blob { Kind::Blob(Layout::Anywhere) } else { Kind::Text(Layout::Anywhere) };
+                self.spans.clear();
+                self.spans.extend(strings);
+            }
+        }
+        if self.cells.contains(&Cell::Null) {
+            let present: Vec<bool> = self.cells.iter().map(|cell| *cell != Cell::Null).collect();
+            self.keep(&present);
+        }
+    }
+
+    fn append(&mut self, string: &[u8]) -> Span {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(string);
+        Span { start, len: string.len() as u32 }
+    }
+
+    /// Value `row`. The slow way.
+    pub(crate) fn get(&self, row: usize) -> Value<'_> {
+        if self.has_nulls && !Bitmap(&self.validity).get(row) {
+            return Value::Null;
+        }
+        let string = |layout| match layout {
+            Layout::Fixed(width) => &self.bytes[row * width..][..width],
+            Layout::Offsets => &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize],
+            Layout::Anywhere => self.span(self.spans[row]),
+        };
+        match self.kind {
+            Kind::Null => Value::Null,
+            Kind::Int => Value::Int(self.ints[row]),
+            Kind::Real => Value::Real(self.reals[row]),
+            Kind::Text(layout) => Value::Text(string(layout)),
+            Kind::Blob(layout) => Value::Blob(string(layout)),
+            Kind::Mixed => self.cell(row),
+        }
+    }
+
+    fn cell(&self, row: usize) -> Value<'_> {
+        match self.cells[row] {
+            Cell::Null => Value::Null,
+            Cell::Int(int) => Value::Int(int),
+            Cell::Real(real) => Value::Real(real),
+            Cell::Text(span) => Value::Text(self.span(span)),
+            Cell::Blob(span) => Value::Blob(self.span(span)),
+        }
+    }
+
+    fn span(&self, span: Span) -> &[u8] {
+        &self.bytes[span.start as usize..][..span.len as usize]
+    }
+
+    /// What [`Vector::column`] needs beside the vector: the values of a mixed one, nothing for any other.
+    pub(crate) fn mixed_values(&self) -> Vec<Value<'_>> {
+        match self.kind {
+            Kind::Mixed => (0..self.rows).map(|row| self.cell(row)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The values, for a batch.
+    pub(crate) fn column<'a>(&'a self, mixed: &'a [Value<'a>]) -> Column<'a> {
+        let strings = |layout| match layout {
+            Layout::Fixed(width) => {
+                Bytes { data: &self.bytes[..width * self.rows], spans: Spans::Fixed(width) }
+            }
+            Layout::Offsets => {
+                let end = self.offsets[self.rows] as usize;
+                Bytes { data: &self.bytes[..end], spans: Spans::Offsets(&self.offsets) }
+            }
+            Layout::Anywhere => Bytes { data: &self.bytes, spans: Spans::Anywhere(&self.spans) },
+        };
+        let values = match self.kind {
+            Kind::Null => Values::Null,
+            Kind::Int => Values::Int(&self.ints),
+            Kind::Real => Values::Real(&self.reals),
+            Kind::Text(layout) => Values::Text(strings(layout)),
+            Kind::Blob(layout) => Values::Blob(strings(layout)),
+            Kind::Mixed => Values::Any(mixed),
+        };
+        Column { values, validity: self.has_nulls.then_some(Bitmap(&self.validity)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_add_up_and_vanish_with_the_next_filling() {
+        let mut vector = Vector::default();
+        for (row, slot) in vector.ints(100).iter_mut().enumerate() {
+            *slot = row as i64;
+        }
+        vector.keep(&Vec::from_iter((0..100).map(|row| row % 2 == 0)));
+        vector.keep(&Vec::from_iter((0..100).map(|row| row % 3 == 0)));
+        for row in 0..100 {
+            let expected = if row % 6 == 0 { Value::Int(row as i64) } else { Value::Null };
+            assert_eq!(vector.get(row), expected, "row {row}");
+        }
+        vector.ints(100);
+        assert!(vector.column(&[]).validity.is_none());
+    }
+
+    #[test]
+    fn pushed_values_settle_in_the_class_that_all_have() {
+        use Value::{Blob, Int, Null, Real, Text};
+        for (values, kind) in [
+            (&[Int(1), Null, Int(3)][..], Kind::Int),
+            (&[Real(0.5), Real(1.5)], Kind::Real),
+            (&[Null, Text(b"a"), Text(b"bc")], Kind::Text(Layout::Anywhere)),
+            (&[Blob(b"a"), Null], Kind::Blob(Layout::Anywhere)),
+            (&[Null, Null], Kind::Null),
+            (&[Int(1), Text(b"x"), Null, Blob(b"")], Kind::Mixed),
+            (&[], Kind::Null),
+        ] {
+            let mut vector = Vector::default();
+            vector.ints(5);
+            vector.keep(&[false; 5]);
+            vector.values();
+            values.iter().for_each(|value| vector.push(*value));
+            vector.settle();
+            assert_eq!((vector.kind, vector.rows), (kind, values.len()));
+            let mixed = vector.mixed_values();
+            for (row, value) in values.iter().enumerate() {
+                assert_eq!((vector.get(row), vector.column(&mixed).get(row)), (*value, *value));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_chosen_among_vectors_is_what_they_hold() {
+        let mut children = [Vector::default(), Vector::default(), Vector::default()];
+        children[0].ints(3).copy_from_slice(&[1, 2, 3]);
+        children[0].keep(&[true, true, false]);
+        let (_, bytes) = children[1].strings(Kind::Text, 3, |lengths| lengths.copy_from_slice(&[1, 2, 0]));
+        bytes[..3].copy_from_slice(b"abc");
+        children[2].ints(3).copy_from_slice(&[7, 8, 9]);
+        let mut vector = Vector::default();
+        vector.choose(&children, &[0, 1, 0]);
+        let mixed = vector.mixed_values();
+        let expected = [Value::Int(1), Value::Text(b"bc"), Value::Null];
+        assert_eq!([0, 1, 2].map(|row| vector.column(&mixed).get(row)), expected);
+        assert_eq!([0, 1, 2].map(|row| vector.get(row)), expected);
+
+        children.swap(1, 2);
+        vector.choose(&children[..2], &[0, 1, 0]);
+        assert_eq!(vector.kind, Kind::Int);
+        assert_eq!([0, 1, 2].map(|row| vector.get(row)), [Value::Int(1), Value::Int(8), Value::Null]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Figures as people read them: three digits that count, and a unit.
+//!
+//! ```text
+//!  8757000 rows/s ──> 8.76 M rows/s     1024512000 bytes ──> 1.02 GB     0.0342 s ──> 34.2 ms     1.95 times ──> 1.95×
+//! ```
+//!
+//! Between a number and its unit stands a space that no line breaks at.
+
+/// No line breaks here.
+const SPACE: char = '\u{a0}';
+
+/// A factor, and the letters for it.
+type Step = (f64, &'static str);
+
+const THOUSANDS: &[Step] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+const BYTES: &[Step] = &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")];
+const SECONDS: &[Step] = &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")];
+const LONG: &[Step] = &[(60.0, "min"), (3600.0, "h"), (86400.0, "d")];
+
+/// A figure of a unit of the record (`rows/s`, `s`, `ms`, `bytes`, `times`, ...).
+pub fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "s" | "ms" | "bytes" | "times" => without_unit(value, unit),
+        _ => format!("{}{SPACE}{unit}", without_unit(value, unit)),
+    }
+}
+
+/// The same, without what its table says already: of rates the number alone.
+pub(crate) fn without_unit(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "–".to_owned() } else { "∞".to_owned() };
+    }
+    match unit {
+        "bytes" => scaled(value, BYTES),
+        "s" => time(value),
+        "ms" => time(value / 1e3),
+        "times" if (999.5..1e6).contains(&value) => format!("{}×", grouped(value.round() as u64)),
+        "times" => format!("{}×", digits(value)),
+        _ => scaled(value, THOUSANDS),
+    }
+}
+
+/// A mark of an axis: `2.5 M` rather than `2.50 M`.
+pub(crate) fn mark(value: f64, unit: &str) -> String {
+    let text = without_unit(value, unit);
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
+    let (number, letters) = text.split_at(end);
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{letters}")
+}
+
+/// What a table or a chart of that unit says above its numbers.
+pub(crate) fn unit_in_words(unit: &str) -> &str {
+    match unit {
+        "s" | "ms" => "time",
+        "times" => "times (a ratio)",
+        other => other,
+    }
+}
+
+/// How many times as much or as fast: `1.31×`, `12×`, `0.042×`.
+pub(crate) fn ratio(times: f64) -> String {
+    without_unit(times, "times")
+}
+
+/// The same as a comparison that a name follows: `2.93× as fast as`, `3.40× slower than`.
+pub(crate) fn compared(times: f64) -> String {
+    if times < 1.0 {
+        format!("{} slower than", ratio(1.0 / times))
+    } else {
+        format!("{} as fast as", ratio(times))
+    }
+}
+
+/// How many times better or worse: never below 1, for a word says which.
+pub(crate) fn either_way(times: f64) -> String {
+    ratio(if times < 1.0 { 1.0 / times } else { times })
+}
+
+/// A whole number with thousands set apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn time(seconds: f64) -> String {
+    if seconds.abs() < 120.0 { scaled(seconds, SECONDS) } else { scaled(seconds, LONG) }
+}
+
+/// Three digits that count, and the letters of the largest step that is no larger.
+fn scaled(value: f64, steps: &[Step]) -> String {
+    let smallest = steps.first().copied().unwrap_or((1.0, ""));
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // 999.6 k would be printed as 1000 k: what is rounded decides about the step.
+    let fits = |step: &&Step| (value.abs() / step.0) >= 0.9995;
+    let (factor, letters) = steps.iter().rev().find(fits).copied().unwrap_or(smallest);
+    let number = digits(value / factor);
+    if letters.is_empty() { number } else { format!("{number}{SPACE}{letters}") }
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        1e6.. => format!("{value:.2e}"),
+        99.95.. => format!("{value:.0}"),
+        9.995.. => format!("{value:.1}"),
+        0.9995.. => format!("{value:.2}"),
+        0.09995.. => format!("{value:.3}"),
+        1e-4.. => format!("{value:.4}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(value: f64, unit: &str) -> String {
+        figure(value, unit).replace(SPACE, " ")
+    }
+
+    #[test]
+    fn what_is_slower_is_said_to_be() {
+        assert_eq!(compared(2.93), "2.93× as fast as");
+        assert_eq!(compared(0.29), "3.45× slower than");
+        assert_eq!(either_way(0.5), "2.00×");
+    }
+
+    #[test]
+    fn figures_have_three_digits_that_count_and_a_unit() {
+        let pairs = [
+            (8_757_000.0, "rows/s", "8.76 M rows/s"),
+            (999_600.0, "rows/s", "1.00 M rows/s"),
+            (429.0, "rows/s", "429 rows/s"),
+            (0.0, "rows/s", "0 rows/s"),
+            (1_024_512_000.0, "bytes", "1.02 GB"),
+            (512.0, "bytes", "512 B"),
+            (34.3, "s", "34.3 s"),
+            (0.0342, "s", "34.2 ms"),
+            (600.0, "s", "10.0 min"),
+            (7200.0, "s", "2.00 h"),
+            (5128.63, "ms", "5.13 s"),
+            (2.47, "ms", "2.47 ms"),
+            (1.95, "times", "1.95×"),
+            (0.042, "times", "0.0420×"),
+            (24_574.52, "operations/s", "24.6 k operations/s"),
+            (f64::NAN, "rows/s", "– rows/s"),
+            (f64::INFINITY, "s", "∞"),
+        ];
+        for (value, unit, expected) in pairs {
+            assert_eq!(plain(value, unit), expected, "{value} {unit}");
+        }
+    }
+
+    #[test]
+    fn marks_of_an_axis_end_with_no_zeros() {
+        let plain = |value, unit| mark(value, unit).replace(SPACE, " ");
+        assert_eq!(plain(2_500_000.0, "rows/s"), "2.5 M");
+        assert_eq!(plain(100.0, "rows/s"), "100");
+        assert_eq!(plain(20.0, "s"), "20 s");
+        assert_eq!(plain(0.5, "times"), "0.5×");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn what_is_printed_is_what_was_measured_to_a_half_percent(value in 1e-3f64..1e15) {
+            let text = without_unit(value, "rows/s");
+            let mut parts = text.split(SPACE);
+            let number: f64 = parts.next().unwrap().parse().unwrap();
+            let letters = parts.next().unwrap_or("");
+            let factor = THOUSANDS.iter().find(|(_, name)| *name == letters).unwrap().0;
+            prop_assert!((number * factor / value - 1.0).abs() < 0.0051, "{value} is printed as {text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! One array as a column, beside others that are no arrays: a data frame may have both.
+
+use arrow_array::Array;
+use sqluice_core::batch::Column;
+use sqluice_core::error::Error;
+
+use super::ArrowOptions;
+use super::column::{Converted, Fault, Refusal, Wanted, convert};
+
+/// The values of an array, as a batch has them.
+pub struct OneColumn<'a>(Converted<'a>);
+
+/// A value that SQLite can't have.
+#[derive(Debug)]
+pub struct BadValue {
+    /// Its row in the array, counted from 0.
+    pub row: usize,
+    /// Why; the column is named.
+    pub error: Error,
+}
+
+impl<'a> OneColumn<'a> {
+    /// Those of the column `name`; `as_text`: that has TEXT affinity.
+    ///
+    /// # Errors
+    /// The first value that SQLite can't have.
+    pub fn new(
+        array: &'a dyn Array,
+        name: &str,
+        as_text: bool,
+        options: ArrowOptions,
+    ) -> Result<OneColumn<'a>, BadValue> {
+        // It is in memory already.
+        match convert(array, Wanted { as_text, views_are_texts: false, options }, usize::MAX) {
+            Ok(converted) => Ok(OneColumn(converted)),
+            Err(Refusal::Fault(Fault { row, message, hint })) => {
+                let error = Error::input(format!("column {name}: {message}"));
+                let error = match hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                };
+                Err(BadValue { row, error })
+            }
+            Err(Refusal::Room(bytes)) => {
+                Err(BadValue { row: 0, error: options.memory.refuse_row(bytes as u64) })
+            }
+        }
+    }
+
+    /// The column.
+    pub fn column(&self) -> Column<'_> {
+        self.0.column()
+    }
+}

@@ -1,0 +1,445 @@
+//! Arrays as columns of a batch.
+//!
+//! ```text
+//!  Int64, Float64                  as they lie there
+//!  Utf8, Binary, and large ones    spans of the array's own bytes; of a dictionary or of runs, too
+//!  other integers, floats, bool    widened
+//!  all else                        written as text
+//! ```
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrowPrimitiveType, GenericByteArray};
+use arrow_schema::DataType;
+use sqluice_core::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
+use sqluice_core::error::{Message, Setting, message};
+
+use super::access::{key, run, utf8};
+use super::nested::{Json, beyond, integer, json, moment, raw};
+use super::{ArrowOptions, DecimalAs, TimestampAs, is_held};
+
+/// A column of a batch.
+pub(super) struct Converted<'a> {
+    values: Owned<'a>,
+    validity: Option<Vec<u64>>,
+    /// What its texts and blobs have in all.
+    pub(super) bytes: usize,
+}
+
+enum Owned<'a> {
+    Null,
+    Ints(Cow<'a, [i64]>),
+    Reals(Cow<'a, [f64]>),
+    Any(Vec<Value<'a>>),
+    Text(Cow<'a, [u8]>, Vec<Span>),
+    Blobs(Cow<'a, [u8]>, Vec<Span>),
+}
+
+/// A value that SQLite can't have.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) row: usize,
+    pub(super) message: String,
+    pub(super) hint: Option<Message>,
+}
+
+/// What a column is to become.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// It has TEXT affinity.
+    pub(super) as_text: bool,
+    /// Views of bytes are texts, which may not be UTF-8.
+    pub(super) views_are_texts: bool,
+    pub(super) options: ArrowOptions,
+}
+
+/// Why an array is no column.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Fault(Fault),
+    /// Its texts and blobs have at least so many bytes, which is too many.
+    Room(usize),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
+}
+
+impl Fault {
+    fn new(row: usize, message: String) -> Fault {
+        Fault { row, message, hint: None }
+    }
+}
+
+impl Converted<'_> {
+    pub(super) fn column(&self) -> Column<'_> {
+        let bytes = |data, spans| Bytes { data, spans: Spans::Anywhere(spans) };
+        let values = match &self.values {
+            Owned::Null => Values::Null,
+            Owned::Ints(ints) => Values::Int(ints),
+            Owned::Reals(reals) => Values::Real(reals),
+            Owned::Any(values) => Values::Any(values),
+            Owned::Text(data, spans) => Values::Text(bytes(data, spans)),
+            Owned::Blobs(data, spans) => Values::Blob(bytes(data, spans)),
+        };
+        Column { values, validity: self.validity.as_deref().map(Bitmap) }
+    }
+}
+
+/// The array that has the values, and the place of each row's; `None`: it is NULL.
+fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<Option<usize>>) {
+    let there = |at: &Option<usize>| at.filter(|at| !array.is_null(*at));
+    match array.data_type() {
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let places = places.iter().map(|at| there(at).map(|at| key(dictionary, at)));
+            resolved(dictionary.values(), places.collect())
+        }
+        DataType::RunEndEncoded(_, _) => {
+            let mut values = array;
+            let places = places.iter().map(|at| {
+                at.map(|at| {
+                    let (of_runs, at) = run(array, at);
+                    values = of_runs;
+                    at
+                })
+            });
+            let places = places.collect();
+            match values.data_type() {
+                // No row: nobody asks what the values are.
+                DataType::RunEndEncoded(_, _) => (values, places),
+                _ => resolved(values, places),
+            }
+        }
+        DataType::Union(_, _) => {
+            // It has no NULL of its own: one is in the array that a row's value is taken from.
+            let nulls = array.logical_nulls();
+            let there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
+            (array, places.into_iter().map(|at| at.filter(there)).collect())
+        }
+        _ => (array, places.iter().map(there).collect()),
+    }
+}
+
+/// An array as a column. Otherwise the first value that SQLite can't have, or that its texts and blobs
+/// have more than `room` bytes.
+pub(super) fn convert<'a>(
+    array: &'a dyn Array,
+    wanted: Wanted,
+    room: usize,
+) -> Result<Converted<'a>, Refusal> {
+    let rows = array.len();
+    // As they lie there.
+    let direct = match array.data_type() {
+        DataType::Int64 => {
+            Some(Owned::Ints(Cow::Borrowed(&array.as_primitive::<Int64Type>().values()[..rows])))
+        }
+        DataType::Float64 => {
+            Some(Owned::Reals(Cow::Borrowed(&array.as_primitive::<Float64Type>().values()[..rows])))
+        }
+        _ => None,
+    };
+    if let Some(values) = direct {
+        let places = (0..rows).map(|row| (!array.is_null(row)).then_some(row));
+        let validity = (array.null_count() > 0).then(|| validity(places));
+        return Ok(Converted { values, validity, bytes: 0 });
+    }
+    let (array, places) = resolved(array, (0..rows).map(Some).collect());
+    let values = values(array, &places, wanted, room)?;
+    let bytes = match &values {
+        Owned::Text(_, spans) | Owned::Blobs(_, spans) => spans.iter().map(|span| span.len as usize).sum(),
+        _ => 0,
+    };
+    if bytes > room {
+        return Err(Refusal::Room(bytes));
+    }
+    let nulls = places.iter().any(Option::is_none);
+    Ok(Converted { values, validity: nulls.then(|| validity(places.into_iter())), bytes })
+}
+
+fn validity(places: impl Iterator<Item = Option<usize>>) -> Vec<u64> {
+    let mut words = Vec::new();
+    for (row, place) in places.enumerate() {
+        if row % 64 == 0 {
+            words.push(0);
+        }
+        words[row / 64] |= u64::from(place.is_some()) << (row % 64);
+    }
+    words
+}
+
+fn values<'a>(
+    array: &'a dyn Array,
+    places: &[Option<usize>],
+    Wanted { as_text, views_are_texts, options }: Wanted,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
+    Ok(match array.data_type() {
+        DataType::Null => Owned::Null,
+        DataType::Boolean => {
+            let bools = array.as_boolean();
+            Owned::Ints(places.iter().map(|at| at.map_or(0, |at| bools.value(at).into())).collect())
+        }
+        DataType::Int8 => ints::<Int8Type>(array, places),
+        DataType::Int16 => ints::<Int16Type>(array, places),
+        DataType::Int32 => ints::<Int32Type>(array, places),
+        DataType::Int64 => ints::<Int64Type>(array, places),
+        DataType::UInt8 => ints::<UInt8Type>(array, places),
+        DataType::UInt16 => ints::<UInt16Type>(array, places),
+        DataType::UInt32 => ints::<UInt32Type>(array, places),
+        DataType::UInt64 if as_text => written(places, room, |at, out| digits(array, at, out))?,
+        DataType::UInt64 => unsigned(array, places, options)?,
+        DataType::Float16 => reals::<Float16Type>(array, places),
+        DataType::Float32 => reals::<Float32Type>(array, places),
+        DataType::Float64 => reals::<Float64Type>(array, places),
+        DataType::Utf8 => {
+            let (data, spans) = spans(array.as_string::<i32>(), places, room)?;
+            Owned::Text(data, spans)
+        }
+        DataType::LargeUtf8 => {
+            let (data, spans) = spans(array.as_string::<i64>(), places, room)?;
+            Owned::Text(data, spans)
+        }
+        DataType::Binary => {
+            let (data, spans) = spans(array.as_binary::<i32>(), places, room)?;
+            Owned::Blobs(data, spans)
+        }
+        DataType::LargeBinary => {
+            let (data, spans) = spans(array.as_binary::<i64>(), places, room)?;
+            Owned::Blobs(data, spans)
+        }
+        DataType::Utf8View => {
+            let views = array.as_string_view();
+            let (data, spans) = copied(places, room, |at| views.value(at).as_bytes())?;
+            Owned::Text(data, spans)
+        }
+        DataType::BinaryView if views_are_texts => {
+            let views = array.as_binary_view();
+            written(places, room, |at, out| {
+                let text = utf8(views.value(at))?;
+                out.push_str(text);
+                Ok(())
+            })?
+        }
+        DataType::BinaryView => {
+            let views = array.as_binary_view();
+            let (data, spans) = copied(places, room, |at| views.value(at))?;
+            Owned::Blobs(data, spans)
+        }
+        DataType::FixedSizeBinary(_) => {
+            let binaries = array.as_fixed_size_binary();
+            let (data, spans) = copied(places, room, |at| binaries.value(at))?;
+            Owned::Blobs(data, spans)
+        }
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => decimals(array, places, *scale, as_text, options, room)?,
+        DataType::Duration(_) => whole(array, places),
+        DataType::Timestamp(_, _) if options.timestamp == TimestampAs::Unix => whole(array, places),
+        DataType::Date32
+        | DataType::Date64
+        | DataType::Time32(_)
+        | DataType::Time64(_)
+        | DataType::Timestamp(_, _)
+        | DataType::Interval(_) => written(places, room, |at, out| {
+            let begin = out.len();
+            moment(array, at, out).ok_or_else(|| {
+                out.truncate(begin);
+                beyond(array, at)
+            })
+        })?,
+        _ => written(places, room, |at, out| {
+            let mut out = Json::new(out, room, views_are_texts);
+            json(array, at, &mut out);
+            out.fault.map_or(Ok(()), Err)
+        })?,
+    })
+}
+
+/// Writes an integer or a decimal.
+fn digits(array: &dyn Array, at: usize, out: &mut String) -> Result<(), String> {
+    out.push_str(&integer(array, at).unwrap_or_default());
+    Ok(())
+}
+
+fn ints<'a, T: ArrowPrimitiveType>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a>
+where
+    T::Native: Into<i64>,
+{
+    let values = array.as_primitive::<T>().values();
+    Owned::Ints(places.iter().map(|at| at.map_or(0, |at| values[at].into())).collect())
+}
+
+fn reals<'a, T: ArrowPrimitiveType>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a>
+where
+    T::Native: Into<f64>,
+{
+    let values = array.as_primitive::<T>().values();
+    Owned::Reals(places.iter().map(|at| at.map_or(0.0, |at| values[at].into())).collect())
+}
+
+/// What Arrow holds: a count of its unit.
+fn whole<'a>(array: &dyn Array, places: &[Option<usize>]) -> Owned<'a> {
+    Owned::Ints(places.iter().map(|at| at.and_then(|at| raw(array, at)).unwrap_or_default()).collect())
+}
+
+/// Integers; those beyond 64 bits with a sign are refused, or the floats that SQLite makes of them where that is asked for.
+fn unsigned<'a>(
+    array: &dyn Array,
+    places: &[Option<usize>],
+    options: ArrowOptions,
+) -> Result<Owned<'a>, Fault> {
+    let values = array.as_primitive::<UInt64Type>().values();
+    let value = |at: &Option<usize>| at.map_or(0, |at| values[at]);
+    let int = |(row, at): (usize, &Option<usize>)| {
+        i64::try_from(value(at)).map_err(|_| Fault {
+            row,
+            message: format!("{} is beyond 64 bits with a sign", value(at)),
+            hint: Some(message![Setting::Type.to("COLUMN=TEXT"), " keeps all its digits"]),
+        })
+    };
+    match places.iter().enumerate().map(int).collect() {
+        Ok(ints) => Ok(Owned::Ints(ints)),
+        Err(_) if options.lossy => {
+            let number = |at| i64::try_from(value(at)).map_or(Value::Real(value(at) as f64), Value::Int);
+            Ok(Owned::Any(places.iter().map(number).collect()))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// The bytes of an array, and where each value is.
+fn spans<'a, T: ByteArrayType>(
+    array: &'a GenericByteArray<T>,
+    places: &[Option<usize>],
+    room: usize,
+) -> Result<Spanned<'a>, Refusal>
+where
+    T::Native: AsRef<[u8]>,
+{
+    let data = array.value_data();
+    if u32::try_from(data.len()).is_err() {
+        return copied(places, room, |at| array.value(at).as_ref());
+    }
+    let offsets = array.value_offsets();
+    let offset = |at: usize| arrow_buffer::ArrowNativeType::as_usize(offsets[at]) as u32;
+    let span = |at: &Option<usize>| match at {
+        Some(at) => Span { start: offset(*at), len: offset(*at + 1) - offset(*at) },
+        None => Span::default(),
+    };
+    Ok((Cow::Borrowed(data), places.iter().map(span).collect()))
+}
+
+/// Bytes, and where each value is in them.
+type Spanned<'a> = (Cow<'a, [u8]>, Vec<Span>);
+
+fn copied<'a, 'v>(
+    places: &[Option<usize>],
+    room: usize,
+    value: impl Fn(usize) -> &'v [u8],
+) -> Result<Spanned<'a>, Refusal> {
+    let mut data = Vec::new();
+    let mut spans = Vec::with_capacity(places.len());
+    for (row, at) in places.iter().enumerate() {
+        let start = data.len();
+        if let Some(at) = at {
+            let value = value(*at);
+            if value.len() > room - start {
+                return Err(Refusal::Room(start + value.len()));
+            }
+            data.extend_from_slice(value);
+        }
+        spans.push(span(row, start..data.len())?);
+    }
+    Ok((Cow::Owned(data), spans))
+}
+
+/// Where the value of a row is among those of a batch.
+fn span(row: usize, bytes: Range<usize>) -> Result<Span, Fault> {
+    if u32::try_from(bytes.end).is_err() {
+        let message = "up to this value there are more than 4 GiB in a thousand rows".to_owned();
+        return Err(Fault::new(row, message));
+    }
+    Ok(Span { start: bytes.start as u32, len: bytes.len() as u32 })
+}
+
+/// A column of texts, each written by `write`, or refused.
+fn written<'a>(
+    places: &[Option<usize>],
+    room: usize,
+    mut write: impl FnMut(usize, &mut String) -> Result<(), String>,
+) -> Result<Owned<'a>, Refusal> {
+    let mut data = String::new();
+    let mut spans = Vec::with_capacity(places.len());
+    for (row, at) in places.iter().enumerate() {
+        let start = data.len();
+        if let Some(at) = at {
+            write(*at, &mut data).map_err(|message| Fault::new(row, message))?;
+        }
+        if data.len() > room {
+            return Err(Refusal::Room(data.len()));
+        }
+        spans.push(span(row, start..data.len())?);
+    }
+    Ok(Owned::Text(Cow::Owned(data.into_bytes()), spans))
+}
+
+/// Decimals: as written in a TEXT column; else integers where they have no fraction and fit, floats where 15 digits are all, or where they
+/// are asked for; else text. A number is never made of one that has more digits than its type: those digits were not reckoned with.
+fn decimals<'a>(
+    array: &'a dyn Array,
+    places: &[Option<usize>],
+    scale: i8,
+    as_text: bool,
+    options: ArrowOptions,
+    room: usize,
+) -> Result<Owned<'a>, Refusal> {
+    if as_text
+        || options.decimal == DecimalAs::Text
+        || (options.decimal == DecimalAs::Auto && !is_held(array.data_type()))
+    {
+        return written(places, room, |at, out| digits(array, at, out));
+    }
+    let text = |at: usize| integer(array, at).unwrap_or_default();
+    let overlong = places.iter().position(|at| at.is_some_and(|at| !has_declared_digits(array, at)));
+    if let Some((row, at)) = overlong.and_then(|row| Some((row, places[row]?))) {
+        let message = format!("{} is beyond its type, {}", text(at), array.data_type());
+        let hint = message![Setting::Decimal.to("text"), " keeps all its digits"];
+        return Err(Fault { row, message, hint: Some(hint) }.into());
+    }
+    if options.decimal == DecimalAs::Auto && scale <= 0 {
+        let int = |at: &Option<usize>| at.map_or(0, |at| text(at).parse().expect("18 digits are an integer"));
+        return Ok(Owned::Ints(places.iter().map(int).collect()));
+    }
+    // A product or quotient of two floats that are exact is the nearest one.
+    if let (Some(decimals), 0..=22) = (array.as_primitive_opt::<Decimal128Type>(), scale) {
+        let factor = 10f64.powi(scale.into());
+        let real = |at: usize| match decimals.value(at) {
+            unscaled if unscaled.unsigned_abs() < 1 << 53 => unscaled as f64 / factor,
+            _ => text(at).parse().unwrap_or(f64::NAN),
+        };
+        return Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()));
+    }
+    let real = |at: usize| text(at).parse().unwrap_or(f64::NAN);
+    Ok(Owned::Reals(places.iter().map(|at| at.map_or(0.0, real)).collect()))
+}
+
+/// Whether a decimal has at most the digits that its type declares.
+fn has_declared_digits(array: &dyn Array, at: usize) -> bool {
+    fn of<T: DecimalType>(array: &dyn Array, at: usize, precision: u8) -> bool {
+        T::is_valid_decimal_precision(array.as_primitive::<T>().value(at), precision)
+    }
+    match *array.data_type() {
+        DataType::Decimal32(precision, _) => of::<Decimal32Type>(array, at, precision),
+        DataType::Decimal64(precision, _) => of::<Decimal64Type>(array, at, precision),
+        DataType::Decimal128(precision, _) => of::<Decimal128Type>(array, at, precision),
+        DataType::Decimal256(precision, _) => of::<Decimal256Type>(array, at, precision),
+        _ => true,
+    }
+}

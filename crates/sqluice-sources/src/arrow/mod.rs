@@ -1,0 +1,111 @@
+//! Arrow: record batches, from IPC files and streams, or from whoever has them.
+//!
+//! ```text
+//!  Iterator<Item = Result<RecordBatch>> ──> ArrowSource::next_part ──> ArrowPart::decode ──> Batch
+//!  an IPC file, a stream, a data frame      a batch, or some rows       any core
+//! ```
+//!
+//! | Arrow | SQLite | |
+//! |---|---|---|
+//! | integers, bool, duration | INTEGER | an unsigned one beyond 64 bits with a sign is a bad row, in a TEXT column text; a duration counts its unit. [`ArrowOptions::lossy`] |
+//! | floats | REAL | NaN is NULL |
+//! | strings, binaries (large ones, views, of fixed size) | TEXT, BLOB | |
+//! | decimals | INTEGER, NUMERIC, TEXT | [`DecimalAs`]. As a number, one with more digits than its type declares is a bad row |
+//! | dates, times, timestamps, intervals | TEXT | ISO 8601; those with a zone are in UTC, and say so. [`TimestampAs`] |
+//! | lists, structs, maps, unions | TEXT | JSON, in which NaN and infinities are null |
+//! | dictionaries, runs | as their values | |
+//!
+//! A date or timestamp beyond the years 0 to 9999 makes its row a bad one, also within lists, structs and maps.
+
+mod access;
+mod alone;
+mod bound;
+mod column;
+mod damaged;
+pub mod ipc;
+mod moment;
+mod nested;
+mod part;
+
+use arrow_schema::DataType;
+
+pub use self::alone::{BadValue, OneColumn};
+pub use self::bound::MemoryBound;
+pub use self::damaged::silence_reader_panics;
+#[cfg(feature = "parquet")]
+pub(crate) use self::damaged::{BoxedError, read_damaged};
+pub use self::part::{ArrowSource, Rows};
+
+/// What becomes of decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DecimalAs {
+    /// Numbers, where those keep all digits that the type has: INTEGER up to 18 without a fraction, NUMERIC up to 15. Else TEXT.
+    #[default]
+    Auto,
+    /// TEXT, with all digits.
+    Text,
+    /// REAL, the nearest float.
+    Real,
+}
+
+/// What becomes of timestamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimestampAs {
+    /// TEXT: ISO 8601.
+    #[default]
+    Iso,
+    /// INTEGER: the time since 1970 began, in the unit that the column has.
+    Unix,
+}
+
+/// How values are converted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrowOptions {
+    /// What becomes of decimals.
+    pub decimal: DecimalAs,
+    /// What becomes of timestamps.
+    pub timestamp: TimestampAs,
+    /// Unsigned integers beyond 64 bits with a sign are the nearest floats, which is what SQLite makes of such numbers. A load sets
+    /// this with its own `lossy`.
+    pub lossy: bool,
+    /// What the values of one row, a page, or a record batch may grow to. A load sets this with its memory.
+    pub memory: MemoryBound,
+}
+
+/// The type that a column for such values is declared with; `None`: it has none but NULL.
+pub fn declared_type(data_type: &DataType, options: ArrowOptions) -> Option<&'static str> {
+    use DataType::*;
+    Some(match data_type {
+        Null => return None,
+        Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Duration(_) => "INTEGER",
+        Float16 | Float32 | Float64 => "REAL",
+        Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => "BLOB",
+        Decimal32(_, scale) | Decimal64(_, scale) | Decimal128(_, scale) | Decimal256(_, scale) => {
+            match options.decimal {
+                DecimalAs::Real => "REAL",
+                DecimalAs::Auto if is_held(data_type) && *scale <= 0 => "INTEGER",
+                DecimalAs::Auto if is_held(data_type) => "NUMERIC",
+                _ => "TEXT",
+            }
+        }
+        Timestamp(_, _) if options.timestamp == TimestampAs::Unix => "INTEGER",
+        Dictionary(_, values) => return declared_type(values, options),
+        RunEndEncoded(_, values) => return declared_type(values.data_type(), options),
+        _ => "TEXT",
+    })
+}
+
+/// Whether a number of SQLite's keeps all digits of a decimal type.
+fn is_held(data_type: &DataType) -> bool {
+    use DataType::*;
+    match *data_type {
+        Decimal32(digits, scale)
+        | Decimal64(digits, scale)
+        | Decimal128(digits, scale)
+        | Decimal256(digits, scale) => match scale {
+            ..=0 => i32::from(digits) - i32::from(scale) <= 18,
+            _ => digits <= 15,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,282 @@
+//! Lists, structs, maps and unions as JSON.
+//!
+//! Numbers are as short as they can be and still say which they are. NaN and infinities, which JSON lacks, are null. Binaries are the
+//! hexadecimal digits of their bytes, dates and times as in columns of their own: one beyond the years 0 to 9999 is a fault of its
+//! row here, too. A map is an object; keys that are no text are the JSON that they would be.
+
+use std::fmt::Write;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+
+use super::access::{key, run, utf8};
+use super::moment;
+
+/// JSON that grows, and what is wrong with it.
+pub(super) struct Json<'a> {
+    pub(super) text: &'a mut String,
+    /// The first value that has no JSON. It is there as the number that Arrow has for it, so that a bad row can be shown.
+    pub(super) fault: Option<String>,
+    /// Where nothing more is written, because it is refused for its length.
+    end: usize,
+    /// Views of bytes are texts, which may not be UTF-8.
+    views_are_texts: bool,
+}
+
+impl<'a> Json<'a> {
+    /// Appends to `text`, which becomes at most one value longer than `bytes_max`.
+    pub(super) fn new(text: &'a mut String, bytes_max: usize, views_are_texts: bool) -> Json<'a> {
+        Json { text, fault: None, end: bytes_max, views_are_texts }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() > self.end
+    }
+}
+
+/// Why a date or a timestamp has no text.
+pub(super) fn beyond(array: &dyn Array, at: usize) -> String {
+    let value = raw(array, at).unwrap_or_default();
+    format!("{value} of type {} is beyond the years 0 to 9999", array.data_type())
+}
+
+/// Writes value `at`.
+pub(super) fn json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
+    if array.is_null(at) {
+        return out.text.push_str("null");
+    }
+    match array.data_type() {
+        DataType::Null => out.text.push_str("null"),
+        DataType::Boolean => out.text.push_str(if array.as_boolean().value(at) { "true" } else { "false" }),
+        DataType::Float16 => float(f64::from(array.as_primitive::<Float16Type>().value(at)), out.text),
+        DataType::Float32 => {
+            let real = array.as_primitive::<Float32Type>().value(at);
+            match real.is_finite() {
+                true => _ = write!(out.text, "{real:?}"),
+                false => out.text.push_str("null"),
+            }
+        }
+        DataType::Float64 => float(array.as_primitive::<Float64Type>().value(at), out.text),
+        DataType::Utf8 => string(array.as_string::<i32>().value(at), out.text),
+        DataType::LargeUtf8 => string(array.as_string::<i64>().value(at), out.text),
+        DataType::Utf8View => string(array.as_string_view().value(at), out.text),
+        DataType::Binary => hex(array.as_binary::<i32>().value(at), out.text),
+        DataType::LargeBinary => hex(array.as_binary::<i64>().value(at), out.text),
+        DataType::BinaryView if out.views_are_texts => {
+            let bytes = array.as_binary_view().value(at);
+            if let Err(fault) = utf8(bytes) {
+                out.fault.get_or_insert(fault);
+            }
+            string(&String::from_utf8_lossy(bytes), out.text);
+        }
+        DataType::BinaryView => hex(array.as_binary_view().value(at), out.text),
+        DataType::FixedSizeBinary(_) => hex(array.as_fixed_size_binary().value(at), out.text),
+        DataType::List(_) => list(&array.as_list::<i32>().value(at), out),
+        DataType::LargeList(_) => list(&array.as_list::<i64>().value(at), out),
+        DataType::ListView(_) => list(&array.as_list_view::<i32>().value(at), out),
+        DataType::LargeListView(_) => list(&array.as_list_view::<i64>().value(at), out),
+        DataType::FixedSizeList(_, _) => list(&array.as_fixed_size_list().value(at), out),
+        DataType::Struct(fields) => {
+            let columns = array.as_struct().columns();
+            let members = fields.iter().zip(columns);
+            members_of(members.map(|(field, column)| (field.name().as_str(), column)), at, out);
+        }
+        DataType::Map(_, _) => map(&array.as_map().value(at), out),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            json(dictionary.values(), key(dictionary, at), out);
+        }
+        DataType::RunEndEncoded(_, _) => {
+            let (values, at) = run(array, at);
+            json(values, at, out);
+        }
+        DataType::Union(_, _) => {
+            let union = array.as_union();
+            json(union.child(union.type_id(at)), union.value_offset(at), out);
+        }
+        _ => scalar_in_json(array, at, out),
+    }
+}
+
+/// Writes a number as it is, or a moment in quotes.
+fn scalar_in_json(array: &dyn Array, at: usize, out: &mut Json<'_>) {
+    if let Some(number) = integer(array, at) {
+        return out.text.push_str(&number);
+    }
+    let start = out.text.len();
+    out.text.push('"');
+    match moment(array, at, out.text) {
+        Some(()) => out.text.push('"'),
+        None => {
+            out.text.truncate(start);
+            let _ = write!(out.text, "{}", raw(array, at).unwrap_or_default());
+            out.fault.get_or_insert_with(|| beyond(array, at));
+        }
+    }
+}
+
+/// An integer or a decimal, with all its digits.
+pub(super) fn integer(array: &dyn Array, at: usize) -> Option<String> {
+    Some(match array.data_type() {
+        DataType::Int8 => array.as_primitive::<Int8Type>().value(at).to_string(),
+        DataType::Int16 => array.as_primitive::<Int16Type>().value(at).to_string(),
+        DataType::Int32 => array.as_primitive::<Int32Type>().value(at).to_string(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(at).to_string(),
+        DataType::UInt8 => array.as_primitive::<UInt8Type>().value(at).to_string(),
+        DataType::UInt16 => array.as_primitive::<UInt16Type>().value(at).to_string(),
+        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(at).to_string(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(at).to_string(),
+        DataType::Decimal32(_, _) => array.as_primitive::<Decimal32Type>().value_as_string(at),
+        DataType::Decimal64(_, _) => array.as_primitive::<Decimal64Type>().value_as_string(at),
+        DataType::Decimal128(_, _) => array.as_primitive::<Decimal128Type>().value_as_string(at),
+        DataType::Decimal256(_, _) => array.as_primitive::<Decimal256Type>().value_as_string(at),
+        DataType::Duration(_) => raw(array, at)?.to_string(),
+        _ => return None,
+    })
+}
+
+/// Writes a date, a time or an interval; `None`: it has no text.
+pub(super) fn moment(array: &dyn Array, at: usize, out: &mut String) -> Option<()> {
+    match array.data_type() {
+        DataType::Interval(IntervalUnit::YearMonth) => {
+            let months = array.as_primitive::<IntervalYearMonthType>().value(at);
+            moment::interval(i64::from(months), 0, 0, out);
+        }
+        DataType::Interval(IntervalUnit::DayTime) => {
+            let value = array.as_primitive::<IntervalDayTimeType>().value(at);
+            moment::interval(0, value.days.into(), i64::from(value.milliseconds) * 1_000_000, out);
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let value = array.as_primitive::<IntervalMonthDayNanoType>().value(at);
+            moment::interval(value.months.into(), value.days.into(), value.nanoseconds, out);
+        }
+        DataType::Date32 => moment::date(raw(array, at)?, out)?,
+        // Milliseconds, which should be whole days.
+        DataType::Date64 => match raw(array, at)? {
+            whole if whole % 86_400_000 == 0 => moment::date(whole / 86_400_000, out)?,
+            other => moment::timestamp(other, TimeUnit::Millisecond, false, out)?,
+        },
+        DataType::Time32(unit) | DataType::Time64(unit) => moment::time(raw(array, at)?, *unit, out)?,
+        DataType::Timestamp(unit, zone) => moment::timestamp(raw(array, at)?, *unit, zone.is_some(), out)?,
+        _ => return None,
+    }
+    Some(())
+}
+
+/// What Arrow holds for a moment or a duration.
+pub(super) fn raw(array: &dyn Array, at: usize) -> Option<i64> {
+    Some(match array.data_type() {
+        DataType::Date32 => array.as_primitive::<Date32Type>().value(at).into(),
+        DataType::Date64 => array.as_primitive::<Date64Type>().value(at),
+        DataType::Time32(TimeUnit::Second) => array.as_primitive::<Time32SecondType>().value(at).into(),
+        DataType::Time32(_) => array.as_primitive::<Time32MillisecondType>().value(at).into(),
+        DataType::Time64(TimeUnit::Microsecond) => array.as_primitive::<Time64MicrosecondType>().value(at),
+        DataType::Time64(_) => array.as_primitive::<Time64NanosecondType>().value(at),
+        DataType::Timestamp(TimeUnit::Second, _) => array.as_primitive::<TimestampSecondType>().value(at),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            array.as_primitive::<TimestampMillisecondType>().value(at)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            array.as_primitive::<TimestampMicrosecondType>().value(at)
+        }
+        DataType::Timestamp(_, _) => array.as_primitive::<TimestampNanosecondType>().value(at),
+        DataType::Duration(TimeUnit::Second) => array.as_primitive::<DurationSecondType>().value(at),
+        DataType::Duration(TimeUnit::Millisecond) => {
+            array.as_primitive::<DurationMillisecondType>().value(at)
+        }
+        DataType::Duration(TimeUnit::Microsecond) => {
+            array.as_primitive::<DurationMicrosecondType>().value(at)
+        }
+        DataType::Duration(_) => array.as_primitive::<DurationNanosecondType>().value(at),
+        _ => return None,
+    })
+}
+
+fn list(values: &ArrayRef, out: &mut Json<'_>) {
+    out.text.push('[');
+    for at in 0..values.len() {
+        if out.is_full() {
+            return;
+        }
+        if at > 0 {
+            out.text.push(',');
+        }
+        json(values, at, out);
+    }
+    out.text.push(']');
+}
+
+/// Writes a row as an object.
+pub(super) fn members_of<'a>(
+    members: impl Iterator<Item = (&'a str, &'a ArrayRef)>,
+    at: usize,
+    out: &mut Json<'_>,
+) {
+    out.text.push('{');
+    for (index, (name, column)) in members.enumerate() {
+        if out.is_full() {
+            return;
+        }
+        if index > 0 {
+            out.text.push(',');
+        }
+        string(name, out.text);
+        out.text.push(':');
+        json(column, at, out);
+    }
+    out.text.push('}');
+}
+
+fn map(entries: &arrow_array::StructArray, out: &mut Json<'_>) {
+    out.text.push('{');
+    for at in 0..entries.len() {
+        if out.is_full() {
+            return;
+        }
+        if at > 0 {
+            out.text.push(',');
+        }
+        let mut key = String::new();
+        let mut of_key = Json::new(&mut key, out.end, out.views_are_texts);
+        json(entries.column(0), at, &mut of_key);
+        out.fault = out.fault.take().or(of_key.fault);
+        match key.starts_with('"') {
+            true => out.text.push_str(&key),
+            false => string(&key, out.text),
+        }
+        out.text.push(':');
+        json(entries.column(1), at, out);
+    }
+    out.text.push('}');
+}
+
+fn float(real: f64, out: &mut String) {
+    match real.is_finite() {
+        true => _ = write!(out, "{real:?}"),
+        false => out.push_str("null"),
+    }
+}
+
+fn hex(bytes: &[u8], out: &mut String) {
+    out.push('"');
+    bytes.iter().for_each(|byte| _ = write!(out, "{byte:02x}"));
+    out.push('"');
+}
+
+fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..' ' => _ = write!(out, "\\u{:04x}", u32::from(character)),
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,263 @@
+//! Record batches as a source.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use sqluice_core::batch::{Batch, Column, ROWS_MAX};
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::{ColumnFrom, Filled};
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
+
+use super::ArrowOptions;
+use super::column::{Fault, Refusal, Wanted, convert};
+use super::nested::{Json, members_of};
+use crate::give::{self, give};
+
+/// Rows of a part at most.
+pub(crate) const PART_ROWS: usize = 128 << 10;
+
+/// What the texts and blobs of one batch have at most, unless it is a single row. A dictionary can make any number of a few bytes.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// What becomes of the columns of record batches.
+pub struct Rows {
+    file: PathBuf,
+    /// What fills the columns of the table.
+    pub columns: Vec<Filled>,
+    as_text: Vec<bool>,
+    options: ArrowOptions,
+}
+
+impl Rows {
+    /// Rows that have a column for each of `columns`, which are filled from batches with so many `fields`; `as_text` says which of them
+    /// have TEXT affinity. Messages call the input `file`.
+    ///
+    /// # Panics
+    /// When a field is named that there is not.
+    pub fn new(
+        file: PathBuf,
+        fields: usize,
+        columns: Vec<ColumnFrom>,
+        as_text: &[bool],
+        options: ArrowOptions,
+    ) -> Rows {
+        Rows { file, columns: Filled::all(columns, fields), as_text: as_text.to_vec(), options }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::file(&self.file)
+    }
+
+    /// Gives all rows of a batch, the first of which has number `first_row`, to the sink.
+    pub(crate) fn give(&self, batch: &RecordBatch, first_row: u64, sink: &mut dyn Sink) -> Result<()> {
+        self.give_texts(batch, first_row, false, sink)
+    }
+
+    /// The same, of a batch whose views of bytes may be texts: those that are not UTF-8 make bad rows.
+    pub(crate) fn give_texts(
+        &self,
+        batch: &RecordBatch,
+        first_row: u64,
+        views_are_texts: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let (mut from, mut rows_max) = (0, ROWS_MAX);
+        while from < batch.num_rows() {
+            let rows = rows_max.min(batch.num_rows() - from);
+            let mut some = Slice {
+                rows: self,
+                batch: batch.slice(from, rows),
+                first_row: first_row + from as u64,
+                views_are_texts,
+                done: 0,
+                overfull: false,
+            };
+            let given = give(rows, &mut some, sink);
+            let Slice { done, overfull, .. } = some;
+            match given {
+                Ok(()) => (from, rows_max) = (from + rows, (rows_max * 2).min(ROWS_MAX)),
+                Err(_) if overfull => (from, rows_max) = (from + done, (rows / 2).max(1)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a batch.
+struct Slice<'r> {
+    rows: &'r Rows,
+    batch: RecordBatch,
+    /// The number of the first.
+    first_row: u64,
+    /// Views of bytes are texts, which may not be UTF-8.
+    views_are_texts: bool,
+    /// How many of them are given, bad ones included.
+    done: usize,
+    /// The next ones are too large to be given together.
+    overfull: bool,
+}
+
+impl give::Rows for Slice<'_> {
+    fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
+        let batch = self.batch.slice(rows.start, rows.len());
+        let Rows { columns, as_text, options, .. } = self.rows;
+        let mut converted = Vec::new();
+        let mut refused: Vec<RefusedRow> = Vec::new();
+        let is_one = rows.len() == 1;
+        let row_bytes = options.memory.row_bytes();
+        let bytes_max = if is_one { row_bytes } else { BATCH_BYTES.min(row_bytes) };
+        let mut bytes = 0;
+        for (column, filled) in columns.iter().enumerate() {
+            let Filled::Field(field) = filled else {
+                converted.push(None);
+                continue;
+            };
+            let wanted = Wanted {
+                as_text: as_text.get(column) == Some(&true),
+                views_are_texts: self.views_are_texts,
+                options: *options,
+            };
+            match convert(&**batch.column(*field), wanted, bytes_max - bytes) {
+                Ok(values) => {
+                    bytes += values.bytes;
+                    converted.push(Some(values));
+                }
+                Err(Refusal::Room(more)) => {
+                    self.overfull = !is_one;
+                    let number = self.first_row + rows.start as u64 + 1;
+                    let error = options.memory.refuse_row((bytes + more) as u64);
+                    let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
+                    return Err(Refused::Stop { at: None, error });
+                }
+                Err(Refusal::Fault(Fault { row, message, hint })) => {
+                    let name = batch.schema_ref().field(*field).name();
+                    let error = Error::input(format!("column {name}: {message}"));
+                    let error = match hint {
+                        Some(hint) => error.hint(hint),
+                        None => error,
+                    };
+                    refused.push(RefusedRow { row, column, error });
+                }
+            }
+        }
+        // Each column tells its first: without that row it tells the next.
+        if let Some(first) = refused.into_iter().min_by_key(|refused| refused.row) {
+            return Err(Refused::Rows(vec![first]));
+        }
+        let values = columns.iter().zip(&converted).map(|(filled, converted)| match (filled, converted) {
+            (Filled::Constant(repeated), _) => repeated.column(rows.len()),
+            (_, Some(converted)) => converted.column(),
+            (_, None) => Column::NULL,
+        });
+        sink.rows(&Batch { rows: rows.len(), columns: values.collect() })?;
+        self.done = rows.end;
+        Ok(())
+    }
+
+    fn refused(&mut self, row: usize, _: usize, error: Error) -> BadRow {
+        let number = self.first_row + row as u64 + 1;
+        let schema = self.batch.schema();
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        self.done = row + 1;
+        let mut raw = String::new();
+        let bytes_max = self.rows.options.memory.row_bytes();
+        members_of(
+            names.zip(self.batch.columns()),
+            row,
+            &mut Json::new(&mut raw, bytes_max, self.views_are_texts),
+        );
+        let error = error.with_words(format!(" (row {number})")).at(self.rows.place());
+        BadRow { error, raw: raw.into_bytes() }
+    }
+}
+
+/// Record batches, one after another.
+pub struct ArrowSource {
+    batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    rows: Arc<Rows>,
+    /// What is left of the present batch.
+    rest: Option<RecordBatch>,
+    first_row: u64,
+    next_row: u64,
+    end_row: u64,
+}
+
+impl ArrowSource {
+    /// The rows of `batches`, numbered from `numbers.start` on; at its end reading stops.
+    pub fn new(
+        batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+        rows: Rows,
+        numbers: Range<u64>,
+    ) -> ArrowSource {
+        let rows = Arc::new(rows);
+        let Range { start, end } = numbers;
+        ArrowSource { batches, rows, rest: None, first_row: start, next_row: start, end_row: end }
+    }
+}
+
+impl Source for ArrowSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        while self.rest.is_none() {
+            match self.batches.next() {
+                None => return Ok(None),
+                Some(batch) => self.rest = Some(batch?).filter(|batch| batch.num_rows() > 0),
+            }
+        }
+        let left = self.end_row.saturating_sub(self.next_row);
+        let Some(batch) = self.rest.take().filter(|_| left > 0) else { return Ok(None) };
+        let rows = batch.num_rows().min(PART_ROWS).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let part = batch.slice(0, rows);
+        if rows < batch.num_rows() {
+            self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+        }
+        let first_row = self.next_row;
+        self.next_row += rows as u64;
+        let input_bytes = part.get_array_memory_size() as u64;
+        Ok(Some(Box::new(ArrowPart { batch: part, rows: Arc::clone(&self.rows), first_row, input_bytes })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        None
+    }
+}
+
+impl Counted for ArrowSource {
+    fn rows_done(&self) -> u64 {
+        self.next_row - self.first_row
+    }
+}
+
+/// Some rows of a record batch.
+struct ArrowPart {
+    batch: RecordBatch,
+    rows: Arc<Rows>,
+    first_row: u64,
+    input_bytes: u64,
+}
+
+impl Part for ArrowPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.input_bytes
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.rows.place())
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.rows.give(&self.batch, self.first_row, sink)
+    }
+}

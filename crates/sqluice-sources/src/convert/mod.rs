@@ -1,0 +1,275 @@
+//! Text that a user says means something else: dates in a format, booleans, numbers with a decimal comma or separators of thousands.
+//!
+//! ```text
+//!  31.01.2024   date %d.%m.%Y                   2024-01-31      TEXT
+//!  yes          boolean                         1               INTEGER
+//!  1.234,50     decimal comma, thousands '.'    1234.50         INTEGER or REAL, by the usual rule
+//!  31.02.2024   date %d.%m.%Y                   a bad row
+//! ```
+//!
+//! * [`Convert`] is what the user asks for, [`Conversion`] the same, checked and ready to use.
+//! * [`Converting`] is a source with such columns. It stands between a source of text and everything else, so that types, keys, bad
+//!   rows and the encoder see what is stored. Where no column is converted it does not exist, and costs nothing.
+//!
+//! NULL stays NULL, and empty text is NULL, too. A number or boolean that a JSON file has as such is read as if it were written as text.
+//!
+//! Invariant: each value is converted or makes a bad row, whose reason quotes it. None is kept as it was.
+
+mod boolean;
+mod date;
+mod number;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use boolean::Words;
+pub use date::DIRECTIVES;
+use date::DateFormat;
+use number::Marks;
+pub use source::{ConvertedColumn, Converting};
+use sqluice_core::batch::Value;
+use sqluice_core::batch::describe;
+use sqluice_core::error::{Error, Message, Result, Setting, message};
+
+/// What the text of a column means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Convert {
+    /// A date, with or without a time, in a format of [directives](DIRECTIVES) such as `%d.%m.%Y`. It is stored as ISO 8601 text, which
+    /// SQLite's date functions read: `2024-01-31`, or with a time `2024-01-31 13:45:00`, or, where the format has a zone, the
+    /// same moment in UTC: `2024-01-31 12:45:00+00:00`.
+    Date(String),
+    /// True or false, stored as 1 or 0; `None`: true, t, yes, y, on, 1 and false, f, no, n, off, 0 in any case, otherwise the word for each,
+    /// in any case.
+    Boolean(Option<(String, String)>),
+    /// A number whose decimals follow a comma.
+    DecimalComma,
+    /// A number with this character between groups of three digits. Numbers without it are read, too.
+    Thousands(String),
+}
+
+impl Convert {
+    /// Columns and what their text means, from a list for each kind: dates with their formats, booleans with their words, numbers
+    /// with a decimal comma, and numbers with their separators of thousands.
+    pub fn all(
+        dates: &[(String, String)],
+        booleans: &[(String, Option<(String, String)>)],
+        decimal_commas: &[String],
+        thousands: &[(String, String)],
+    ) -> Vec<(String, Convert)> {
+        let dates = dates.iter().cloned().map(|(column, format)| (column, Convert::Date(format)));
+        let booleans = booleans.iter().cloned().map(|(column, words)| (column, Convert::Boolean(words)));
+        let commas = decimal_commas.iter().cloned().map(|column| (column, Convert::DecimalComma));
+        let thousands = thousands.iter().cloned();
+        let thousands = thousands.map(|(column, separator)| (column, Convert::Thousands(separator)));
+        dates.chain(booleans).chain(commas).chain(thousands).collect()
+    }
+
+    /// What asks for it.
+    fn setting(&self) -> Setting {
+        match self {
+            Convert::Date(_) => Setting::Date,
+            Convert::Boolean(_) => Setting::Boolean,
+            Convert::DecimalComma => Setting::DecimalComma,
+            Convert::Thousands(_) => Setting::Thousands,
+        }
+    }
+}
+
+/// How the values of a column are converted. In words: `date %d.%m.%Y`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    kind: Kind,
+    /// What asked for it.
+    setting: Setting,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Date(DateFormat),
+    Boolean(Words),
+    Number(Marks),
+}
+
+/// A value that was converted.
+enum Converted {
+    /// The integer.
+    Int(i64),
+    /// The text that was appended.
+    Text,
+}
+
+/// Why a value can't be converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It is not written as it should be.
+    Mismatch,
+    /// A format describes it, but the calendar or the clock has no such time.
+    NoSuchTime(&'static str),
+    /// Its separators do not stand between groups of three digits.
+    Groups,
+    /// An integer of more than 64 bits.
+    Beyond64Bits,
+    /// No float gives its digits back.
+    Digits,
+}
+
+impl Conversion {
+    /// The conversion of each column that a user names. `lossy`: numbers may be rounded.
+    ///
+    /// # Errors
+    /// When a request makes no sense, or contradicts another for the same column.
+    pub fn all(asked: &[(String, Convert)], lossy: bool) -> Result<Vec<(String, Arc<Conversion>)>> {
+        let mut all: Vec<(String, Conversion)> = Vec::new();
+        for (column, convert) in asked {
+            let setting = convert.setting();
+            let new = Conversion { kind: Kind::new(column, convert, lossy)?, setting };
+            match all.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
+                None => all.push((column.clone(), new)),
+                Some((_, known)) => known.merge(new, column)?,
+            }
+        }
+        for (column, conversion) in &all {
+            if let Kind::Number(marks) = &conversion.kind
+                && let Some(why) = marks.contradiction()
+            {
+                return Err(Error::usage(message![
+                    Setting::Thousands,
+                    format!(" of column {column}: "),
+                    why
+                ]));
+            }
+        }
+        Ok(all.into_iter().map(|(column, conversion)| (column, Arc::new(conversion))).collect())
+    }
+
+    /// Adds another request for the same column: only a decimal comma and a separator of thousands go together.
+    fn merge(&mut self, new: Conversion, column: &str) -> Result<()> {
+        let is_new = match (&mut self.kind, &new.kind) {
+            (Kind::Number(marks), Kind::Number(more)) => marks.merge(more),
+            _ => false,
+        };
+        if is_new {
+            return Ok(());
+        }
+        if self.setting == new.setting || self.is_number() && new.is_number() {
+            let error = Error::usage(message![new.setting, format!(" names the column {column:?} twice")]);
+            return Err(error.hint("leave one of the two out"));
+        }
+        let error =
+            message![format!("column {column:?} can't follow both "), self.setting, " and ", new.setting];
+        Err(Error::usage(error).hint("leave one of the two out"))
+    }
+
+    /// What asked for it.
+    pub fn setting(&self) -> Setting {
+        self.setting
+    }
+
+    /// Whether the values are numbers, INTEGER or REAL as they are.
+    pub fn is_number(&self) -> bool {
+        matches!(self.kind, Kind::Number(_))
+    }
+
+    /// The type of the column, if it does not depend on the values.
+    pub fn declared_type(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Date(_) => Some("TEXT"),
+            Kind::Boolean(_) => Some("INTEGER"),
+            Kind::Number(_) => None,
+        }
+    }
+
+    /// The same for a column that is REAL: integers that no float holds are refused.
+    #[must_use]
+    pub fn for_real(&self) -> Conversion {
+        let mut conversion = self.clone();
+        if let Kind::Number(marks) = &mut conversion.kind {
+            marks.be_floats();
+        }
+        conversion
+    }
+
+    /// Appends what a text becomes to `out`.
+    fn text(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, Fault> {
+        match &self.kind {
+            Kind::Date(format) => format.convert(text, out).map(|()| Converted::Text),
+            Kind::Boolean(words) => {
+                words.meaning(text).map(|is| Converted::Int(is.into())).ok_or(Fault::Mismatch)
+            }
+            Kind::Number(marks) => marks.convert(text, out).map(|()| Converted::Text),
+        }
+    }
+
+    /// The same of a value that is no text: a number or boolean of JSON.
+    fn other(&self, value: Value<'_>, out: &mut Vec<u8>) -> Result<Converted, Fault> {
+        match (&self.kind, value) {
+            (Kind::Boolean(_), Value::Int(bit @ (0 | 1))) => Ok(Converted::Int(bit)),
+            (Kind::Boolean(_), _) => Err(Fault::Mismatch),
+            (_, Value::Int(int)) => self.text(int.to_string().as_bytes(), out),
+            (_, Value::Real(real)) => self.text(real.to_string().as_bytes(), out),
+            (_, _) => Err(Fault::Mismatch),
+        }
+    }
+
+    /// The error about a value of the column.
+    #[cold]
+    fn error(&self, fault: Fault, value: &Value<'_>, column: &str) -> Error {
+        let value = format!("{} in column {column}", describe(value));
+        match fault {
+            Fault::Mismatch => Error::input(format!("{value} is not a {}", self.expected())),
+            Fault::NoSuchTime(what) => Error::input(format!("{value} is not a {}: {what}", self.expected())),
+            Fault::Groups => {
+                Error::input(format!("{value} does not have three digits after each separator of thousands"))
+            }
+            Fault::Beyond64Bits => Error::input(format!("{value} has more than 64 bits"))
+                .hint(message!["to round such numbers: ", Setting::Lossy]),
+            Fault::Digits => Error::input(format!("{value} has more digits than a float holds"))
+                .hint(message!["to round such numbers: ", Setting::Lossy]),
+        }
+    }
+
+    fn expected(&self) -> String {
+        match &self.kind {
+            Kind::Date(format) => format!("date of the format {format}"),
+            Kind::Boolean(words) => format!("boolean ({})", words.listed()),
+            Kind::Number(marks) => format!("number with {marks}"),
+        }
+    }
+}
+
+impl Kind {
+    fn new(column: &str, convert: &Convert, lossy: bool) -> Result<Kind> {
+        let refused = |given: &str, (why, hint): (String, Message)| {
+            let given = convert.setting().to(format!("{column}={given}"));
+            Error::usage(message![given, ": ", why]).hint(hint)
+        };
+        Ok(match convert {
+            Convert::Date(format) => {
+                Kind::Date(DateFormat::parse(format).map_err(|why| refused(format, why))?)
+            }
+            Convert::Boolean(None) => Kind::Boolean(Words::Usual),
+            Convert::Boolean(Some((yes, no))) => {
+                let given = format!("{yes}/{no}");
+                Kind::Boolean(Words::new(yes, no).map_err(|why| refused(&given, why))?)
+            }
+            Convert::DecimalComma => Kind::Number(Marks::decimal_comma(lossy)),
+            Convert::Thousands(separator) => {
+                Kind::Number(Marks::thousands(separator, lossy).map_err(|why| refused(separator, why))?)
+            }
+        })
+    }
+}
+
+impl fmt::Display for Conversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Date(format) => write!(f, "date {format}"),
+            Kind::Boolean(Words::Usual) => write!(f, "boolean"),
+            Kind::Boolean(words) => write!(f, "boolean {}", words.listed()),
+            Kind::Number(marks) => write!(f, "number with {marks}"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Cuts the input into parts of whole records, and counts as it goes.
+//!
+//! ```text
+//!  input   ...a,b⏎c,"d⏎e"⏎f,g⏎h,i...
+//!             │ part_bytes  │  ┊ └ rest: read already, begins the next part
+//!             └─────────────┴──┘ a part: up to the first end of a record at or after part_bytes
+//! ```
+//!
+//! This runs under a lock, so it looks only at quotes, escapes, comments and line ends. It judges nothing, and need not: where
+//! a record ends does not depend on what is wrong within it (see [`naive`](super::naive)). An input that ends within quotes
+//! ends with a record. Only one that is longer than allowed is cut off, just behind the limit, so that whoever decodes the
+//! part sees that; it is the last.
+//!
+//! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use sqluice_core::error::Result;
+
+use super::delimiter::Delimiter;
+use super::dialect::{Dialect, Marks};
+use super::find::Finder;
+use super::naive::Limits;
+use super::scan::{Scan, ends_line};
+use crate::text::{Position, Text};
+
+/// How much is read at once beyond a part, in bytes: what is read too much is copied to the next part.
+const READ_BYTES_MAX: usize = 64 << 10;
+
+/// A part of the input: whole records.
+pub(super) struct Cut {
+    pub(super) data: Vec<u8>,
+    /// Where it begins.
+    pub(super) at: Position,
+    /// How many records come before it.
+    pub(super) first_record: u64,
+    /// How many records it has, whatever is wrong with them.
+    pub(super) records: u64,
+}
+
+/// See the module's description.
+pub(super) struct Cutter {
+    text: Text,
+    marks: Marks,
+    delimiter: Delimiter,
+    record_bytes_max: usize,
+    records: u64,
+    /// Records beyond this are not looked at.
+    records_max: u64,
+}
+
+impl Cutter {
+    /// `file` is named in messages. A byte order mark is skipped here.
+    pub(super) fn new(
+        input: Box<dyn Read + Send>,
+        file: PathBuf,
+        dialect: Dialect,
+        limits: Limits,
+    ) -> Cutter {
+        Cutter {
+            text: Text::new(input, file),
+            marks: dialect.marks(),
+            delimiter: dialect.delimiter,
+            record_bytes_max: limits.record_bytes_max,
+            records: 0,
+            records_max: u64::MAX,
+        }
+    }
+
+    /// Goes past so many lines, whatever they hold.
+    pub(super) fn skip_lines(&mut self, lines: u64) {
+        let mut data = std::mem::take(&mut self.text.rest);
+        while self.text.at.line <= lines {
+            // What a CR means depends on the next byte.
+            let end = if self.text.ended { data.len() } else { data.len().saturating_sub(1) };
+            let mut seen = end;
+            for at in Finder::new(&data[..end], 0, [b'\n', b'\r']) {
+                self.text.at.line += u64::from(ends_line(&data, at));
+                if self.text.at.line > lines {
+                    seen = at + 1;
+                    break;
+                }
+            }
+            self.text.at.byte += seen as u64;
+            data.drain(..seen);
+            if self.text.ended && data.is_empty() {
+                break;
+            }
+            if self.text.at.line <= lines {
+                self.text.read(&mut data, READ_BYTES_MAX);
+            }
+        }
+        self.text.rest = data;
+    }
+
+    /// Where the next part begins.
+    pub(super) fn at(&self) -> Position {
+        self.text.at
+    }
+
+    /// How many records are in the parts so far.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Counts records anew, from `records.start` on, and stops before `records.end`.
+    pub(super) fn number(&mut self, records: Range<u64>) {
+        (self.records, self.records_max) = (records.start, records.end);
+    }
+
+    /// Takes back the part that was handed out last.
+    pub(super) fn put_back(&mut self, cut: Cut) {
+        let Cut { mut data, at, first_record, .. } = cut;
+        data.append(&mut self.text.rest);
+        (self.text.rest, self.text.at, self.records) = (data, at, first_record);
+    }
+
+    /// The next part, in a buffer that is no longer needed; `None` after the last. It may have no records, only empty lines
+    /// and comments.
+    pub(super) fn next(&mut self, buffer: Vec<u8>, part_bytes: usize) -> Result<Option<Cut>> {
+        let mut data = buffer;
+        data.clear();
+        data.append(&mut self.text.rest);
+        let mut scan =
+            Scan::new(part_bytes, self.record_bytes_max, self.records_max.saturating_sub(self.records));
+        if scan.records_max == 0 {
+            return Ok(None);
+        }
+        loop {
+            match scan.run(self.marks, &self.delimiter, &data, self.text.ended) {
+                Some(end) => {
+                    if scan.records < scan.records_max {
+                        self.text.rest.extend_from_slice(&data[end..]);
+                    }
+                    data.truncate(end);
+                    break;
+                }
+                // Read no further.
+                None if scan.record_too_long(&self.delimiter, data.len(), self.text.ended) => {
+                    data.truncate(scan.record + self.record_bytes_max + 1);
+                    (self.text.ended, self.text.failed) = (true, None);
+                    break;
+                }
+                None if self.text.ended => break,
+                None => {
+                    // The first record is a part of its own: usually short, sometimes not.
+                    let beyond = data.len().clamp(part_bytes.clamp(1, READ_BYTES_MAX), READ_BYTES_MAX);
+                    let bytes = part_bytes.saturating_sub(data.len()) + beyond;
+                    self.text.read(&mut data, bytes);
+                }
+            }
+        }
+        self.cut(data, &scan)
+    }
+
+    fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
+        let in_record = scan.record < data.len();
+        if in_record && self.text.failed.is_some() {
+            // What is there of this record says nothing about it.
+            data.truncate(scan.record);
+        }
+        if data.is_empty() {
+            return self.text.failed.take().map_or(Ok(None), Err);
+        }
+        let last = scan.content() < data.len() && !self.marks.comment_at(&data, scan.content());
+        let records = scan.records + u64::from(last);
+        let (at, first_record) = (self.text.at, self.records);
+        self.records += records;
+        self.text.at.line += scan.lines;
+        self.text.at.byte += data.len() as u64;
+        Ok(Some(Cut { data, at, first_record, records }))
+    }
+}

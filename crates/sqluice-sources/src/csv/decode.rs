@@ -1,0 +1,237 @@
+//! Makes batches of a part of the input, on any core.
+//!
+//! ```text
+//!  part   1,a⏎2,b⏎3,"x"y⏎4,d⏎5,e⏎6,f⏎        to the sink, in this order:
+//!         ─────── ────── ────────────        rows 1 2, bad row 3 (malformed), rows 4 5 6: refused because of 5,
+//!          batch    bad     batch             so rows 4, bad row 5, rows 6
+//! ```
+//!
+//! [`records`](super::records) finds the fields of good records. Whatever it stumbles over is read again by
+//! [`naive`](super::naive), which says what and where it is and where it ends: the two always agree on that.
+//!
+//! Invariant: every record goes to the sink once, in order: in a batch that it took, or as a bad row.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Spans, Values};
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::columns::Filled;
+use sqluice_core::source::{BadRow, Part, Refused, Sink};
+
+use super::CsvOptions;
+use super::cut::Cut;
+use super::dialect::Marks;
+use super::find::Finder;
+use super::naive::{Limits, Parser, Record};
+use super::nulls::NullTokens;
+use super::records::{Next, Read, Records, Scratch, Valid, unescape};
+use crate::give::{Rows, give};
+use crate::text::{Pool, Position};
+
+/// What all parts of a file know.
+pub(super) struct Shared {
+    pub(super) file: std::path::PathBuf,
+    pub(super) options: CsvOptions,
+    pub(super) marks: Marks,
+    pub(super) limits: Limits,
+    pub(super) nulls: NullTokens,
+    /// Rows that were taken although fields are missing.
+    pub(super) padded: Arc<AtomicU64>,
+    /// How many fields every record has.
+    pub(super) fields: usize,
+    pub(super) columns: Vec<Filled>,
+    pub(super) pool: Pool<Scratch>,
+}
+
+/// A part of a CSV file.
+pub(super) struct CsvPart {
+    pub(super) shared: Arc<Shared>,
+    pub(super) cut: Cut,
+    pub(super) input_bytes: u64,
+    /// Bytes of `cut.data` that are input; what follows is unescaped text.
+    pub(super) raw_bytes: usize,
+}
+
+impl Part for CsvPart {
+    fn first_row(&self) -> u64 {
+        self.cut.first_record
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.input_bytes
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.cut.at.place(&self.shared.file))
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        shared
+            .pool
+            .with(|| Scratch::new(shared.fields, shared.columns.len()), |scratch| self.batches(scratch, sink))
+    }
+}
+
+impl Drop for CsvPart {
+    fn drop(&mut self) {
+        self.shared.pool.give_back(std::mem::take(&mut self.cut.data), super::PART_BYTES * 4);
+    }
+}
+
+impl CsvPart {
+    fn batches(&mut self, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<()> {
+        let marks = self.shared.marks;
+        let mut valid = Valid::new(self.input());
+        let mut cursor = Cursor { byte: 0, line: self.cut.at.line };
+        let mut from = 0;
+        let mut records = 0;
+        loop {
+            let reader = Records {
+                data: self.input(),
+                fields: self.shared.fields,
+                marks,
+                delimiter: self.shared.options.dialect.delimiter,
+                limits: self.shared.limits,
+                missing: self.shared.nulls.missing(self.raw_bytes),
+                strict_quotes: self.shared.options.strict_quotes,
+            };
+            let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
+            unescape(&mut self.cut.data, marks, scratch);
+            give(rows, &mut Found { part: self, scratch, cursor: &mut cursor }, sink)?;
+            self.cut.data.truncate(self.raw_bytes);
+            records += rows;
+            from = match next {
+                Next::More => end,
+                Next::Done => break,
+                Next::Malformed => {
+                    records += 1;
+                    self.malformed(end, &mut cursor, sink)?
+                }
+            };
+        }
+        debug_assert_eq!(records as u64, self.cut.records, "cutting and decoding count alike");
+        Ok(())
+    }
+
+    fn input(&self) -> &[u8] {
+        &self.cut.data[..self.raw_bytes]
+    }
+
+    /// Gives some rows to the sink.
+    fn batch(&self, rows: Range<usize>, scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Refused> {
+        let Scratch { rows_max, stride, spans, validity, nulls, .. } = scratch;
+        let data = &self.cut.data;
+        let words = *rows_max / 64;
+        let spans_of = |field: usize| &spans[field * *stride..][rows.clone()];
+        for (column, filled) in self.shared.columns.iter().enumerate() {
+            if let Filled::Field(field) = filled {
+                let validity = &mut validity[column * words..][..words];
+                nulls[column] =
+                    self.shared.nulls.mark_present(data, self.raw_bytes, spans_of(*field), validity);
+            }
+        }
+        let mut columns = Vec::with_capacity(self.shared.columns.len());
+        for (column, filled) in self.shared.columns.iter().enumerate() {
+            columns.push(match filled {
+                Filled::Constant(repeated) => repeated.column(rows.len()),
+                Filled::Field(field) => Column {
+                    values: Values::Text(Bytes { data, spans: Spans::Anywhere(spans_of(*field)) }),
+                    validity: nulls[column].then_some(Bitmap(&validity[column * words..][..words])),
+                },
+            });
+        }
+        sink.rows(&Batch { rows: rows.len(), columns })
+    }
+
+    /// A row that the sink does not take, with its place.
+    #[cold]
+    fn refused(
+        &self,
+        row: usize,
+        column: usize,
+        error: Error,
+        scratch: &Scratch,
+        cursor: &mut Cursor,
+    ) -> BadRow {
+        let record = self.record(scratch.starts[row] as usize, cursor);
+        let Some(Record { at, bytes, fields }) = record else { return BadRow { error, raw: Vec::new() } };
+        // A column that the file does not have is blamed on the record.
+        let field = match self.shared.columns.get(column) {
+            Some(Filled::Field(field)) => fields.ok().and_then(|fields| Some(fields.get(*field)?.at)),
+            _ => None,
+        };
+        let place = field.unwrap_or(at).place(&self.shared.file);
+        BadRow { error: error.at(place), raw: self.input()[bytes].to_vec() }
+    }
+
+    /// Gives the malformed record that begins at `start` to the sink; where it ends.
+    #[cold]
+    fn malformed(&self, start: usize, cursor: &mut Cursor, sink: &mut dyn Sink) -> Result<usize> {
+        let Some(Record { bytes, fields: Err(malformed), .. }) = self.record(start, cursor) else {
+            return Err(Error::input("this part of the file is malformed")
+                .at(cursor.advance(self.input(), start, self.cut.at).place(&self.shared.file))
+                .hint("this is a bug in sqluice: its two parsers disagree. Please report it with the file"));
+        };
+        let error = malformed.error(&self.shared.file, &self.shared.options);
+        if malformed.is_fatal() {
+            return Err(error);
+        }
+        sink.bad_row(BadRow { error, raw: self.input()[bytes.clone()].to_vec() })?;
+        Ok(bytes.end)
+    }
+
+    /// The record that begins at `start`, as the slow parser reads it.
+    fn record(&self, start: usize, cursor: &mut Cursor) -> Option<Record> {
+        let at = cursor.advance(self.input(), start, self.cut.at);
+        let Shared { options, limits, fields, .. } = &*self.shared;
+        let parser = Parser::new(&self.input()[start..], at, options.dialect, *limits);
+        let mut record = parser.with_strict_quotes(options.strict_quotes).record(options.width(*fields))?;
+        record.bytes = start + record.bytes.start..start + record.bytes.end;
+        Some(record)
+    }
+}
+
+/// The rows of a batch.
+struct Found<'f> {
+    part: &'f CsvPart,
+    scratch: &'f mut Scratch,
+    cursor: &'f mut Cursor,
+}
+
+impl Rows for Found<'_> {
+    fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
+        self.part.batch(rows.clone(), self.scratch, sink)?;
+        // The rows are in order.
+        let padded = &self.scratch.padded;
+        let until = |row: usize| padded.partition_point(|&padded| padded < row);
+        let taken = until(rows.end) - until(rows.start);
+        if taken > 0 {
+            self.part.shared.padded.fetch_add(taken as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow {
+        self.part.refused(row, column, error, self.scratch, self.cursor)
+    }
+}
+
+/// A place in a part that only moves forward: if each of many bad rows counted the lines before it anew, that would take
+/// forever.
+struct Cursor {
+    byte: usize,
+    line: u64,
+}
+
+impl Cursor {
+    /// Moves on to byte `to`, where a line begins; `part` is where the part does.
+    fn advance(&mut self, data: &[u8], to: usize, part: Position) -> Position {
+        let ends = Finder::new(&data[..to], self.byte, [b'\n', b'\r']);
+        self.line += ends.filter(|&at| super::scan::ends_line(data, at)).count() as u64;
+        self.byte = to;
+        Position { byte: part.byte + to as u64, line: self.line, column: 1 }
+    }
+}

@@ -1,0 +1,204 @@
+//! What stands between fields: one character, several, or a run of blanks.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sqluice_core::error::{Error, Result};
+
+/// The longest delimiter, in bytes.
+pub const DELIMITER_BYTES_MAX: usize = 16;
+
+/// A byte that UTF-8 never has: what separates the fields of a file that has one column.
+const NEVER: u8 = 0xfe;
+
+/// What stands between fields: any text of up to 16 bytes, a run of blanks (spaces and tabs), or nothing.
+///
+/// ```
+/// use sqluice::source::csv::Delimiter;
+///
+/// assert_eq!("||".parse::<Delimiter>().unwrap().words(), "delimiter ||");
+/// assert_eq!("whitespace".parse::<Delimiter>().unwrap(), Delimiter::WHITESPACE);
+/// assert_eq!(Delimiter::from(b','), Delimiter::COMMA);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Delimiter {
+    bytes: [u8; DELIMITER_BYTES_MAX],
+    len: u8,
+    blanks: bool,
+}
+
+impl Delimiter {
+    /// `,`
+    pub const COMMA: Delimiter = Delimiter::of(b',');
+    /// A tab.
+    pub const TAB: Delimiter = Delimiter::of(b'\t');
+    /// `;`
+    pub const SEMICOLON: Delimiter = Delimiter::of(b';');
+    /// `|`
+    pub const PIPE: Delimiter = Delimiter::of(b'|');
+    /// `||`
+    pub(super) const PIPES: Delimiter = Delimiter::pair(b'|', b'|');
+    /// `::`
+    pub(super) const COLONS: Delimiter = Delimiter::pair(b':', b':');
+    /// A comma and a space.
+    pub(super) const COMMA_SPACE: Delimiter = Delimiter::pair(b',', b' ');
+    /// One space.
+    pub const SPACE: Delimiter = Delimiter::of(b' ');
+    /// Spaces and tabs, as many as there are. Those at the start and the end of a line separate nothing.
+    pub const WHITESPACE: Delimiter = Delimiter { blanks: true, ..Delimiter::of(b' ') };
+    /// Nothing: each line is one field.
+    pub const NONE: Delimiter = Delimiter::of(NEVER);
+
+    const fn of(byte: u8) -> Delimiter {
+        let mut bytes = [0; DELIMITER_BYTES_MAX];
+        bytes[0] = byte;
+        Delimiter { bytes, len: 1, blanks: false }
+    }
+
+    const fn pair(first: u8, second: u8) -> Delimiter {
+        let mut bytes = [0; DELIMITER_BYTES_MAX];
+        (bytes[0], bytes[1]) = (first, second);
+        Delimiter { bytes, len: 2, blanks: false }
+    }
+
+    /// The delimiter as it stands in the file. Of [`Delimiter::WHITESPACE`] a space.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Its first byte; of whitespace, a space.
+    pub(super) fn first(&self) -> u8 {
+        self.bytes[0]
+    }
+
+    /// A run of blanks.
+    pub fn is_whitespace(&self) -> bool {
+        self.blanks
+    }
+
+    /// More than one byte may belong to it: hot loops look for a single one.
+    pub(super) fn is_wide(&self) -> bool {
+        self.blanks || self.len > 1
+    }
+
+    /// How many bytes of the delimiter, if it is one, `text` begins with.
+    #[inline]
+    pub(super) fn bytes_at(&self, text: &[u8]) -> usize {
+        if self.blanks {
+            return text.iter().take_while(|&&byte| is_blank(byte)).count();
+        }
+        if text.starts_with(self.as_bytes()) { usize::from(self.len) } else { 0 }
+    }
+
+    /// For a plan: `comma`, `delimiter ||`.
+    pub fn words(&self) -> String {
+        match *self {
+            Delimiter::COMMA => "comma".to_owned(),
+            Delimiter::TAB => "tab".to_owned(),
+            Delimiter::SEMICOLON => "semicolon".to_owned(),
+            Delimiter::PIPE => "pipe".to_owned(),
+            Delimiter::SPACE => "space".to_owned(),
+            Delimiter::WHITESPACE => "whitespace".to_owned(),
+            Delimiter::NONE => "one column".to_owned(),
+            other => format!("delimiter {}", other.shown()),
+        }
+    }
+
+    /// As the user would give it.
+    pub fn setting(&self) -> String {
+        match *self {
+            Delimiter::WHITESPACE => "whitespace".to_owned(),
+            Delimiter::NONE => "none".to_owned(),
+            Delimiter::TAB => "tab".to_owned(),
+            other => format!("'{}'", other.shown()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let text = String::from_utf8_lossy(self.as_bytes());
+        let quoted = text.starts_with(' ') || text.ends_with(' ');
+        let shown: String = text
+            .chars()
+            .map(|character| match character {
+                '\t' => "\\t".to_owned(),
+                control if control.is_control() => format!("\\x{:02x}", u32::from(control)),
+                other => other.to_string(),
+            })
+            .collect();
+        if quoted { format!("{shown:?}") } else { shown }
+    }
+}
+
+/// Whether a run of blanks may have that byte.
+#[inline]
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+impl From<u8> for Delimiter {
+    fn from(byte: u8) -> Delimiter {
+        Delimiter::of(byte)
+    }
+}
+
+impl FromStr for Delimiter {
+    type Err = Error;
+
+    /// Any text of up to 16 bytes, in which `\t` is a tab; `tab`; `whitespace`; `none`.
+    fn from_str(text: &str) -> Result<Delimiter> {
+        let text = match text {
+            "whitespace" => return Ok(Delimiter::WHITESPACE),
+            "none" => return Ok(Delimiter::NONE),
+            "tab" => "\t",
+            other => other,
+        };
+        let text = text.replace("\\t", "\t");
+        if text.is_empty() || text.len() > DELIMITER_BYTES_MAX || text.contains(['\n', '\r', '\0']) {
+            return Err(Error::usage(format!("{text:?} can't be a delimiter")).hint(format!(
+                "a delimiter is text of 1 to {DELIMITER_BYTES_MAX} bytes without line ends, tab, whitespace or none"
+            )));
+        }
+        let mut bytes = [0; DELIMITER_BYTES_MAX];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Delimiter { bytes, len: text.len() as u8, blanks: false })
+    }
+}
+
+impl fmt::Debug for Delimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Delimiter;
+
+    #[test]
+    fn any_text_without_a_line_end_is_a_delimiter() {
+        for (text, words) in [
+            (",", "comma"),
+            ("\\t", "tab"),
+            ("tab", "tab"),
+            ("||", "delimiter ||"),
+            (", ", "delimiter \", \""),
+            ("¦", "delimiter ¦"),
+            ("\\t\\t", "delimiter \\t\\t"),
+            ("whitespace", "whitespace"),
+            ("none", "one column"),
+            ("\x1f", "delimiter \\x1f"),
+        ] {
+            assert_eq!(text.parse::<Delimiter>().unwrap().words(), words);
+        }
+        for text in ["", "a\nb", "\r", "\0", "12345678901234567"] {
+            assert!(text.parse::<Delimiter>().unwrap_err().remedy().is_some(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_blanks_is_one_delimiter() {
+        assert_eq!(Delimiter::WHITESPACE.bytes_at(b" \t x"), 3);
+        assert_eq!(Delimiter::SPACE.bytes_at(b"  x"), 1);
+        assert_eq!("||".parse::<Delimiter>().unwrap().bytes_at(b"|x"), 0);
+    }
+}

@@ -1,0 +1,172 @@
+//! Which characters mean what.
+
+use sqluice_core::error::{Error, Result};
+
+use super::delimiter::{Delimiter, is_blank};
+
+/// The characters that separate and quote. Quote, escape and comment are one byte of ASCII each, none is another or in the
+/// delimiter, and none ends a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// Between fields.
+    pub delimiter: Delimiter,
+    /// Around fields; `None`: a quote is a character like any other.
+    pub quote: Option<u8>,
+    /// Within quotes, the next character stands for itself. The quote itself as escape is none: quotes are always doubled.
+    pub escape: Option<u8>,
+    /// A line that begins with it, where a record might begin, is none.
+    pub comment: Option<u8>,
+}
+
+impl Default for Dialect {
+    fn default() -> Dialect {
+        Dialect { delimiter: Delimiter::COMMA, quote: Some(b'"'), escape: None, comment: None }
+    }
+}
+
+impl Dialect {
+    /// Whether these characters can be told apart.
+    ///
+    /// # Errors
+    /// When one of them can't be what it should, or would be two things.
+    pub fn check(&self) -> Result<()> {
+        if let Some(end) = self.delimiter.as_bytes().iter().find(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
+        {
+            let found = char::from(*end);
+            return Err(Error::usage(format!("{found:?} can't be the delimiter character"))
+                .hint("lines end with it, or it is no text"));
+        }
+        let roles = [("quote", self.quote), ("escape", self.own_escape()), ("comment", self.comment)];
+        for (index, &(role, byte)) in roles.iter().enumerate() {
+            let Some(byte) = byte else { continue };
+            let found = char::from(byte);
+            if !byte.is_ascii() {
+                return Err(Error::usage(format!("the {role} character is not ASCII: byte 0x{byte:02x}"))
+                    .hint("name one of the characters that a keyboard for English has, or a tab"));
+            }
+            if matches!(byte, b'\0' | b'\r' | b'\n') {
+                return Err(Error::usage(format!("{found:?} can't be the {role} character"))
+                    .hint("lines end with it, or it is no text"));
+            }
+            if self.is_in_delimiter(byte) {
+                let message = format!("{found:?} can't be the delimiter and the {role} character at once");
+                return Err(Error::usage(message).hint(format!("name another {role} character")));
+            }
+            if let Some((other, _)) = roles[..index].iter().find(|(_, other)| *other == Some(byte)) {
+                let message = format!("{found:?} can't be the {other} and the {role} character at once");
+                return Err(Error::usage(message).hint(format!("name another {role} character")));
+            }
+        }
+        if self.quote.is_none() && self.own_escape().is_some() {
+            return Err(Error::usage(
+                "an escape character has a meaning within quotes only, and there is no quote",
+            )
+            .hint("name a quote character, or no escape character"));
+        }
+        Ok(())
+    }
+
+    fn is_in_delimiter(&self, byte: u8) -> bool {
+        self.delimiter.as_bytes().contains(&byte) || self.delimiter.is_whitespace() && is_blank(byte)
+    }
+
+    /// The escape character, if it is not the quote.
+    fn own_escape(&self) -> Option<u8> {
+        self.escape.filter(|_| self.escape != self.quote)
+    }
+
+    /// As the parsers use it.
+    pub(super) fn marks(&self) -> Marks {
+        Marks {
+            delimiter: self.delimiter.first(),
+            quote: self.quote.unwrap_or(NO_BYTE),
+            escape: self.own_escape().unwrap_or(NO_BYTE),
+            comment: self.comment,
+        }
+    }
+}
+
+/// What no byte that a finder finds equals: a quote or escape that there is none of.
+const NO_BYTE: u8 = 0xff;
+
+/// A dialect for hot loops: no `Option`s but one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// The delimiter, or its first byte if it is wide: then only [`Delimiter::bytes_at`] tells it.
+    pub(super) delimiter: u8,
+    pub(super) quote: u8,
+    pub(super) escape: u8,
+    pub(super) comment: Option<u8>,
+}
+
+impl Marks {
+    /// Neither escape nor comment: what most files are, and what loops are made fast for.
+    pub(super) fn are_plain(&self) -> bool {
+        self.escape == NO_BYTE && self.comment.is_none()
+    }
+
+    /// The quote as a needle: a line end, which is one anyway, where there is no quote.
+    pub(super) fn quote_needle(&self) -> u8 {
+        if self.quote == NO_BYTE { b'\n' } else { self.quote }
+    }
+
+    /// The escape as a needle.
+    pub(super) fn escape_needle(&self) -> u8 {
+        if self.escape == NO_BYTE { b'\n' } else { self.escape }
+    }
+
+    /// Whether a line that begins at `at`, where a record might begin, is a comment.
+    #[inline]
+    pub(super) fn comment_at(&self, data: &[u8], at: usize) -> bool {
+        self.comment.is_some() && data.get(at).copied() == self.comment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Delimiter, Dialect};
+    use sqluice_core::error::ErrorKind;
+
+    #[track_caller]
+    fn refused(dialect: Dialect, message: &str) {
+        let error = dialect.check().unwrap_err();
+        assert_eq!((error.kind(), error.message().as_str()), (ErrorKind::Usage, message));
+        assert!(error.remedy().is_some());
+    }
+
+    #[test]
+    fn a_character_that_ends_lines_or_is_no_ascii_has_no_role() {
+        let plain = Dialect::default();
+        plain.check().unwrap();
+        refused(Dialect { delimiter: b'\n'.into(), ..plain }, r"'\n' can't be the delimiter character");
+        refused(Dialect { quote: Some(b'\r'), ..plain }, r"'\r' can't be the quote character");
+        refused(Dialect { comment: Some(0), ..plain }, r"'\0' can't be the comment character");
+        refused(Dialect { escape: Some(0xe9), ..plain }, "the escape character is not ASCII: byte 0xe9");
+    }
+
+    #[test]
+    fn no_character_has_two_roles_but_a_quote_may_be_called_its_escape() {
+        let plain = Dialect::default();
+        let at_once = "can't be the delimiter and the comment character at once";
+        refused(Dialect { comment: Some(b','), ..plain }, &format!("',' {at_once}"));
+        let at_once = "can't be the quote and the comment character at once";
+        refused(Dialect { comment: Some(b'"'), ..plain }, &format!("'\"' {at_once}"));
+        Dialect { escape: Some(b'"'), ..plain }.check().unwrap();
+    }
+
+    #[test]
+    fn no_part_of_a_long_delimiter_has_another_role() {
+        let long = Dialect { delimiter: "|~".parse().unwrap(), ..Dialect::default() };
+        long.check().unwrap();
+        let message = "'~' can't be the delimiter and the quote character at once";
+        refused(Dialect { quote: Some(b'~'), ..long }, message);
+        let message = "'\\t' can't be the delimiter and the comment character at once";
+        refused(Dialect { delimiter: Delimiter::WHITESPACE, comment: Some(b'\t'), ..long }, message);
+    }
+
+    #[test]
+    fn an_escape_needs_a_quote() {
+        let message = "an escape character has a meaning within quotes only, and there is no quote";
+        refused(Dialect { quote: None, escape: Some(b'\\'), ..Dialect::default() }, message);
+    }
+}

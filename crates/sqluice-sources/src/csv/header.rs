@@ -1,0 +1,140 @@
+//! What the fields are called.
+
+use std::collections::{HashMap, HashSet};
+
+use super::naive::Field;
+use crate::text::Position;
+
+/// A field whose name in the header could not be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// The field, counted from 0.
+    pub index: usize,
+    /// What the header says.
+    pub from: String,
+    /// What it is called instead.
+    pub to: String,
+}
+
+/// The names of the fields: each is there, and no two are the same (ASCII letters in either case).
+#[derive(Debug)]
+pub struct Header {
+    pub(super) names: Vec<String>,
+    /// Where each name (or, without a header, the first value) stands.
+    pub(super) at: Vec<Position>,
+    pub(super) renamed: Vec<Renamed>,
+}
+
+impl Header {
+    /// The names that the first record gives.
+    pub(super) fn of_names(record: Vec<Field>) -> Header {
+        let at = record.iter().map(|field| field.at).collect();
+        // The parser takes no other.
+        let name = |field: Field| String::from_utf8(field.value).expect("a field is UTF-8");
+        let (names, renamed) = unique(record.into_iter().map(name).collect());
+        Header { names, at, renamed }
+    }
+
+    /// Names for a file whose first record is a row.
+    pub(super) fn of_row(record: &[Field]) -> Header {
+        let names = (0..record.len()).map(by_position).collect();
+        Header { names, at: record.iter().map(|field| field.at).collect(), renamed: Vec::new() }
+    }
+
+    /// Names for a file of so many fields whose first row is at `at`.
+    pub(super) fn of_fields(fields: usize, at: Position) -> Header {
+        Header { names: (0..fields).map(by_position).collect(), at: vec![at; fields], renamed: Vec::new() }
+    }
+}
+
+fn by_position(index: usize) -> String {
+    format!("column{}", index + 1)
+}
+
+/// Gives the fields without a name one by their position, and those whose name an earlier one has that name with a number.
+/// A name that needs no change keeps what it is, also against those made here.
+pub fn unique(mut names: Vec<String>) -> (Vec<String>, Vec<Renamed>) {
+    let given: HashSet<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let mut taken = HashSet::new();
+    // The number that was last tried behind a name: two thousand equal ones must not take a million tries.
+    let mut last: HashMap<String, u64> = HashMap::new();
+    let mut renamed = Vec::new();
+    for (index, name) in names.iter_mut().enumerate() {
+        if !name.is_empty() && taken.insert(name.to_ascii_lowercase()) {
+            continue;
+        }
+        let base = if name.is_empty() { by_position(index) } else { name.clone() };
+        let number = last.entry(base.to_ascii_lowercase()).or_insert(1);
+        let mut to = base.clone();
+        while given.contains(&to.to_ascii_lowercase()) || !taken.insert(to.to_ascii_lowercase()) {
+            *number += 1;
+            to = format!("{base}_{number}");
+        }
+        let from = std::mem::replace(name, to.clone());
+        renamed.push(Renamed { index, from, to });
+    }
+    (names, renamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::{HashSet, unique};
+
+    #[track_caller]
+    fn become_(names: &str, expected: &str) {
+        let (unique, _) = unique(names.split(',').map(str::to_owned).collect());
+        assert_eq!(unique.join(","), expected);
+    }
+
+    #[test]
+    fn fields_without_a_name_are_called_by_their_position() {
+        become_("a,,c,", "a,column2,c,column4");
+        become_("", "column1");
+    }
+
+    #[test]
+    fn a_name_that_is_there_again_gets_a_number() {
+        become_("a,b,a,A", "a,b,a_2,A_3");
+        become_("ä,Ä", "ä,Ä");
+        become_(" a,a", " a,a");
+    }
+
+    #[test]
+    fn made_names_make_way_for_given_ones() {
+        become_("a,a,a_2,A_3", "a,a_4,a_2,A_3");
+        become_(",COLUMN1", "column1_2,COLUMN1");
+        become_(",,column2,column2,column2_2", "column1,column2_3,column2,column2_4,column2_2");
+    }
+
+    #[test]
+    fn two_thousand_equal_names_are_no_trouble() {
+        let (names, renamed) = unique(vec!["x".to_owned(); 2000]);
+        assert_eq!((names[1999].as_str(), renamed.len()), ("x_2000", 1999));
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_there_and_differ_and_none_changes_without_need(
+            names in prop::collection::vec(
+                select(vec!["", "a", "A", "a_2", "A_3", "column1", "column2", "Column3_2", "b", "é"]), 0..12),
+        ) {
+            let given: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let (unique, renamed) = unique(given.clone());
+            let folded: HashSet<String> = unique.iter().map(|name| name.to_ascii_lowercase()).collect();
+            prop_assert_eq!(folded.len(), names.len());
+            prop_assert!(!folded.contains(""));
+            let changed: Vec<usize> = (0..names.len()).filter(|&index| unique[index] != given[index]).collect();
+            prop_assert_eq!(&changed, &renamed.iter().map(|renamed| renamed.index).collect::<Vec<_>>());
+            for index in changed {
+                let earlier = given[..index].iter().any(|name| name.eq_ignore_ascii_case(&given[index]));
+                prop_assert!(given[index].is_empty() || earlier);
+            }
+            for renamed in renamed {
+                prop_assert_eq!((&renamed.from, &renamed.to), (&given[renamed.index], &unique[renamed.index]));
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! CSV files, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them and as they are.
+//!
+//! ```text
+//!  CsvReader::new ──> header ──> into_source ──> CsvSource::next_part ──> CsvPart::decode
+//!                                                cut: under a lock        decode: any core
+//! ```
+//!
+//! What is read:
+//!
+//! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. How many
+//!   every record has, the first one says, or [`CsvOptions::fields`]. Names
+//!   that are missing in the header, or there already (ASCII letters in either case are the same), are made up and told
+//!   ([`CsvReader::renamed`]).
+//! * Fields are separated by a delimiter of any characters, of which the first match counts (`a|||b` with `||` is `a` and
+//!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
+//!   record of one empty field is written `""`. Nor are lines that begin with the comment character: whatever bytes they have
+//!   are skipped.
+//! * A field that begins with a quote goes on to the closing quote; a quote in it is written twice, or behind the escape
+//!   character, which makes any character stand for itself. A quote anywhere else is a character like any other, as it is in
+//!   csv-core, Python, DuckDB and the shell of SQLite: the value is kept as it is, except with [`CsvOptions::strict_quotes`]. ([`Dialect`] names the characters.)
+//! * Text is UTF-8; a byte order mark is skipped.
+//! * An unquoted field is NULL if it is one of [`CsvOptions::null_tokens`], or empty (except with
+//!   [`CsvOptions::empty_as_text`]). A quoted one never is.
+//!
+//! * Fields that are missing at the end of a record are NULL with [`CsvOptions::pad`].
+//!
+//! What is malformed (a record with more or fewer fields than the first, text after a closing quote, no closing quote, bytes
+//! that are no UTF-8, a NUL byte) is a bad row with an [`Error`] that names file, line and column, never repaired. The sink
+//! may go on after it: the grammar says of any bytes where a record ends. Well-formed files mean to csv-core what they mean here.
+//!
+//! Invariant: rows, bad rows and the first error equal those of the slow twin (`naive`), for any input and any size of parts.
+//!
+//! For those who change it: a rule of the grammar is in four places: `naive` (by which the rest is tested), `scan` (quotes,
+//! escapes, comments and line ends), `records` (all of it, but only to notice what is wrong), `malformed` (the words for it).
+
+mod cut;
+mod decode;
+mod delimiter;
+mod dialect;
+mod find;
+mod header;
+mod malformed;
+mod naive;
+mod nulls;
+mod records;
+mod scan;
+mod sniff;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::Filled;
+use sqluice_core::source::{Part, Source};
+
+use self::cut::Cutter;
+use self::decode::{CsvPart, Shared};
+pub use self::delimiter::{DELIMITER_BYTES_MAX, Delimiter};
+pub use self::dialect::Dialect;
+pub use self::header::Header;
+pub use self::header::Renamed;
+pub use self::header::unique;
+pub use self::malformed::COLUMNS_MAX;
+use self::naive::{Limits, Parser, Width};
+use self::nulls::NullTokens;
+pub use self::sniff::{Given, Preamble, Sniffed, sniff};
+use crate::text::{HandedOut, Pool};
+pub use sqluice_core::source::columns::{ColumnFrom, Constant};
+
+/// How much of a file one part is, in bytes: it stays in the second-level cache from reading to encoding.
+pub const PART_BYTES: usize = 1 << 20;
+
+/// The longest value that SQLite stores, in bytes.
+pub const FIELD_BYTES_MAX: usize = 1_000_000_000;
+
+/// The longest record, in bytes: one that holds the longest value, even if that is quotes alone, each doubled. A part with its
+/// unescaped text stays below 4 GiB, which spans can address.
+pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
+
+/// How a file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// Which characters mean what.
+    pub dialect: Dialect,
+    /// The first record names the fields; otherwise it is a row.
+    pub header: bool,
+    /// How many fields every record has, where no header says it; `None`: as many as the first.
+    pub fields: Option<usize>,
+    /// Lines before everything else that are not looked at. Places in messages count them.
+    pub skip_lines: u64,
+    /// The line from which on records look like a footer: what is wrong with them says so.
+    pub footer: Option<u64>,
+    /// Fields that are NULL where they are not quoted.
+    pub null_tokens: Vec<Vec<u8>>,
+    /// Unquoted empty fields are empty text, too (unless that is one of the tokens).
+    pub empty_as_text: bool,
+    /// Fields that are missing at the end of a record are NULL; otherwise such a record is malformed.
+    pub pad: bool,
+    /// A quote within an unquoted field is malformed; otherwise it is a character like any other.
+    pub strict_quotes: bool,
+    /// Parts end with the first record at or after this many bytes. At most 16 MiB.
+    pub part_bytes: usize,
+    /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
+    pub field_bytes_max: usize,
+    /// A longer record (with its quotes, without its line end) or comment is an error: so much may be in memory for one part. At
+    /// most [`RECORD_BYTES_MAX`].
+    pub record_bytes_max: usize,
+}
+
+impl Default for CsvOptions {
+    fn default() -> CsvOptions {
+        CsvOptions {
+            dialect: Dialect::default(),
+            header: true,
+            fields: None,
+            skip_lines: 0,
+            footer: None,
+            null_tokens: Vec::new(),
+            empty_as_text: false,
+            pad: false,
+            strict_quotes: false,
+            part_bytes: PART_BYTES,
+            field_bytes_max: FIELD_BYTES_MAX,
+            record_bytes_max: RECORD_BYTES_MAX,
+        }
+    }
+}
+
+impl CsvOptions {
+    fn limits(&self) -> Limits {
+        Limits {
+            field_bytes_max: self.field_bytes_max.min(FIELD_BYTES_MAX),
+            record_bytes_max: self.record_bytes_max.min(RECORD_BYTES_MAX),
+        }
+    }
+
+    /// How many fields a record after the first may have.
+    fn width(&self, fields: usize) -> Width {
+        if self.pad { Width::AtMost(fields) } else { Width::Same(fields) }
+    }
+}
+
+/// A file whose fields are known.
+pub struct CsvReader {
+    file: PathBuf,
+    options: CsvOptions,
+    cutter: Cutter,
+    header: Header,
+}
+
+/// A file whose rows can be read.
+pub struct CsvSource {
+    shared: Arc<Shared>,
+    cutter: Cutter,
+    part_bytes: usize,
+    first_row: u64,
+    handed_out: HandedOut,
+}
+
+impl CsvReader {
+    /// Reads the first record of `input`, which messages call `file`.
+    ///
+    /// # Errors
+    /// When it can't be read, its first record is malformed or missing, or the dialect makes no sense.
+    pub fn new(input: Box<dyn Read + Send>, file: &Path, options: CsvOptions) -> Result<CsvReader> {
+        options.dialect.check()?;
+        let limits = options.limits();
+        let mut cutter = Cutter::new(input, file.to_owned(), options.dialect, limits);
+        cutter.skip_lines(options.skip_lines);
+        let header = loop {
+            // Parts of one byte are parts of one line.
+            let Some(cut) = cutter.next(Vec::new(), 1)? else { return Err(no_record(file, &options)) };
+            let parser = Parser::new(&cut.data, cut.at, options.dialect, limits);
+            let Some(record) = parser.with_strict_quotes(options.strict_quotes).record(Width::First) else {
+                continue;
+            };
+            if let (Some(fields), false, false) = (options.fields, options.header, record.is_fatal()) {
+                // Whatever is wrong with it, it is a row like the others.
+                cutter.put_back(cut);
+                break Header::of_fields(fields, record.at);
+            }
+            let fields = record.fields.map_err(|malformed| malformed.error(file, &options))?;
+            if options.header {
+                break Header::of_names(fields);
+            }
+            cutter.put_back(cut);
+            break Header::of_row(&fields);
+        };
+        Ok(CsvReader { file: file.to_owned(), options, cutter, header })
+    }
+
+    /// The names of the fields: none is empty, no two are the same.
+    pub fn header(&self) -> &[String] {
+        &self.header.names
+    }
+
+    /// Where the header names the field, or, without a header, its first value is.
+    pub fn place_of(&self, field: usize) -> Place {
+        self.header.at[field].place(&self.file)
+    }
+
+    /// Which of the names are not those of the file.
+    pub fn renamed(&self) -> &[Renamed] {
+        &self.header.renamed
+    }
+
+    /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on: so many come
+    /// before this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
+    ///
+    /// # Panics
+    /// When `columns` names a field that there is not.
+    pub fn into_source(mut self, columns: Vec<ColumnFrom>, rows: Range<u64>) -> CsvSource {
+        let fields = self.header.names.len();
+        let first_row = rows.start;
+        self.cutter.number(rows);
+        let options = self.options;
+        let tokens = options.null_tokens.clone();
+        let shared = Shared {
+            columns: Filled::all(columns, fields),
+            file: self.file,
+            fields,
+            marks: options.dialect.marks(),
+            limits: options.limits(),
+            nulls: NullTokens::new(tokens, options.empty_as_text, options.dialect.quote)
+                .with_missing(options.pad),
+            padded: Arc::default(),
+            pool: Pool::default(),
+            options,
+        };
+        CsvSource {
+            part_bytes: shared.options.part_bytes.clamp(1, 16 << 20),
+            shared: Arc::new(shared),
+            cutter: self.cutter,
+            first_row,
+            handed_out: HandedOut::default(),
+        }
+    }
+}
+
+fn no_record(file: &Path, options: &CsvOptions) -> Error {
+    let message = match options.skip_lines {
+        0 => "the file is empty".to_owned(),
+        1 => "the file is empty after the line that is skipped".to_owned(),
+        lines => format!("the file is empty after the {lines} lines that are skipped"),
+    };
+    Error::input(message).at(Place::file(file)).hint(match options.header {
+        true => "its first line should name the columns",
+        false => "the columns are those of its first record",
+    })
+}
+
+impl CsvSource {
+    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as whoever
+    /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    #[must_use]
+    pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
+        self.handed_out = HandedOut::new(read, total);
+        self
+    }
+
+    /// Adds the rows that a sink takes although fields are missing to `padded`.
+    ///
+    /// # Panics
+    /// When a part was handed out.
+    #[must_use]
+    pub fn with_padded(mut self, padded: Arc<AtomicU64>) -> CsvSource {
+        Arc::get_mut(&mut self.shared).expect("no part is handed out yet").padded = padded;
+        self
+    }
+}
+
+impl Source for CsvSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let Some(cut) = self.cutter.next(self.shared.pool.data(), self.part_bytes)? else { return Ok(None) };
+        let input_bytes = self.handed_out.next(self.cutter.at().byte);
+        let raw_bytes = cut.data.len();
+        Ok(Some(Box::new(CsvPart { shared: Arc::clone(&self.shared), cut, input_bytes, raw_bytes })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.handed_out.total()
+    }
+}
+
+impl Counted for CsvSource {
+    fn rows_done(&self) -> u64 {
+        self.cutter.records() - self.first_row
+    }
+}

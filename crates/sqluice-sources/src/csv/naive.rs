@@ -1,0 +1,326 @@
+//! The slow, obvious parser: one character at a time, one state.
+//!
+//! ```text
+//!            +--- , ----------------------------------------------+
+//!            v                                                    |
+//!  Start ──────── other ──> Unquoted ── , ──────────────────────> +
+//!    |                       ^  └────── LF CR ─> end of record    |
+//!    |                       └───────────────────── other ──┐     |
+//!    └── " ──> Quoted ── " ──> QuoteInQuoted ── , ───────── | ──> +
+//!               ^ ^ |               | └─────── LF CR ─> end of record
+//!               | | └ \ ─> Escaped  |
+//!               | └── any ──┘       |
+//!               └──────── " ────────┘
+//! ```
+//!
+//! The grammar is total: whatever is wrong within a record, it goes on by these rules to the first line end outside quotes, or
+//! to the end of the input within them. So reading can go on after it. The one that can't be gone past is longer than
+//! allowed: its end is not looked for.
+//!
+//! It has two jobs. It is the oracle: rows and errors of the fast parser equal its own, for any input. And it finds
+//! the words and the place for whatever the fast parser stumbles over, which keeps both of that out of the fast one.
+
+use std::ops::Range;
+
+use super::delimiter::is_blank;
+use super::dialect::Dialect;
+use super::malformed::{COLUMNS_MAX, Malformed, What};
+use crate::text::Position;
+
+/// How long things may be, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// A value, unescaped.
+    pub(super) field_bytes_max: usize,
+    /// A record, as it stands in the input, without its line end.
+    pub(super) record_bytes_max: usize,
+}
+
+/// How many fields a record should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// As many as a table has columns, at most.
+    First,
+    /// As many as the first record.
+    Same(usize),
+    /// At most as many as the first record: those that are missing at the end are NULL.
+    AtMost(usize),
+}
+
+/// A field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) value: Vec<u8>,
+    pub(super) quoted: bool,
+    /// Its first character or opening quote.
+    pub(super) at: Position,
+}
+
+/// A record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Its first character.
+    pub(super) at: Position,
+    /// Which bytes of the parser's input it is, without the line end.
+    pub(super) bytes: Range<usize>,
+    /// Its fields, or the first thing that is wrong with it.
+    pub(super) fields: Result<Vec<Field>, Malformed>,
+}
+
+impl Record {
+    /// Whether nothing after it can be read.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.fields.as_ref().is_err_and(Malformed::is_fatal)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    Unquoted,
+    Quoted,
+    Escaped,
+    QuoteInQuoted,
+}
+
+/// Reads records one after the other.
+pub(super) struct Parser<'a> {
+    input: &'a [u8],
+    /// How much of `input` is read.
+    read: usize,
+    at: Position,
+    dialect: Dialect,
+    limits: Limits,
+    strict_quotes: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// `input` begins at `at`, with a record (or a comment, or an empty line).
+    pub(super) fn new(input: &'a [u8], at: Position, dialect: Dialect, limits: Limits) -> Parser<'a> {
+        Parser { input, read: 0, at, dialect, limits, strict_quotes: false }
+    }
+
+    /// A quote within an unquoted field is malformed, if so asked.
+    pub(super) fn with_strict_quotes(mut self, strict_quotes: bool) -> Parser<'a> {
+        self.strict_quotes = strict_quotes;
+        self
+    }
+
+    /// The next record; `None` after the last.
+    pub(super) fn record(&mut self, width: Width) -> Option<Record> {
+        let blanks = self.dialect.delimiter.is_whitespace();
+        let (mut at, mut start);
+        loop {
+            (at, start) = (self.at, self.read);
+            while blanks && self.peek().is_some_and(is_blank) {
+                self.advance(1);
+            }
+            match self.peek() {
+                None | Some(b'\n' | b'\r') if self.read > start => {
+                    if let Some(too_long) = self.too_long(at, start) {
+                        return Some(too_long);
+                    }
+                }
+                None => return None,
+                Some(b'\n' | b'\r') => self.advance(1),
+                byte if byte == self.dialect.comment => {
+                    while self.peek().is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
+                        self.advance(1);
+                    }
+                    if let Some(too_long) = self.too_long(at, start) {
+                        return Some(too_long);
+                    }
+                }
+                _ => break,
+            }
+        }
+        let fields = Reading::new(self, width).fields(start);
+        let record = Record { at, bytes: start..self.read, fields };
+        Some(self.too_long(at, start).unwrap_or(record))
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.input.get(self.read).copied()
+    }
+
+    /// Steps over a character of so many bytes.
+    fn advance(&mut self, bytes: usize) {
+        let ends_line = match self.input[self.read] {
+            b'\n' => true,
+            b'\r' => self.input.get(self.read + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        self.read += bytes;
+        self.at.byte += bytes as u64;
+        self.at.column += 1;
+        if ends_line {
+            self.at.line += 1;
+            self.at.column = 1;
+        }
+    }
+
+    /// What has been read from `start` on, if it is too long: the last record, then.
+    fn too_long(&mut self, at: Position, start: usize) -> Option<Record> {
+        let bytes_max = self.limits.record_bytes_max;
+        if self.read - start <= bytes_max {
+            return None;
+        }
+        self.read = self.input.len();
+        let fields = Err(Malformed { at, what: What::RecordTooLong { bytes_max } });
+        Some(Record { at, bytes: start..start + bytes_max, fields })
+    }
+
+    /// The character at the present place, if it is one.
+    fn character(&self) -> Result<char, What> {
+        let rest = &self.input[self.read..];
+        // What most text is: this parser also reads the samples of thousands of files.
+        if let Some(&byte @ 1..=0x7f) = rest.first() {
+            return Ok(char::from(byte));
+        }
+        let rest = &rest[..rest.len().min(4)];
+        let valid = match str::from_utf8(rest) {
+            Ok(valid) => valid,
+            Err(e) => str::from_utf8(&rest[..e.valid_up_to()]).unwrap_or_default(),
+        };
+        match valid.chars().next() {
+            Some('\0') => Err(What::Nul),
+            Some(character) => Ok(character),
+            None => Err(What::InvalidUtf8(rest[0])),
+        }
+    }
+}
+
+/// A record on its way.
+struct Reading<'p, 'a> {
+    parser: &'p mut Parser<'a>,
+    width: Width,
+    state: State,
+    fields: Vec<Field>,
+    /// The present field.
+    field: Field,
+    /// No other field follows.
+    ended: bool,
+    /// The first.
+    fault: Option<Malformed>,
+}
+
+impl<'p, 'a> Reading<'p, 'a> {
+    fn new(parser: &'p mut Parser<'a>, width: Width) -> Reading<'p, 'a> {
+        let field = Field { value: Vec::new(), quoted: false, at: parser.at };
+        Reading { parser, width, state: State::Start, fields: Vec::new(), field, ended: false, fault: None }
+    }
+
+    /// Reads to the end of the record, whose line begins at `start`.
+    fn fields(mut self, start: usize) -> Result<Vec<Field>, Malformed> {
+        while let Some(byte) = self.parser.peek() {
+            let quoted = matches!(self.state, State::Quoted | State::Escaped);
+            let too_long = self.parser.read - start > self.parser.limits.record_bytes_max;
+            if too_long || !quoted && matches!(byte, b'\n' | b'\r') {
+                break;
+            }
+            let character = self.parser.character();
+            if let Err(what) = character {
+                self.fault(self.parser.at, what);
+            }
+            let bytes = character.map_or(1, char::len_utf8);
+            self.step(byte, bytes, character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+        if matches!(self.state, State::Quoted | State::Escaped) {
+            self.fault(self.field.at, What::Unterminated);
+        }
+        if !self.ended {
+            self.end_field();
+        }
+        if let Width::Same(expected) = self.width
+            && self.fields.len() < expected
+        {
+            self.fault(self.parser.at, What::TooFewFields { fields: self.fields.len(), expected });
+        }
+        self.fault.map_or(Ok(self.fields), Err)
+    }
+
+    /// Takes a character, which begins with `byte` and is `bytes` long.
+    fn step(&mut self, byte: u8, bytes: usize, character: char) {
+        let Dialect { delimiter, quote, escape, .. } = self.parser.dialect;
+        let mut keep = false;
+        match self.state {
+            // The quote comes first: as its own escape it means the same.
+            State::Quoted if Some(byte) == quote => self.state = State::QuoteInQuoted,
+            State::Quoted if Some(byte) == escape => self.state = State::Escaped,
+            State::Quoted => keep = true,
+            State::Escaped => {
+                self.state = State::Quoted;
+                keep = true;
+            }
+            State::QuoteInQuoted if Some(byte) == quote => {
+                self.state = State::Quoted;
+                keep = true;
+            }
+            _ if delimiter.bytes_at(&self.parser.input[self.parser.read..]) > 0 => {
+                self.delimiter();
+                return;
+            }
+            State::Start if Some(byte) == quote => {
+                self.state = State::Quoted;
+                self.field.quoted = true;
+            }
+            before => {
+                if before == State::QuoteInQuoted {
+                    self.fault(self.parser.at, What::AfterQuote(character));
+                } else if self.parser.strict_quotes && Some(byte) == quote {
+                    self.fault(self.parser.at, What::QuoteInUnquoted);
+                }
+                self.state = State::Unquoted;
+                keep = true;
+            }
+        }
+        if keep {
+            let read = self.parser.read;
+            self.field.value.extend_from_slice(&self.parser.input[read..read + bytes]);
+            let bytes_max = self.parser.limits.field_bytes_max;
+            if self.field.value.len() > bytes_max {
+                self.fault(self.field.at, What::FieldTooLong { bytes_max });
+            }
+        }
+        self.parser.advance(bytes);
+    }
+
+    /// Goes past a delimiter.
+    fn delimiter(&mut self) {
+        let delimiter = self.parser.dialect.delimiter;
+        self.end_field();
+        let end = self.parser.read + delimiter.bytes_at(&self.parser.input[self.parser.read..]);
+        while self.parser.read < end {
+            self.parser.advance(self.parser.character().map_or(1, char::len_utf8));
+        }
+        // Blanks at the end of a line separate nothing.
+        self.ended = delimiter.is_whitespace() && matches!(self.parser.peek(), None | Some(b'\n' | b'\r'));
+        match self.ended {
+            true => self.state = State::Start,
+            false => self.begin_field(),
+        }
+    }
+
+    fn begin_field(&mut self) {
+        self.state = State::Start;
+        self.field.at = self.parser.at;
+        match self.width {
+            Width::Same(expected) | Width::AtMost(expected) if self.fields.len() >= expected => {
+                self.fault(self.parser.at, What::TooManyFields { expected });
+            }
+            Width::First if self.fields.len() >= COLUMNS_MAX => {
+                self.fault(self.parser.at, What::TooManyColumns);
+            }
+            _ => {}
+        }
+    }
+
+    fn end_field(&mut self) {
+        let next = Field { value: Vec::new(), quoted: false, at: self.parser.at };
+        self.fields.push(std::mem::replace(&mut self.field, next));
+    }
+
+    fn fault(&mut self, at: Position, what: What) {
+        self.fault.get_or_insert(Malformed { at, what });
+    }
+}

@@ -1,0 +1,86 @@
+//! Which fields are NULL.
+
+use sqluice_core::batch::Span;
+
+/// Texts that stand for NULL where they are not quoted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NullTokens {
+    tokens: Vec<Vec<u8>>,
+    /// A bit for every length of a token; the last for that and all beyond.
+    lengths: u64,
+    quote: Option<u8>,
+    /// Fields may be missing.
+    pads: bool,
+}
+
+impl NullTokens {
+    pub(super) fn new(mut tokens: Vec<Vec<u8>>, empty_as_text: bool, quote: Option<u8>) -> NullTokens {
+        if !empty_as_text {
+            tokens.push(Vec::new());
+        }
+        let lengths = tokens.iter().fold(0, |lengths, token| lengths | 1 << token.len().min(63));
+        NullTokens { tokens, lengths, quote, pads: false }
+    }
+
+    /// Fields that are missing at the end of a record are NULL, if so asked.
+    pub(super) fn with_missing(mut self, pads: bool) -> NullTokens {
+        self.pads = pads;
+        self
+    }
+
+    /// What stands for a missing field, if one may be missing: the span of nothing where that is NULL anyway, or else that of the
+    /// end of the input, which no other field has.
+    pub(super) fn missing(&self, raw_bytes: usize) -> Option<Span> {
+        let empty_is_null = self.tokens.iter().any(Vec::is_empty);
+        // A part is shorter than 4 GiB.
+        let end = Span { start: raw_bytes as u32, len: 0 };
+        self.pads.then_some(if empty_is_null { Span::default() } else { end })
+    }
+
+    /// Sets the bits of the rows whose field is not NULL; whether there are others. `raw_bytes` of `data` are input, what
+    /// follows was quoted.
+    pub(super) fn mark_present(
+        &self,
+        data: &[u8],
+        raw_bytes: usize,
+        spans: &[Span],
+        validity: &mut [u64],
+    ) -> bool {
+        match &self.tokens[..] {
+            [] => match self.missing(raw_bytes) {
+                Some(missing) => mark(spans, validity, |span| span != missing),
+                None => false,
+            },
+            // An empty field that is not quoted has the span of nothing.
+            [empty] if empty.is_empty() => mark(spans, validity, |span| span != Span::default()),
+            _ => mark(spans, validity, |span| !self.is_null(&data[..raw_bytes], span)),
+        }
+    }
+
+    #[inline]
+    fn is_null(&self, input: &[u8], span: Span) -> bool {
+        let (start, len) = (span.start as usize, span.len as usize);
+        if len == 0 && self.pads && start == input.len() {
+            return true;
+        }
+        if self.lengths >> len.min(63) & 1 == 0 {
+            return false;
+        }
+        if len == 0 {
+            return span == Span::default();
+        }
+        let quoted = start >= input.len() || start > 0 && Some(input[start - 1]) == self.quote;
+        !quoted && self.tokens.iter().any(|token| token[..] == input[start..start + len])
+    }
+}
+
+fn mark(spans: &[Span], validity: &mut [u64], is_present: impl Fn(Span) -> bool) -> bool {
+    let mut nulls = false;
+    for (spans, word) in spans.chunks(64).zip(validity) {
+        let present =
+            spans.iter().enumerate().fold(0, |word, (bit, &span)| word | u64::from(is_present(span)) << bit);
+        *word = present;
+        nulls |= present.count_ones() as usize != spans.len();
+    }
+    nulls
+}

@@ -1,0 +1,393 @@
+//! Finds the fields of a part's records: the fast parser.
+//!
+//! ```text
+//!  data    7,"Oslo",,"say ""hi"""⏎8,...│say "hi"           unescaped text is appended for as long as a batch lives
+//!          ^  ^^^^     ^^^^^^^^^^      │^^^^^^^^
+//!  spans   column 0: (0,1) ...   column 1: (3,4) ...   column 2: (0,0) ...   column 3: (31,8) ...
+//! ```
+//!
+//! A field without doubled quotes is never copied. The span (0,0) stands for an empty unquoted field, which no other field
+//! can have: it is not empty, or a quote comes before it. So NULL costs nothing until a batch is done, and then one
+//! comparison.
+//!
+//! What is malformed is only noticed here; [`naive`](super::naive) says what and where it is.
+
+use sqluice_core::batch::{ROWS_MAX, Span};
+
+use super::delimiter::Delimiter;
+use super::dialect::Marks;
+use super::find::Finder;
+use super::naive::Limits;
+use super::scan::wide_needles;
+
+/// The spans of a batch need no more than this, in bytes.
+const SPANS_BYTES_MAX: usize = 2 << 20;
+
+/// Where a batch is put together.
+pub(super) struct Scratch {
+    /// Rows that fit.
+    pub(super) rows_max: usize,
+    /// From one column's first span to the next one's. Not a power of two, or all columns would compete for the same few
+    /// lines of the cache.
+    pub(super) stride: usize,
+    pub(super) spans: Vec<Span>,
+    /// Where each record begins.
+    pub(super) starts: Vec<u32>,
+    /// Which of `spans` have doubled quotes or escapes.
+    pub(super) escaped: Vec<usize>,
+    /// Which rows had fewer fields than there are.
+    pub(super) padded: Vec<usize>,
+    /// A bitmap for every column of the table.
+    pub(super) validity: Vec<u64>,
+    /// Which columns have NULLs.
+    pub(super) nulls: Vec<bool>,
+}
+
+impl Scratch {
+    pub(super) fn new(fields: usize, columns: usize) -> Scratch {
+        let fitting = SPANS_BYTES_MAX / size_of::<Span>() / fields;
+        let rows_max = (fitting / 64 * 64).clamp(64, ROWS_MAX);
+        let stride = rows_max + 8;
+        Scratch {
+            rows_max,
+            stride,
+            spans: vec![Span::default(); stride * fields],
+            starts: vec![0; rows_max],
+            escaped: Vec::new(),
+            padded: Vec::new(),
+            validity: vec![0; rows_max / 64 * columns],
+            nulls: vec![false; columns],
+        }
+    }
+}
+
+/// Reads records and notes where their fields are.
+pub(super) struct Records<'a> {
+    pub(super) data: &'a [u8],
+    /// How many every record has.
+    pub(super) fields: usize,
+    pub(super) marks: Marks,
+    pub(super) delimiter: Delimiter,
+    pub(super) limits: Limits,
+    /// What stands for fields that are missing at the end of a record; `None`: they make it malformed.
+    pub(super) missing: Option<Span>,
+    /// A quote within an unquoted field is malformed.
+    pub(super) strict_quotes: bool,
+}
+
+/// What came of it.
+pub(super) struct Read {
+    pub(super) rows: usize,
+    /// One past the last record; where the malformed one begins.
+    pub(super) end: usize,
+    pub(super) next: Next,
+}
+
+pub(super) enum Next {
+    /// The batch is full.
+    More,
+    /// The part is at its end.
+    Done,
+    /// What follows is malformed.
+    Malformed,
+}
+
+/// How the delimiter is told: the compiler makes a loop for each kind.
+trait Between: Copy {
+    /// Another byte than a delimiter's may begin like one, and within a delimiter there may be hits.
+    const WIDE: bool;
+    /// Blanks separate nothing at the start and the end of a line.
+    const BLANKS: bool;
+
+    /// How many bytes of a delimiter there are at `at`, where `byte` is.
+    fn bytes(self, data: &[u8], at: usize, byte: u8) -> usize;
+}
+
+/// A delimiter of one byte.
+#[derive(Clone, Copy)]
+struct Narrow(u8);
+
+impl Between for Narrow {
+    const WIDE: bool = false;
+    const BLANKS: bool = false;
+
+    #[inline(always)]
+    fn bytes(self, _: &[u8], _: usize, byte: u8) -> usize {
+        usize::from(byte == self.0)
+    }
+}
+
+/// Any other; whether it is blanks.
+#[derive(Clone, Copy)]
+struct Wide<'d, const BLANKS: bool>(&'d Delimiter);
+
+impl<const BLANKS: bool> Between for Wide<'_, BLANKS> {
+    const WIDE: bool = true;
+    const BLANKS: bool = BLANKS;
+
+    fn bytes(self, data: &[u8], at: usize, _: u8) -> usize {
+        self.0.bytes_at(&data[at..])
+    }
+}
+
+impl Records<'_> {
+    /// Fills `scratch` from byte `from` on, where a record, a comment or an empty line begins.
+    pub(super) fn read(&self, from: usize, valid: &mut Valid, scratch: &mut Scratch) -> Read {
+        scratch.escaped.clear();
+        scratch.padded.clear();
+        let Marks { delimiter, .. } = self.marks;
+        let quote = self.marks.quote_needle();
+        let wide = wide_needles(self.marks, &self.delimiter);
+        let read = if self.delimiter.is_whitespace() {
+            self.run(wide, Wide::<true>(&self.delimiter), from, valid, scratch)
+        } else if self.delimiter.is_wide() {
+            self.run(wide, Wide::<false>(&self.delimiter), from, valid, scratch)
+        } else if self.marks.are_plain() {
+            self.run([delimiter, quote, b'\n', b'\r'], Narrow(delimiter), from, valid, scratch)
+        } else {
+            let needles = [delimiter, quote, b'\n', b'\r', self.marks.escape_needle()];
+            self.run(needles, Narrow(delimiter), from, valid, scratch)
+        };
+        if let Next::Malformed = read.next {
+            // What the malformed record left behind.
+            scratch.escaped.retain(|slot| slot % scratch.stride < read.rows);
+            scratch.padded.retain(|&row| row < read.rows);
+        }
+        read
+    }
+
+    /// A fifth needle means that there may be escapes and comments.
+    fn run<const N: usize, B: Between>(
+        &self,
+        needles: [u8; N],
+        between: B,
+        from: usize,
+        valid: &mut Valid,
+        scratch: &mut Scratch,
+    ) -> Read {
+        let data = self.data;
+        let Marks { quote, escape, .. } = self.marks;
+        let stride = scratch.stride;
+        let spans_len = self.fields * stride;
+        let spans = &mut scratch.spans[..spans_len];
+        // Only a part that is longer than the limit can hold such a field.
+        let field_bytes_max =
+            if data.len() > self.limits.field_bytes_max { self.limits.field_bytes_max } else { usize::MAX };
+
+        let mut finder = Finder::new(data, from, needles);
+        let mut rows = 0;
+        let mut record = from;
+        let mut start = from;
+        // The record's first character that is no blank; only blanks differ from `record`.
+        let mut content = from;
+        // The present field's place in `spans`.
+        let mut slot = 0;
+        let next = loop {
+            // The input may end without a line end.
+            let mut at = finder.next().unwrap_or(data.len());
+            let mut byte = data.get(at).copied().unwrap_or(b'\n');
+            if B::WIDE && at < start {
+                continue;
+            }
+            let mut delimiter = between.bytes(data, at, byte);
+            if B::WIDE && delimiter == 0 && byte != quote && !matches!(byte, b'\n' | b'\r') {
+                continue;
+            }
+            let begin = if B::BLANKS { content } else { record };
+            if B::BLANKS && at == begin && delimiter > 0 {
+                content = at + delimiter;
+                start = content;
+                continue;
+            }
+            if N >= 5 {
+                if start == begin && self.marks.comment_at(data, begin) {
+                    if !matches!(byte, b'\n' | b'\r') {
+                        continue;
+                    }
+                    if at - record > self.limits.record_bytes_max {
+                        break Next::Malformed;
+                    }
+                    record = (at + 1).min(data.len());
+                    (start, content) = (record, record);
+                    continue;
+                }
+                if byte == escape {
+                    continue;
+                }
+            }
+            let span = if byte == quote {
+                if at != start {
+                    // A quote within an unquoted field is a character like any other.
+                    if self.strict_quotes {
+                        break Next::Malformed;
+                    }
+                    continue;
+                }
+                let Some((end, dropped)) = closing_quote(data, &mut finder, self.marks) else {
+                    break Next::Malformed;
+                };
+                if end - at - 1 - dropped > field_bytes_max {
+                    break Next::Malformed;
+                }
+                let span = span(at + 1, end);
+                if dropped > 0 {
+                    scratch.escaped.push(slot);
+                }
+                at = end + 1;
+                byte = data.get(at).copied().unwrap_or(b'\n');
+                delimiter = between.bytes(data, at, byte);
+                if delimiter == 0 && !matches!(byte, b'\n' | b'\r') {
+                    break Next::Malformed;
+                }
+                finder.next();
+                span
+            } else if at == start {
+                if at == begin && delimiter == 0 {
+                    if B::BLANKS && at - record > self.limits.record_bytes_max {
+                        break Next::Malformed;
+                    }
+                    if at == data.len() {
+                        break Next::Done;
+                    }
+                    // An empty line.
+                    record = at + 1;
+                    (start, content) = (record, record);
+                    continue;
+                }
+                Span::default()
+            } else {
+                if at - start > field_bytes_max {
+                    break Next::Malformed;
+                }
+                span(start, at)
+            };
+
+            spans[slot] = span;
+            slot += stride;
+            if B::BLANKS && matches!(data.get(at + delimiter), None | Some(b'\n' | b'\r')) {
+                at += delimiter;
+                delimiter = 0;
+            }
+            start = if B::WIDE { at + delimiter.max(1) } else { at + 1 };
+            if delimiter > 0 {
+                if slot >= spans_len {
+                    break Next::Malformed;
+                }
+                continue;
+            }
+            if slot < spans_len && !self.pad(spans, slot, stride, &mut scratch.padded) {
+                break Next::Malformed;
+            }
+            let too_long = at - record > self.limits.record_bytes_max;
+            if too_long || at > valid.until && !valid.reaches(data, record, at) {
+                break Next::Malformed;
+            }
+            scratch.starts[rows] = record as u32;
+            rows += 1;
+            record = start.min(data.len());
+            (start, content) = (record, record);
+            slot = rows;
+            if rows == scratch.rows_max {
+                break Next::More;
+            }
+        };
+        Read { rows, end: record, next }
+    }
+
+    /// Fills the fields from `slot` on, which the record does not have; whether that is asked for.
+    #[cold]
+    fn pad(&self, spans: &mut [Span], slot: usize, stride: usize, padded: &mut Vec<usize>) -> bool {
+        let Some(missing) = self.missing else { return false };
+        spans[slot..].iter_mut().step_by(stride).for_each(|span| *span = missing);
+        padded.push(slot % stride);
+        true
+    }
+}
+
+/// The quote that ends the field whose opening quote the finder has just passed, and how many bytes before it only say
+/// that the next one stands for itself.
+#[inline]
+fn closing_quote<const N: usize>(
+    data: &[u8],
+    finder: &mut Finder<'_, N>,
+    marks: Marks,
+) -> Option<(usize, usize)> {
+    let mut dropped = 0;
+    // What is before this is escaped.
+    let mut from = 0;
+    loop {
+        let at = finder.next()?;
+        if N >= 5 && at < from {
+            continue;
+        }
+        if data[at] == marks.quote {
+            if data.get(at + 1) != Some(&marks.quote) {
+                return Some((at, dropped));
+            }
+            dropped += 1;
+            finder.next();
+        } else if N >= 5 && data[at] == marks.escape {
+            dropped += 1;
+            from = at + 2;
+        }
+    }
+}
+
+#[inline]
+fn span(start: usize, end: usize) -> Span {
+    // A part is shorter than 4 GiB: see `CsvOptions::record_bytes_max`.
+    Span { start: start as u32, len: (end - start) as u32 }
+}
+
+/// Appends to `data` what fields with doubled quotes or escapes stand for, and points their spans there.
+pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, scratch: &mut Scratch) {
+    for &slot in &scratch.escaped {
+        let Span { start, len } = scratch.spans[slot];
+        let (mut from, end) = (start as usize, (start + len) as usize);
+        let mut search = from;
+        let begin = data.len();
+        // Without an escape, that is a byte that no UTF-8 has.
+        while let Some(mark) = memchr::memchr2(marks.quote, marks.escape, &data[search..end]) {
+            data.extend_from_within(from..search + mark);
+            from = search + mark + 1;
+            // What is there stands for itself.
+            search = from + 1;
+        }
+        data.extend_from_within(from..end);
+        scratch.spans[slot] = span(begin, data.len());
+    }
+}
+
+/// Which bytes are UTF-8 without NUL. Records and comments may hold others, so this is found out anew after each of these;
+/// still, every byte is looked at once.
+pub(super) struct Valid {
+    /// From the start of the record where this was last asked for up to here.
+    until: usize,
+    /// The first NUL from there on.
+    nul: usize,
+}
+
+impl Valid {
+    pub(super) fn new(data: &[u8]) -> Valid {
+        let nul = memchr::memchr(0, data).unwrap_or(data.len());
+        Valid { until: utf8_until(&data[..nul], 0), nul }
+    }
+
+    /// Whether a record, of which `until` lies before the end or within, is all valid.
+    #[cold]
+    fn reaches(&mut self, data: &[u8], record: usize, end: usize) -> bool {
+        // What is at `until` is at fault: this record, or something before it.
+        if record > self.until {
+            if record > self.nul {
+                self.nul = memchr::memchr(0, &data[record..]).map_or(data.len(), |nul| record + nul);
+            }
+            self.until = utf8_until(&data[..self.nul], record);
+        }
+        end <= self.until
+    }
+}
+
+/// Up to where `data` is UTF-8 from `from` on.
+fn utf8_until(data: &[u8], from: usize) -> usize {
+    str::from_utf8(&data[from..]).map_or_else(|e| from + e.valid_up_to(), |_| data.len())
+}

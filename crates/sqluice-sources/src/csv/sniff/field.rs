@@ -1,0 +1,309 @@
+//! The records of a sample, as a dialect has them.
+//!
+//! Thousands of samples are read, each with several dialects. So a line that needs no thought is split where its delimiters are, and
+//! nothing is copied; any other goes through the slow parser, whose fields these always equal.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use super::super::delimiter::{Delimiter, is_blank};
+use super::super::dialect::Dialect;
+use super::super::malformed::COLUMNS_MAX;
+use super::super::malformed::What;
+use super::super::naive::{self, Limits, Parser, Width};
+use super::cell::{Kind, kind};
+use crate::text::Position;
+
+/// So often reading starts again after a quoted field that swallows lines.
+const RESTARTS_MAX: usize = 16;
+
+/// A quoted field of more lines than that is taken for a stray quote where it never ends.
+const QUOTED_LINES_MAX: usize = 50;
+
+/// A field.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'s> {
+    pub(super) value: Cow<'s, [u8]>,
+    pub(super) quoted: bool,
+    kind: OnceCell<Kind>,
+}
+
+impl<'s> Field<'s> {
+    pub(super) fn new(value: impl Into<Cow<'s, [u8]>>, quoted: bool) -> Field<'s> {
+        Field { value: value.into(), quoted, kind: OnceCell::new() }
+    }
+
+    /// What it looks like.
+    pub(super) fn kind(&self) -> Kind {
+        *self.kind.get_or_init(|| kind(&self.value))
+    }
+}
+
+/// A record.
+#[derive(Debug)]
+pub(super) struct Row<'s> {
+    /// None if it is malformed.
+    pub(super) fields: Vec<Field<'s>>,
+    pub(super) line: u64,
+}
+
+impl Row<'_> {
+    pub(super) fn begins_as_comment(&self) -> bool {
+        self.fields.first().is_some_and(|field| !field.quoted && field.value.starts_with(b"#"))
+    }
+
+    /// Whether it might stand before a table: it has words, or is marked as a comment.
+    pub(super) fn is_title(&self) -> bool {
+        let words = |field: &Field<'_>| {
+            str::from_utf8(&field.value).is_ok_and(|text| text.contains(char::is_alphabetic))
+        };
+        self.fields.is_empty() || self.begins_as_comment() || self.fields.iter().any(words)
+    }
+}
+
+/// The records of a sample whose first byte is on `line`. One that the end of the sample cuts off is left out.
+pub(super) fn rows(sample: &[u8], line: u64, whole: bool, dialect: Dialect) -> Vec<Row<'_>> {
+    let mut records = Records { sample, read: 0, line, whole, dialect, restarts: 0, rows: Vec::new() };
+    while records.read < sample.len() {
+        if !records.take_plain_line() && !records.take_record() {
+            break;
+        }
+    }
+    records.rows
+}
+
+struct Records<'s> {
+    sample: &'s [u8],
+    /// How much of it is read, up to a record or a line end.
+    read: usize,
+    /// Where that is.
+    line: u64,
+    whole: bool,
+    dialect: Dialect,
+    restarts: usize,
+    rows: Vec<Row<'s>>,
+}
+
+impl<'s> Records<'s> {
+    /// Takes the rest of a line that is no more than fields and delimiters.
+    fn take_plain_line(&mut self) -> bool {
+        let rest = &self.sample[self.read..];
+        let Some(end) = memchr::memchr2(b'\n', b'\r', rest).or(self.whole.then_some(rest.len())) else {
+            return false;
+        };
+        let text = &rest[..end];
+        let is_text = || memchr::memchr(0, text).is_none() && str::from_utf8(text).is_ok();
+        if !text.is_empty() {
+            let usual = self.rows.last().map_or(0, |row| row.fields.len());
+            match split(text, self.dialect, usual).filter(|_| is_text()) {
+                Some(fields) if fields.is_empty() => {}
+                Some(fields) => self.rows.push(Row { fields, line: self.line }),
+                None => return false,
+            }
+        }
+        self.read += end + if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        self.line += 1;
+        true
+    }
+
+    /// Takes a record as the slow parser reads it; false: nothing more can be read.
+    fn take_record(&mut self) -> bool {
+        let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+        let at = Position { byte: 0, line: self.line, column: 1 };
+        let Some(record) =
+            Parser::new(&self.sample[self.read..], at, self.dialect, limits).record(Width::First)
+        else {
+            return false;
+        };
+        let bytes = self.read + record.bytes.start..self.read + record.bytes.end;
+        let text = &self.sample[bytes.clone()];
+        let cut_off = !self.whole && bytes.end == self.sample.len();
+        let line = record.at.line;
+        match record.fields.map_err(|malformed| malformed.what) {
+            Ok(_) if cut_off => return false,
+            Ok(fields) => {
+                let owned = |field: naive::Field| Field::new(field.value, field.quoted);
+                self.rows.push(Row { fields: fields.into_iter().map(owned).collect(), line });
+            }
+            // That is so in any dialect.
+            Err(What::InvalidUtf8(_) | What::Nul) => {}
+            Err(what) => {
+                if cut_off && (what != What::Unterminated || ends(text).count() < QUOTED_LINES_MAX) {
+                    return false;
+                }
+                self.rows.push(Row { fields: Vec::new(), line });
+                // A stray quote is one record's fault: the lines after it are read again.
+                if let Some(end) = ends(text).next()
+                    && self.restarts < RESTARTS_MAX
+                {
+                    self.restarts += 1;
+                    self.read = bytes.start + end;
+                    self.line = line + 1;
+                    return true;
+                }
+            }
+        }
+        self.read = bytes.end;
+        self.line = line + ends(text).count() as u64;
+        true
+    }
+}
+
+/// The fields of a line, none if it is blank or a comment; `None` if that takes more than finding delimiters.
+///
+/// `usual`: how many they may be.
+fn split(text: &[u8], dialect: Dialect, usual: usize) -> Option<Vec<Field<'_>>> {
+    let Dialect { delimiter, quote, escape, comment } = dialect;
+    let blanks = delimiter.is_whitespace();
+    let mut rest = if blanks { &text[delimiter.bytes_at(text)..] } else { text };
+    let mut fields = Vec::with_capacity(usual);
+    if rest.is_empty() || rest.first().copied() == comment {
+        return Some(fields);
+    }
+    loop {
+        let quoted = quote.is_some() && rest.first().copied() == quote;
+        let end = if quoted {
+            let close = memchr::memchr(quote?, &rest[1..])? + 1;
+            let value = &rest[1..close];
+            if escape.is_some_and(|escape| memchr::memchr(escape, value).is_some()) {
+                return None;
+            }
+            fields.push(Field::new(value, true));
+            close + 1
+        } else {
+            let end = find(delimiter, rest).unwrap_or(rest.len());
+            fields.push(Field::new(&rest[..end], false));
+            end
+        };
+        rest = &rest[end..];
+        if rest.is_empty() {
+            break;
+        }
+        match delimiter.bytes_at(rest) {
+            0 => return None,
+            bytes => rest = &rest[bytes..],
+        }
+        // Blanks at the end of a line separate nothing.
+        if blanks && rest.is_empty() {
+            break;
+        }
+    }
+    Some(fields).filter(|fields| fields.len() <= COLUMNS_MAX)
+}
+
+/// Where the next delimiter begins.
+fn find(delimiter: Delimiter, text: &[u8]) -> Option<usize> {
+    match delimiter.as_bytes() {
+        _ if delimiter.is_whitespace() => text.iter().position(|&byte| is_blank(byte)),
+        &[byte] => memchr::memchr(byte, text),
+        bytes => memchr::memmem::find(text, bytes),
+    }
+}
+
+/// Where each line of some text ends, after its end.
+fn ends(text: &[u8]) -> impl Iterator<Item = usize> {
+    let ends = |&at: &usize| text[at] == b'\n' || text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
+    (0..text.len()).filter(ends).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::super::super::delimiter::Delimiter;
+    use super::super::super::dialect::Dialect;
+    use super::super::super::naive::{Limits, Parser, Width};
+    use super::rows;
+    use crate::text::Position;
+
+    /// Each record by the slow parser alone: its line, and its fields or none if it is malformed.
+    type Plain = (u64, Vec<(Vec<u8>, bool)>);
+
+    fn slow(text: &[u8], dialect: Dialect) -> Vec<Plain> {
+        let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+        let mut parser = Parser::new(text, Position { byte: 0, line: 1, column: 1 }, dialect, limits);
+        let mut rows = Vec::new();
+        while let Some(record) = parser.record(Width::First) {
+            let fields = record.fields.expect("lines of this test are sound");
+            rows.push((
+                record.at.line,
+                fields.into_iter().map(|field| (field.value, field.quoted)).collect(),
+            ));
+        }
+        rows
+    }
+
+    fn delimiter() -> impl Strategy<Value = Delimiter> {
+        select(vec![",", ";", "tab", "||", ", ", "¦", "whitespace", "none", "\u{1f}"])
+            .prop_map(|text| text.parse().unwrap())
+    }
+
+    /// Lines that are no fault in any dialect: quotes are whole fields, or inside others.
+    fn line(delimiter: Delimiter) -> impl Strategy<Value = Vec<u8>> {
+        let field = select(vec![
+            "",
+            "a",
+            "x y",
+            " ",
+            "12,5",
+            "a;b",
+            "é¦",
+            "it's",
+            "c\\d",
+            "#",
+            "q\"r",
+            "\"p q\"",
+            "\"\"",
+            "\"a\"\"b\"",
+            "\"two\nlines\"",
+            "\"r\r\nn\"",
+            "\"a,b\"",
+        ]);
+        let between = delimiter.as_bytes().to_vec();
+        prop::collection::vec(field, 0..6).prop_map(move |fields| {
+            fields.iter().map(|field| field.as_bytes()).collect::<Vec<_>>().join(&between[..])
+        })
+    }
+
+    fn sample() -> impl Strategy<Value = (Vec<u8>, Dialect)> {
+        let comment = prop::option::of(Just(b'#'));
+        (delimiter(), comment).prop_flat_map(|(delimiter, comment)| {
+            let ended = (line(delimiter), select(vec!["\n", "\r\n", "\r"]))
+                .prop_map(|(line, end)| [&line[..], end.as_bytes()].concat());
+            let dialect = Dialect { delimiter, quote: Some(b'"'), escape: None, comment };
+            (prop::collection::vec(ended, 0..12).prop_map(|lines| lines.concat()), Just(dialect))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn lines_that_are_split_equal_what_the_slow_parser_reads((text, dialect) in sample()) {
+            let limits = Limits { field_bytes_max: usize::MAX, record_bytes_max: usize::MAX };
+            let mut parser = Parser::new(&text, Position { byte: 0, line: 1, column: 1 }, dialect, limits);
+            let sound = std::iter::from_fn(|| parser.record(Width::First)).all(|record| record.fields.is_ok());
+            prop_assume!(sound);
+            let fast: Vec<Plain> = rows(&text, 1, true, dialect)
+                .into_iter()
+                .map(|row| {
+                    let plain = |field: super::Field<'_>| (field.value.into_owned(), field.quoted);
+                    (row.line, row.fields.into_iter().map(plain).collect())
+                })
+                .collect();
+            prop_assert_eq!(fast, slow(&text, dialect));
+        }
+    }
+
+    #[test]
+    fn what_the_end_of_the_sample_cuts_off_is_left_out() {
+        let dialect = Dialect { delimiter: Delimiter::COMMA, quote: Some(b'"'), escape: None, comment: None };
+        for (text, whole, expected) in [
+            ("a,b\n1,2", false, 1),
+            ("a,b\n1,2", true, 2),
+            ("a,b\n1,2\n", false, 2),
+            ("a,b\n\"1,2", false, 1),
+        ] {
+            assert_eq!(rows(text.as_bytes(), 1, whole, dialect).len(), expected, "{text:?}");
+        }
+    }
+}

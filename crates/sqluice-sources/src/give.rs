@@ -1,0 +1,52 @@
+//! Rows to the sink, and those that it refuses one by one.
+//!
+//! ```text
+//!  rows    1 2 3 4 5 6       all at once: refused because of 3
+//!          1 2               taken
+//!              3             a bad row, with its place
+//!                4 5 6       taken
+//! ```
+//!
+//! Invariant: every row goes to the sink once, in order: in a batch that it took, or as a bad row.
+
+use std::ops::Range;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink};
+
+/// Rows that are found, and can be given.
+pub(super) trait Rows {
+    /// Gives some of them to the sink.
+    fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused>;
+
+    /// A row that the sink does not take because of a column, with its place.
+    fn refused(&mut self, row: usize, column: usize, error: Error) -> BadRow;
+}
+
+/// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others.
+pub(super) fn give(rows: usize, found: &mut dyn Rows, sink: &mut dyn Sink) -> Result<()> {
+    // Refused and not told yet, the first last.
+    let mut refused: Vec<RefusedRow> = Vec::new();
+    let mut from = 0;
+    while from < rows {
+        let to = refused.last().map_or(rows, |next| next.row);
+        if from < to {
+            match found.batch(from..to, sink) {
+                Ok(()) => from = to,
+                Err(Refused::Rows(more)) => {
+                    assert!(!more.is_empty(), "a batch is refused for some of its rows");
+                    let more = more.into_iter().rev();
+                    refused.extend(more.map(|more| RefusedRow { row: from + more.row, ..more }));
+                }
+                Err(Refused::Stop { at: None, error }) => return Err(error),
+                Err(Refused::Stop { at: Some((row, column)), error }) => {
+                    return Err(found.refused(from + row, column, error).error);
+                }
+            }
+        } else if let Some(RefusedRow { row, column, error }) = refused.pop() {
+            sink.bad_row(found.refused(row, column, error))?;
+            from = row + 1;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,521 @@
+//! What the values of a column say about its type.
+//!
+//! ```text
+//!  INTEGER  0 | -?[1-9][0-9]*   that fits 64 bits
+//!  REAL     one common printer prints each value, byte by byte, from the float that SQLite stores for it:
+//!
+//!           the fewest digits that read as the float   1.0 2.55 1e-05 52.55889892578125   Python
+//!                                                      1 2.55 1e-7                        JavaScript
+//!           15 digits, 6 digits, ...                   100000 1e+05 0.333333333333333     R, C: %.15g, %g
+//!           a fixed number of decimals                 17.00 24.50                        C: %.2f
+//!           a fixed number before an exponent          1.70e+01 2.45e+01                  C: %.2e
+//!
+//!  TEXT     all else: 007  +1  -0  1e5  .5  5.  0x1f  inf    1.9 beside 1.10    1 beside 2.0
+//! ```
+//!
+//! A column is of the first type that takes each of its values; NULL says nothing, and nothing but NULL makes TEXT.
+//!
+//! Why so: it must be possible to print what is stored and get back each byte of each field. The digits of an integer do that. For
+//! a float, it is the printer that the column came from, whichever that was. In detail:
+//!
+//! * A decimal of up to 15 significant digits is one that every float keeps: the fewest digits that read as the float are its own.
+//!   (Beyond 17 decimals it is not known that SQLite rounds to the nearest float.) Other values are printed, to see.
+//! * Printers differ in what they make of whole numbers, `1` or `1.0`; in where exponents begin; and in how these are written. Within
+//!   a column these must agree: with an exponent are the values beyond some power of ten, or, as R has it, those that are
+//!   shorter so.
+//! * `1e5` may be a code. No printer leaves out the plus of an exponent below 7 (Java) or 16 (Rust). Where no value has a point, only
+//!   exponents from which on printers use them count, and integers beyond 64 bits are text.
+//! * No column of SQLite keeps the sign of a zero, so `-0.0` is text.
+//!
+//! Where the source tells numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
+//! REAL, and with them integers up to 2^53, which floats hold; a text makes TEXT, whatever it says, and so does a number that neither
+//! holds, which such a source gives as text.
+//!
+//! The evidence of some values is a point of a lattice, the least that holds each of them: of flags, joined by or; of sets of
+//! printers and styles that remain, joined by and; of the extremes of some lengths, joined by min and max.
+//!
+//! Invariant: `merge` is commutative, associative and idempotent, so order does not matter. All points that mean TEXT for ever
+//! are one, so those that saw no need to look further agree with those that did. (A column that is TEXT for lack of a point may
+//! become REAL by a later value.)
+
+use std::ops::Range;
+
+use sqluice_core::affinity::Padded;
+use sqluice_core::batch::{Column, Span, Spans, Values};
+
+use super::printers::{Notation, Printer, Printers, Styles};
+use super::short::Seen;
+use super::written::Written;
+use sqluice_format::value::Value;
+
+/// Up to this integer, floats hold each.
+const HELD_MAX: u64 = 1 << 53;
+
+/// Whole digits of values without an exponent that such with one but without a plus stand beside: Rust writes `1e16`.
+const BARE_EXPONENT_MIN: u16 = 16;
+
+/// The same of Java, which always has a point: `1.0E7`.
+const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
+
+/// R writes `1e+05`.
+const EXPONENT_MIN: u16 = 5;
+
+/// R writes `1e-04`, and no printer of mixed notation begins nearer to 1.
+const NEGATIVE_EXPONENT_MIN: u16 = 4;
+
+/// A value is no 64-bit integer.
+const NOT_INTEGER: u16 = 1;
+/// The source itself says that a value is a number.
+const TYPED: u16 = 1 << 1;
+/// A value has a point.
+const WITH_POINT: u16 = 1 << 2;
+/// A whole number without a point: `1`.
+const BARE: u16 = 1 << 3;
+/// A whole number with one: `1.0`.
+const POINT_ZERO: u16 = 1 << 4;
+/// Decimals end in a zero: `1.50`.
+const ENDS_IN_ZERO: u16 = 1 << 5;
+/// Before an exponent: `1e-5`.
+const EXPONENT_BARE: u16 = 1 << 6;
+/// Before an exponent: `1.0e-5`.
+const EXPONENT_POINT_ZERO: u16 = 1 << 7;
+/// Before an exponent: `1.50e-5`, or a zero.
+const EXPONENT_ENDS_IN_ZERO: u16 = 1 << 8;
+/// A value has an exponent.
+const WITH_EXPONENT: u16 = 1 << 9;
+/// A value has none.
+const WITHOUT_EXPONENT: u16 = 1 << 10;
+/// R would have written it with an exponent, or without.
+const NOT_AS_R: u16 = 1 << 11;
+const ALL_FLAGS: u16 = (1 << 12) - 1;
+
+/// Rows that are looked at before a column that is TEXT by now is left alone: as many as a word of a bitmap has.
+const ROWS_AT_ONCE: usize = 64;
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Inferred {
+    /// 64-bit integers.
+    Integer,
+    /// Floats, and integers among them.
+    Real,
+    /// Anything.
+    Text,
+}
+
+impl Inferred {
+    /// Its name in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Inferred::Integer => "INTEGER",
+            Inferred::Real => "REAL",
+            Inferred::Text => "TEXT",
+        }
+    }
+}
+
+/// What the values seen so far say; see the module's description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    flags: u16,
+    /// Those that may have printed all values.
+    printers: Printers,
+    /// How they may have written exponents.
+    styles: Styles,
+    /// Of values without an exponent.
+    decimals: Lengths,
+    /// Of values with one.
+    mantissa_decimals: Lengths,
+    /// Digits before the point, at most; of values without an exponent.
+    whole_max: u16,
+    /// The exponent of ten, negated, of the smallest value without an exponent that is below 0.001 and not 0.
+    small_max: u16,
+    /// The smallest exponent that is written, of those from 0 on.
+    exponent_min: u16,
+    /// The same of negative ones, negated.
+    negative_exponent_min: u16,
+}
+
+/// The fewest and the most digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lengths {
+    min: u16,
+    max: u16,
+}
+
+impl Lengths {
+    /// Of no value.
+    const NONE: Lengths = Lengths { min: u16::MAX, max: 0 };
+    const ALL: Lengths = Lengths { min: 0, max: u16::MAX };
+
+    const fn of(digits: usize) -> Lengths {
+        Lengths { min: digits as u16, max: digits as u16 }
+    }
+
+    fn merge(self, other: Lengths) -> Lengths {
+        Lengths { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    fn differ(self) -> bool {
+        self.min < self.max
+    }
+}
+
+impl Default for Evidence {
+    fn default() -> Evidence {
+        Evidence::NONE
+    }
+}
+
+impl Evidence {
+    /// No value.
+    const NONE: Evidence = Evidence {
+        flags: 0,
+        printers: Printers::ALL,
+        styles: Styles::ALL,
+        decimals: Lengths::NONE,
+        mantissa_decimals: Lengths::NONE,
+        whole_max: 0,
+        small_max: 0,
+        exponent_min: u16::MAX,
+        negative_exponent_min: u16::MAX,
+    };
+
+    /// Whatever comes, the column is TEXT.
+    const TEXT: Evidence = Evidence {
+        flags: ALL_FLAGS,
+        printers: Printers::NONE,
+        styles: Styles::NONE,
+        decimals: Lengths::ALL,
+        mantissa_decimals: Lengths::ALL,
+        whole_max: u16::MAX,
+        small_max: u16::MAX,
+        exponent_min: 0,
+        negative_exponent_min: 0,
+    };
+
+    /// There are integers that no float holds: the column is INTEGER as long as nothing else comes.
+    const ONLY_INTEGER: Evidence = Evidence { flags: ALL_FLAGS & !NOT_INTEGER, ..Evidence::TEXT };
+
+    /// A float that the source itself says is one.
+    const TYPED_REAL: Evidence = Evidence { flags: TYPED | NOT_INTEGER | WITH_POINT, ..Evidence::NONE };
+
+    /// The evidence of no value at all.
+    pub fn new() -> Evidence {
+        Evidence::NONE
+    }
+
+    /// That of a column whose values are all of a declared type: INTEGER and REAL are themselves, any other makes TEXT.
+    pub fn of_declared(declared: &str) -> Evidence {
+        match declared {
+            "INTEGER" => Evidence::of_typed_int(0),
+            "REAL" => Evidence::TYPED_REAL,
+            _ => Evidence::TEXT,
+        }
+    }
+
+    fn of_typed_int(magnitude: u64) -> Evidence {
+        let printers = if magnitude <= HELD_MAX { Printers::ALL } else { Printers::NONE };
+        Evidence { flags: TYPED, printers, ..Evidence::NONE }
+    }
+
+    /// Whether no value has been seen.
+    pub fn is_empty(&self) -> bool {
+        *self == Evidence::NONE
+    }
+
+    /// Whether the column is TEXT, whatever comes.
+    pub fn is_final(&self) -> bool {
+        *self == Evidence::TEXT
+    }
+
+    /// The type, if there are no more values.
+    pub fn conclude(&self) -> Inferred {
+        if self.is_empty() || self.is_final() {
+            Inferred::Text
+        } else if self.flags & NOT_INTEGER == 0 {
+            Inferred::Integer
+        } else if self.may_be_codes() {
+            Inferred::Text
+        } else {
+            Inferred::Real
+        }
+    }
+
+    /// The same where the values are known to be numbers, however they are written.
+    pub fn conclude_number(&self) -> Inferred {
+        match self.conclude() {
+            Inferred::Text if self.is_empty() => Inferred::Integer,
+            Inferred::Integer => Inferred::Integer,
+            Inferred::Real | Inferred::Text => Inferred::Real,
+        }
+    }
+
+    /// Whether no value has a point, and some would need one to be taken for floats.
+    fn may_be_codes(&self) -> bool {
+        let has = |exponent| exponent != u16::MAX;
+        self.flags & WITH_POINT == 0
+            && (self.flags & WITH_EXPONENT == 0
+                || has(self.exponent_min)
+                    && (self.exponent_min < EXPONENT_MIN || self.styles.and(Styles::PLUS).is_empty())
+                || self.negative_exponent_min < NEGATIVE_EXPONENT_MIN)
+    }
+
+    /// One more value.
+    pub fn add(&mut self, text: &[u8]) {
+        let mut seen = Seen::default();
+        match Padded::alone(text) {
+            Some(padded) if seen.add(text, padded) => self.merge(Evidence::of_seen(&seen)),
+            _ => self.add_long(text),
+        }
+    }
+
+    /// The values of both.
+    pub fn merge(&mut self, other: Evidence) {
+        let mut all = Evidence {
+            flags: self.flags | other.flags,
+            printers: self.printers.and(other.printers),
+            styles: self.styles.and(other.styles),
+            decimals: self.decimals.merge(other.decimals),
+            mantissa_decimals: self.mantissa_decimals.merge(other.mantissa_decimals),
+            whole_max: self.whole_max.max(other.whole_max),
+            small_max: self.small_max.max(other.small_max),
+            exponent_min: self.exponent_min.min(other.exponent_min),
+            negative_exponent_min: self.negative_exponent_min.min(other.negative_exponent_min),
+        };
+        all.printers = all.printers.retain(|printer| all.agrees_with(printer));
+        *self = match (all.printers.is_empty(), all.flags & NOT_INTEGER != 0) {
+            (true, true) => Evidence::TEXT,
+            (true, false) => Evidence::ONLY_INTEGER,
+            (false, _) => all,
+        };
+    }
+
+    /// Whether a printer may have written all values so, digits aside. What it does not agree with, it never will.
+    fn agrees_with(&self, printer: Printer) -> bool {
+        let has = |flags| self.flags & flags != 0;
+        let shortest = || {
+            let points = has(POINT_ZERO) && has(BARE);
+            let exponent_points = has(EXPONENT_POINT_ZERO) && has(BARE | EXPONENT_BARE);
+            !has(ENDS_IN_ZERO | EXPONENT_ENDS_IN_ZERO) && !points && !exponent_points
+        };
+        let as_r =
+            || !has(NOT_AS_R | POINT_ZERO | EXPONENT_POINT_ZERO) && !self.styles.and(Styles::C).is_empty();
+        match printer {
+            Printer::Decimals => !has(WITH_EXPONENT) && !self.decimals.differ(),
+            Printer::Scientific => {
+                let exponents = !has(WITHOUT_EXPONENT) && !self.styles.is_empty();
+                exponents && self.mantissa_decimals.min > 0 && !self.mantissa_decimals.differ()
+            }
+            Printer::Shortest => {
+                shortest()
+                    && (!has(WITH_EXPONENT)
+                        || as_r()
+                        || (self.has_threshold() && self.has_style_of_threshold()))
+            }
+            Printer::Fifteen => shortest() && as_r(),
+        }
+    }
+
+    /// Whether exponents are written from some power of ten on.
+    fn has_threshold(&self) -> bool {
+        let begins_as_printers_do =
+            self.flags & WITHOUT_EXPONENT == 0 || self.negative_exponent_min >= NEGATIVE_EXPONENT_MIN;
+        begins_as_printers_do
+            && self.whole_max <= self.exponent_min
+            && self.small_max < self.negative_exponent_min
+    }
+
+    fn has_style_of_threshold(&self) -> bool {
+        let bare_min = match self.flags & (BARE | EXPONENT_BARE) {
+            0 => BARE_EXPONENT_MIN_OF_JAVA,
+            _ => BARE_EXPONENT_MIN,
+        };
+        let styles = if self.exponent_min < bare_min { Styles::PLUS } else { Styles::ALL };
+        !self.styles.and(styles).is_empty()
+    }
+
+    /// The texts among the first `rows` values of a column; values that have a type already say nothing.
+    pub fn see(&mut self, column: &Column<'_>, rows: usize) {
+        let Values::Text(text) = column.values else {
+            return (0..rows).for_each(|row| {
+                if let Value::Text(text) = column.get(row) {
+                    self.add(text);
+                }
+            });
+        };
+        let mut seen = Seen::default();
+        for start in (0..rows).step_by(ROWS_AT_ONCE) {
+            if seen.no_number || self.is_final() {
+                break;
+            }
+            let present = column.validity.map_or(u64::MAX, |validity| validity.0[start / ROWS_AT_ONCE]);
+            let rows = start..rows.min(start + ROWS_AT_ONCE);
+            match text.spans {
+                Spans::Anywhere(spans) => {
+                    let range = |span: &Span| span.start as usize..(span.start + span.len) as usize;
+                    self.see_some(&mut seen, text.data, spans[rows].iter().map(range), present);
+                }
+                _ => self.see_some(&mut seen, text.data, rows.map(|row| text.range(row)), present),
+            }
+        }
+        self.merge(Evidence::of_seen(&seen));
+    }
+
+    /// The first `rows` values of a column of which the source knows what is a number and what is text.
+    pub fn see_typed(&mut self, column: &Column<'_>, rows: usize) {
+        if self.is_final() {
+            return;
+        }
+        let present = |row: &usize| column.validity.is_none_or(|validity| validity.get(*row));
+        match column.values {
+            Values::Null => {}
+            Values::Int(ints) => {
+                let magnitudes = (0..rows).filter(present).map(|row| ints[row].unsigned_abs());
+                if let Some(magnitude) = magnitudes.max() {
+                    self.merge(Evidence::of_typed_int(magnitude));
+                }
+            }
+            Values::Text(_) | Values::Blob(_) => {
+                if (0..rows).any(|row| present(&row)) {
+                    *self = Evidence::TEXT;
+                }
+            }
+            Values::Real(_) | Values::Any(_) => {
+                (0..rows).for_each(|row| self.add_value(column.get(row), true));
+            }
+        }
+    }
+
+    /// One more value; `typed` says that text is no number, and otherwise a number says nothing.
+    pub fn add_value(&mut self, value: Value<'_>, typed: bool) {
+        match value {
+            Value::Text(text) if !typed => self.add(text),
+            Value::Null => {}
+            _ if !typed => {}
+            Value::Int(int) => self.merge(Evidence::of_typed_int(int.unsigned_abs())),
+            Value::Real(_) => self.merge(Evidence::TYPED_REAL),
+            Value::Text(_) | Value::Blob(_) => *self = Evidence::TEXT,
+        }
+    }
+
+    /// Some rows, of which a word of a bitmap says which are not NULL. A function of its own, or it runs out of registers.
+    #[inline(never)]
+    fn see_some(
+        &mut self,
+        all: &mut Seen,
+        data: &[u8],
+        ranges: impl Iterator<Item = Range<usize>>,
+        present: u64,
+    ) {
+        let mut seen = *all;
+        for (bit, Range { start, end }) in ranges.enumerate() {
+            if present >> bit & 1 == 0 {
+                continue;
+            }
+            let padded = Padded::part(data, start, end);
+            let text = &data[start..end];
+            if !padded.is_some_and(|padded| seen.add(text, padded)) {
+                self.add_long(text);
+            }
+        }
+        *all = seen;
+    }
+
+    fn of_seen(seen: &Seen) -> Evidence {
+        if seen.no_number {
+            return Evidence::TEXT;
+        }
+        let (decimals, zeros) = (seen.decimals(), seen.zeros());
+        if decimals == 0 {
+            return Evidence::NONE;
+        }
+        let with_point = decimals > 1;
+        let flags = [
+            (WITHOUT_EXPONENT, true),
+            (NOT_INTEGER | WITH_POINT, with_point),
+            (BARE, decimals & 1 != 0),
+            (POINT_ZERO, zeros & 2 != 0),
+            (ENDS_IN_ZERO, zeros > 3),
+            (NOT_AS_R, seen.not_as_r),
+        ];
+        Evidence {
+            flags: flags.into_iter().filter(|(_, is)| *is).fold(0, |flags, (flag, _)| flags | flag),
+            decimals: Lengths {
+                min: decimals.trailing_zeros() as u16,
+                max: 15 - decimals.leading_zeros() as u16,
+            },
+            whole_max: 31 - seen.wholes.leading_zeros() as u16,
+            small_max: seen.small_max,
+            ..Evidence::NONE
+        }
+    }
+
+    /// Text that [`Seen::add`] does not take.
+    #[cold]
+    #[inline(never)]
+    fn add_long(&mut self, text: &[u8]) {
+        if *self == Evidence::ONLY_INTEGER && is_integer(text) {
+            return;
+        }
+        // Printers that are out anyway are not tried.
+        let evidence = Written::read(text).and_then(|written| Evidence::of_written(written, self.printers));
+        self.merge(evidence.unwrap_or(Evidence::TEXT));
+    }
+
+    fn of_written(written: Written<'_>, printers: Printers) -> Option<Evidence> {
+        let has_zero_at_end = written.fraction.is_some_and(|fraction| fraction.ends_with('0'));
+        let [bare, point_zero, ends_in_zero, with] = match written.exponent {
+            None => [BARE, POINT_ZERO, ENDS_IN_ZERO, WITHOUT_EXPONENT],
+            Some(_) => [EXPONENT_BARE, EXPONENT_POINT_ZERO, EXPONENT_ENDS_IN_ZERO, WITH_EXPONENT],
+        };
+        let notation = written.notation();
+        // Digits on both sides of a point are as R has them, or end in a zero, which R has not at all.
+        let is_mixed = written.exponent.is_none() && written.fraction.is_some() && written.whole != "0";
+        let as_r = |notation: Notation| notation.is_shorter_with_exponent() == written.exponent.is_some();
+        let not_as_r = !is_mixed && !notation.is_none_or(as_r);
+        let flags = [
+            (with, true),
+            (NOT_INTEGER, !written.is_integer()),
+            (WITH_POINT, written.fraction.is_some()),
+            (bare, written.fraction.is_none()),
+            (point_zero, written.fraction == Some("0")),
+            (ends_in_zero, has_zero_at_end && written.fraction != Some("0")),
+            (NOT_AS_R, not_as_r),
+            // A zero with an exponent has no power of ten to go by.
+            (EXPONENT_ENDS_IN_ZERO, notation.is_none() && written.exponent.is_some()),
+        ];
+        let mut evidence = Evidence {
+            flags: flags.into_iter().filter(|(_, is)| *is).fold(0, |flags, (flag, _)| flags | flag),
+            printers: written.printers(printers)?,
+            styles: written.styles(),
+            ..Evidence::NONE
+        };
+        let decimals = Lengths::of(written.decimals());
+        match written.exponent.map(|exponent| exponent.value) {
+            None => {
+                evidence.decimals = decimals;
+                evidence.whole_max = written.whole.len() as u16;
+                evidence.small_max = written
+                    .zeros_after_point()
+                    .filter(|zeros| *zeros >= 3)
+                    .map_or(0, |zeros| zeros as u16 + 1);
+            }
+            Some(exponent) => {
+                evidence.mantissa_decimals = decimals;
+                match exponent {
+                    0.. => evidence.exponent_min = exponent as u16,
+                    _ => evidence.negative_exponent_min = exponent.unsigned_abs() as u16,
+                }
+            }
+        }
+        Some(evidence)
+    }
+}
+
+/// Whether a text of many bytes is an integer of 64 bits, as these are written.
+fn is_integer(text: &[u8]) -> bool {
+    let first = if text.first() == Some(&b'-') { text.get(1) } else { text.first() };
+    first.is_some_and(|first| (b'1'..=b'9').contains(first))
+        && str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok())
+}

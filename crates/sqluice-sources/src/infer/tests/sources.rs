@@ -1,0 +1,259 @@
+//! What is seen of a whole source: by any number of threads, and beside a load.
+
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use sqluice_core::batch::{Batch, Bytes, Column, Span, Spans, Value, Values};
+use sqluice_core::error::{Error, ErrorKind, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
+use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
+
+use super::super::{Evidence, Inferred, Watch, Watched, scan};
+use super::column;
+
+/// Parts of rows of one column, each of ten bytes to progress. A row of "fault" fails, a row of "bad" is a bad row, and so
+/// is one that the sink refuses.
+#[derive(Clone, Debug)]
+struct Rows(pub std::collections::VecDeque<Vec<String>>);
+
+impl Rows {
+    fn new(parts: &[&[&str]]) -> Rows {
+        Rows(parts.iter().map(|part| part.iter().map(|&text| text.to_owned()).collect()).collect())
+    }
+}
+
+struct RowsPart(Vec<String>);
+
+impl Source for Rows {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        match self.0.pop_front() {
+            Some(rows) if rows == ["cut"] => Err(Error::input("cut")),
+            rows => Ok(rows.map(|rows| Box::new(RowsPart(rows)) as Box<dyn Part>)),
+        }
+    }
+
+    fn total(&self) -> Option<Amount> {
+        Some(Amount { rows: 0, bytes: 10 * self.0.len() as u64 })
+    }
+}
+
+impl Part for RowsPart {
+    fn first_row(&self) -> u64 {
+        7
+    }
+
+    fn input_bytes(&self) -> u64 {
+        10
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        for text in &self.0 {
+            if let Some(fault) = text.strip_prefix("fault") {
+                // Later faults are found sooner.
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                return Err(Error::input(format!("fault{fault}")));
+            }
+            if text == "bad" {
+                sink.bad_row(bad("malformed"))?;
+                continue;
+            }
+            let span = [Span { start: 0, len: text.len() as u32 }];
+            let values = Values::Text(Bytes { data: text.as_bytes(), spans: Spans::Anywhere(&span) });
+            let columns = vec![Column::NULL, Column::new(values)];
+            match sink.rows(&Batch { rows: 1, columns }) {
+                Err(Refused::Rows(_)) => sink.bad_row(bad("refused"))?,
+                taken => taken.map_err(|refused| refused.first().1)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bad(message: &str) -> BadRow {
+    BadRow { error: Error::input(message), raw: Vec::new() }
+}
+
+fn of<'a>(values: impl IntoIterator<Item = &'a String>) -> Evidence {
+    let mut evidence = Evidence::new();
+    values.into_iter().for_each(|text| evidence.add(text.as_bytes()));
+    evidence
+}
+
+/// Decodes all parts; the rows that reached the sink.
+fn load(mut source: Box<dyn Source>) -> (usize, Result<()>) {
+    let mut rows = 0;
+    let mut decode = || {
+        while let Some(mut part) = source.next_part()? {
+            assert_eq!((part.first_row(), part.input_bytes()), (7, 10));
+            part.decode(&mut |batch: &Batch<'_>| {
+                rows += batch.rows;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    };
+    let loaded = decode();
+    (rows, loaded)
+}
+
+fn watch(guess: Inferred, sample: &[&str]) -> Watch {
+    let sample: Vec<String> = sample.iter().map(|&text| text.to_owned()).collect();
+    Watch::new(&[Watched { column: 1, guess, evidence: of(&sample), is_number: false }])
+}
+
+proptest! {
+    #[test]
+    fn any_number_of_threads_sees_the_same(
+        parts in prop::collection::vec(column(), 0..12),
+        threads in 1..5usize,
+    ) {
+        let mut source = Rows(parts.clone().into());
+        let (evidence, scanned) = scan(&mut source, &[1, 0, 1], threads, &Cancel::new(), &Silent);
+        scanned.unwrap();
+        let expected = of(parts.iter().flatten());
+        prop_assert_eq!(evidence, [expected, Evidence::new(), expected]);
+    }
+
+    #[test]
+    fn a_watched_load_ends_well_only_if_its_guess_is_right(
+        parts in prop::collection::vec(column(), 1..6),
+        sample in 1..5usize,
+    ) {
+        let all = of(parts.iter().flatten());
+        let evidence = of(parts[0].iter().take(sample));
+        let watch = Watch::new(&[Watched { column: 1, guess: evidence.conclude(), evidence, is_number: false }]);
+        let (rows, loaded) = load(watch.over(Box::new(Rows(parts.clone().into()))));
+        prop_assert_eq!(loaded.is_err(), watch.broken());
+        if loaded.is_ok() {
+            prop_assert_eq!(rows, parts.concat().len());
+            prop_assert_eq!(evidence.conclude(), all.conclude());
+            prop_assert_eq!(watch.evidence(), [all]);
+        } else if !evidence.is_empty() {
+            // What is text for lack of a point may be numbers up to some part, and text again.
+            prop_assert!(evidence.conclude() != all.conclude() || evidence.conclude() == Inferred::Text);
+        }
+    }
+}
+
+#[test]
+fn the_error_of_the_first_part_is_returned() {
+    for threads in 1..6 {
+        let parts: &[&[&str]] =
+            &[&["1"], &["2"], &["3", "fault a"], &["fault b"], &["4"], &["fault c"], &["cut"]];
+        let error = scan(&mut Rows::new(parts), &[1], threads, &Cancel::new(), &Silent).1.unwrap_err();
+        assert_eq!(error.message(), "fault a", "{threads} threads");
+        let error =
+            scan(&mut Rows::new(&[&["1"], &["cut"], &["2"]]), &[1], threads, &Cancel::new(), &Silent).1;
+        assert_eq!(error.unwrap_err().message(), "cut");
+    }
+}
+
+#[test]
+fn a_scan_says_how_far_it_is_and_stops_when_asked() {
+    struct Noted(Mutex<Vec<Amount>>);
+    impl Progress for Noted {
+        fn advance(&self, done: Amount) {
+            self.0.lock().unwrap().push(done);
+        }
+    }
+    let noted = Noted(Mutex::new(Vec::new()));
+    let source = Rows::new(&[&["1"], &[], &["2"]]);
+    scan(&mut source.clone(), &[1], 2, &Cancel::new(), &noted).1.unwrap();
+    assert_eq!(*noted.0.lock().unwrap(), [Amount { rows: 0, bytes: 10 }; 3]);
+
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let stopped = scan(&mut source.clone(), &[1], 2, &cancel, &Silent).1.unwrap_err();
+    assert_eq!(stopped.kind(), ErrorKind::Interrupted);
+}
+
+#[test]
+fn a_wrong_guess_stops_the_load_after_its_part() {
+    let watch = watch(Inferred::Integer, &["1", "2"]);
+    let source = watch.over(Box::new(Rows::new(&[&["1"], &["2", "1.5", "3"], &["4"]])));
+    assert_eq!(source.total(), Some(Amount { rows: 0, bytes: 30 }));
+    assert!(!watch.broken());
+    let (rows, loaded) = load(source);
+    let message = "the first rows made column 2 INTEGER, but later ones make it REAL";
+    assert_eq!(loaded.unwrap_err().message(), message);
+    assert_eq!(rows, 4, "the sink took all rows of the part");
+    assert!(watch.broken() && watch.clone().broken());
+    assert_eq!(watch.evidence()[0].conclude(), Inferred::Real);
+    // What other threads have in hand stops at once.
+    let (rows, loaded) = load(watch.over(Box::new(Rows::new(&[&["1"]]))));
+    assert_eq!((rows, loaded.unwrap_err().message()), (0, message.to_owned()));
+}
+
+/// Refuses a text, and counts what else comes.
+struct Refusing {
+    text: &'static str,
+    stop: bool,
+    rows: usize,
+    bad_rows: usize,
+}
+
+impl Sink for Refusing {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        if batch.columns[1].get(0) != Value::Text(self.text.as_bytes()) {
+            self.rows += 1;
+            return Ok(());
+        }
+        let error = Error::input("refused");
+        Err(match self.stop {
+            true => Refused::Stop { at: Some((0, 1)), error },
+            false => Refused::Rows(vec![RefusedRow { row: 0, column: 1, error }]),
+        })
+    }
+
+    fn bad_row(&mut self, _: BadRow) -> Result<()> {
+        self.bad_rows += 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_value_that_only_the_guess_makes_bad_breaks_it() {
+    for stop in [false, true] {
+        let too_long = "12345678901234567890";
+        let mut sink = Refusing { text: too_long, stop, rows: 0, bad_rows: 0 };
+        let watch = watch(Inferred::Integer, &["1"]);
+        let mut source = watch.over(Box::new(Rows::new(&[&["1", "bad", too_long]])));
+        let decoded = source.next_part().unwrap().unwrap().decode(&mut sink);
+        assert!(decoded.unwrap_err().message().ends_with("make it TEXT"));
+        assert!(watch.broken());
+        assert_eq!((sink.rows, sink.bad_rows), (1, if stop { 1 } else { 2 }));
+    }
+}
+
+#[test]
+fn a_value_that_is_refused_for_another_reason_breaks_nothing() {
+    for stop in [false, true] {
+        let mut sink = Refusing { text: "2", stop, rows: 0, bad_rows: 0 };
+        let watch = watch(Inferred::Integer, &["1"]);
+        let mut source = watch.over(Box::new(Rows::new(&[&["1", "2"]])));
+        let decoded = source.next_part().unwrap().unwrap().decode(&mut sink);
+        assert_eq!(
+            decoded.map_err(|error| error.message().to_owned()).err(),
+            stop.then(|| "refused".to_owned())
+        );
+        assert!(!watch.broken());
+    }
+}
+
+#[test]
+fn a_scan_leaves_bad_rows_out() {
+    let mut source = Rows::new(&[&["1"], &["bad", "2"], &["1.5", "bad"]]);
+    let (evidence, scanned) = scan(&mut source, &[1], 2, &Cancel::new(), &Silent);
+    scanned.unwrap();
+    assert_eq!(evidence[0].conclude(), Inferred::Real);
+}
+
+#[test]
+fn a_scan_that_fails_tells_of_all_before() {
+    for threads in 1..4 {
+        let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
+        let (evidence, scanned) = scan(&mut source, &[1], threads, &Cancel::new(), &Silent);
+        assert_eq!(scanned.unwrap_err().message(), "cut");
+        assert_eq!(evidence[0].conclude(), Inferred::Real);
+    }
+}

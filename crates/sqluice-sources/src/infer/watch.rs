@@ -1,0 +1,216 @@
+//! A source whose rows are looked at on their way to the sink, to see that the types it was given by its first rows hold.
+//!
+//! ```text
+//!  Part::decode ──> batch ──> sink takes it ──> evidence of this part ──┐ when the part is done
+//!                                               evidence of all <───────┘ other than the guess: an error, all stop
+//! ```
+//!
+//! A guess that nothing speaks against costs a look at every value and a lock a part. One that is wrong stops the load,
+//! which can start again with better types. So does a value that the sink refuses, if only the guess makes it bad.
+//!
+//! Invariant: if all parts were decoded without error, each guess is what [`Evidence`] concludes of all values (or INTEGER or REAL, where
+//! all are known to be numbers).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sqluice_core::batch::Batch;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
+
+use super::{Evidence, Inferred, see_all};
+
+/// A column whose type is a guess.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    /// Its index in the batches.
+    pub column: usize,
+    /// What the load takes it for.
+    pub guess: Inferred,
+    /// What led to the guess.
+    pub evidence: Evidence,
+    /// Its values are numbers, however they are written.
+    pub is_number: bool,
+}
+
+/// Watches over guesses; clones share what they know.
+#[derive(Clone, Debug)]
+pub struct Watch(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    columns: Vec<usize>,
+    guesses: Vec<Guess>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug)]
+struct Guess {
+    inferred: Inferred,
+    is_number: bool,
+}
+
+impl Guess {
+    /// What the guess should be.
+    fn by(&self, evidence: &Evidence) -> Inferred {
+        if self.is_number { evidence.conclude_number() } else { evidence.conclude() }
+    }
+}
+
+#[derive(Debug)]
+struct Seen {
+    /// One for each watched column.
+    evidence: Vec<Evidence>,
+    /// Which of them, the first to be found, is of another type.
+    broken: Option<usize>,
+}
+
+impl Watch {
+    /// Over some columns.
+    pub fn new(watched: &[Watched]) -> Watch {
+        let evidence = watched.iter().map(|watched| watched.evidence).collect();
+        Watch(Arc::new(Shared {
+            columns: watched.iter().map(|watched| watched.column).collect(),
+            guesses: watched
+                .iter()
+                .map(|watched| Guess { inferred: watched.guess, is_number: watched.is_number })
+                .collect(),
+            seen: Mutex::new(Seen { evidence, broken: None }),
+        }))
+    }
+
+    /// The same rows, watched.
+    pub fn over<'a>(&self, source: Box<dyn Source + 'a>) -> Box<dyn Source + 'a> {
+        Box::new(WatchedSource { source, watch: self.clone() })
+    }
+
+    /// Whether a guess was wrong: whatever the load said, its types are not those of the values.
+    pub fn broken(&self) -> bool {
+        self.seen().broken.is_some()
+    }
+
+    /// What is known by now, for each watched column.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        self.seen().evidence.clone()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known, as the start for a part, as long as all guesses hold.
+    fn begin(&self) -> Result<Vec<Evidence>> {
+        let seen = self.seen();
+        self.check(&seen)?;
+        Ok(seen.evidence.clone())
+    }
+
+    /// Adds what a part has shown.
+    fn end(&self, evidence: &[Evidence]) -> Result<()> {
+        let mut seen = self.seen();
+        let Seen { evidence: all, broken } = &mut *seen;
+        for (all, evidence) in all.iter_mut().zip(evidence) {
+            all.merge(*evidence);
+        }
+        let wrong =
+            || all.iter().zip(&self.0.guesses).position(|(all, guess)| guess.by(all) != guess.inferred);
+        *broken = broken.or_else(wrong);
+        self.check(&seen)
+    }
+
+    fn check(&self, seen: &Seen) -> Result<()> {
+        let Some(index) = seen.broken else { return Ok(()) };
+        let guess = &self.0.guesses[index];
+        let found = guess.by(&seen.evidence[index]).name();
+        let (column, guess) = (self.0.columns[index] + 1, guess.inferred.name());
+        Err(Error::input(format!(
+            "the first rows made column {column} {guess}, but later ones make it {found}"
+        ))
+        .hint("declare the type of the column"))
+    }
+}
+
+/// A source under watch.
+struct WatchedSource<'a> {
+    source: Box<dyn Source + 'a>,
+    watch: Watch,
+}
+
+impl Source for WatchedSource<'_> {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let part = self.source.next_part()?;
+        Ok(part.map(|part| Box::new(WatchedPart { part, watch: self.watch.clone() }) as Box<dyn Part>))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        self.source.total()
+    }
+}
+
+/// A part under watch.
+struct WatchedPart {
+    part: Box<dyn Part>,
+    watch: Watch,
+}
+
+impl Part for WatchedPart {
+    fn first_row(&self) -> u64 {
+        self.part.first_row()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.part.input_bytes()
+    }
+
+    fn place(&self) -> Option<Place> {
+        self.part.place()
+    }
+
+    fn is_typed(&self) -> bool {
+        self.part.is_typed()
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let evidence = self.watch.begin()?;
+        let typed = self.part.is_typed();
+        let mut watching = Watching { sink, watch: &self.watch, evidence, typed };
+        let decoded = self.part.decode(&mut watching);
+        // A value that was refused may be good for the right type.
+        let Watching { evidence, .. } = watching;
+        self.watch.end(&evidence)?;
+        decoded
+    }
+}
+
+/// The sink of a part under watch.
+struct Watching<'a> {
+    sink: &'a mut dyn Sink,
+    watch: &'a Watch,
+    evidence: Vec<Evidence>,
+    typed: bool,
+}
+
+impl Sink for Watching<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        // Of a batch that is refused, only the values to blame count: without them it comes again.
+        self.sink.rows(batch).inspect_err(|refused| match refused {
+            Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
+            Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),
+        })?;
+        see_all(&mut self.evidence, &self.watch.0.columns, batch, self.typed);
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.sink.bad_row(bad)
+    }
+}
+
+impl Watching<'_> {
+    fn blame(&mut self, batch: &Batch<'_>, row: usize, column: usize) {
+        let watched = self.evidence.iter_mut().zip(&self.watch.0.columns);
+        for (evidence, _) in watched.filter(|(_, watched)| **watched == column) {
+            evidence.add_value(batch.columns[column].get(row), self.typed);
+        }
+    }
+}

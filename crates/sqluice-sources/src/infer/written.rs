@@ -1,0 +1,238 @@
+//! Numbers as they are written, where a look at 16 bytes does not do: long ones, and those with an exponent.
+//!
+//! ```text
+//!  [-] whole [. fraction] [e|E [+|-] digits]        whole is 0 or begins with 1 to 9; before an exponent it is one digit
+//! ```
+//!
+//! What [`Printer`]s print such a number so is found by printing the float that SQLite stores for it.
+
+use std::fmt::Write;
+
+use sqluice_core::affinity::{Affinity, text_to_number};
+
+use super::printers::{Notation, Printer, Printers, Style, Styles};
+use sqluice_format::value::Value;
+
+/// Significant digits that every float keeps.
+const DIGITS_MAX: usize = 15;
+
+/// Decimals with which SQLite's arithmetic, 96 bits of a power of ten, can't but round as it should.
+const DECIMALS_PROVEN: usize = 17;
+
+/// Decimals of a REAL at most.
+const DECIMALS_MAX: usize = 300;
+
+/// A number, in its parts.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'a> {
+    text: &'a str,
+    pub(super) negative: bool,
+    pub(super) whole: &'a str,
+    pub(super) fraction: Option<&'a str>,
+    pub(super) exponent: Option<Exponent<'a>>,
+}
+
+/// The exponent of a number.
+#[derive(Clone, Copy)]
+pub(super) struct Exponent<'a> {
+    capital: bool,
+    /// The sign, if one is written.
+    sign: Option<bool>,
+    digits: &'a str,
+    pub(super) value: i32,
+}
+
+impl<'a> Written<'a> {
+    /// The number, if the text is one that some printer prints; zero has no sign and no exponent but 0.
+    pub(super) fn read(text: &'a [u8]) -> Option<Written<'a>> {
+        let text = str::from_utf8(text).ok()?;
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+            Some(at) => (&unsigned[..at], Some(Exponent::read(&unsigned[at..])?)),
+            None => (unsigned, None),
+        };
+        let (whole, fraction) = match mantissa.split_once('.') {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (mantissa, None),
+        };
+        let is_whole =
+            is_digits(whole) && (whole.len() == 1 || (!whole.starts_with('0') && exponent.is_none()));
+        let is_fraction = fraction.is_none_or(|digits| is_digits(digits) && digits.len() <= DECIMALS_MAX);
+        let written = Written { text, negative: unsigned.len() < text.len(), whole, fraction, exponent };
+        if !is_whole || !is_fraction {
+            return None;
+        }
+        let fits = match exponent {
+            Some(exponent) if written.is_zero() => exponent.value == 0 && !written.negative,
+            Some(_) => whole != "0",
+            None => !(written.is_zero() && written.negative),
+        };
+        fits.then_some(written)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits().all(|digit| digit == b'0')
+    }
+
+    fn digits(&self) -> impl DoubleEndedIterator<Item = u8> + Clone + use<'a> {
+        self.whole.bytes().chain(self.fraction.unwrap_or("").bytes())
+    }
+
+    pub(super) fn decimals(&self) -> usize {
+        self.fraction.map_or(0, str::len)
+    }
+
+    /// Whether it is a 64-bit integer.
+    pub(super) fn is_integer(&self) -> bool {
+        self.fraction.is_none() && self.exponent.is_none() && self.text.parse::<i64>().is_ok()
+    }
+
+    /// Zeros between the point and the first other digit of a number below 1.
+    pub(super) fn zeros_after_point(&self) -> Option<usize> {
+        let fraction = self.fraction.filter(|_| self.whole == "0" && self.exponent.is_none())?;
+        fraction.bytes().position(|digit| digit != b'0')
+    }
+
+    /// Its notation, unless it is zero, which has no exponent of its own.
+    pub(super) fn notation(&self) -> Option<Notation> {
+        let leading = self.digits().take_while(|&digit| digit == b'0').count();
+        let significant = self.digits().skip(leading).count();
+        let trailing = self.digits().rev().take(significant).take_while(|&digit| digit == b'0').count();
+        let exponent = match self.exponent {
+            Some(exponent) => exponent.value,
+            None => self.whole.len() as i32 - 1 - leading as i32,
+        };
+        (significant > 0).then_some(Notation { digits: significant - trailing, exponent })
+    }
+
+    /// The styles of exponents that its own has; all, if it has none.
+    pub(super) fn styles(&self) -> Styles {
+        self.exponent.map_or(Styles::ALL, |exponent| exponent.styles())
+    }
+
+    /// Which of `printers` print the float that SQLite stores just so, as far as the digits are concerned; `None` if it is not
+    /// stored as a finite float near the number.
+    pub(super) fn printers(&self, printers: Printers) -> Option<Printers> {
+        let significant = self.digits().skip_while(|&digit| digit == b'0').count();
+        if significant <= DIGITS_MAX && self.decimals() <= DECIMALS_PROVEN && self.exponent.is_none() {
+            return Some(printers);
+        }
+        if printers.is_empty() && self.is_integer() {
+            return Some(printers);
+        }
+        let stored = self.stored().filter(|real| real.is_finite() && (*real != 0.0 || self.is_zero()))?;
+        Some(printers.retain(|printer| match printer {
+            Printer::Shortest => self.is_shortest(stored),
+            Printer::Fifteen => match self.fraction.or(self.exponent.map(|_| "")) {
+                None => self.is_exact(stored) && !with_fifteen_digits(stored).is_shorter_with_exponent(),
+                Some(_) => significant <= DIGITS_MAX && self.is_shortest(stored),
+            },
+            Printer::Decimals => self.exponent.is_none() && self.is_exact(stored),
+            Printer::Scientific => self.is_scientific(stored),
+        }))
+    }
+
+    fn stored(&self) -> Option<f64> {
+        match text_to_number(self.text.as_bytes(), Affinity::Real) {
+            Value::Real(real) => Some(real),
+            Value::Int(int) => Some(int as f64),
+            _ => None,
+        }
+    }
+
+    /// Whether its digits are the fewest that read as `real`.
+    fn is_shortest(&self, real: f64) -> bool {
+        let Some(Notation { digits, exponent }) = self.notation() else { return real == 0.0 };
+        if digits > 17 {
+            return false;
+        }
+        let mut printed = Short::default();
+        if write!(printed, "{real:e}").is_err() {
+            return false;
+        }
+        let Some((mantissa, power)) = printed.text().split_once('e') else { return false };
+        let printed = mantissa.bytes().filter(u8::is_ascii_digit);
+        power.parse() == Ok(exponent)
+            && printed.eq(self.digits().skip_while(|&digit| digit == b'0').take(digits))
+    }
+
+    /// Whether `real`, with as many decimals, is printed so.
+    fn is_exact(&self, real: f64) -> bool {
+        if self.fraction.is_none()
+            && let Ok(int) = self.text.parse::<i64>()
+        {
+            return real as i128 == i128::from(int);
+        }
+        format!("{real:.*}", self.decimals()) == self.text
+    }
+
+    /// Whether `real`, with an exponent and as many decimals, is printed so.
+    fn is_scientific(&self, real: f64) -> bool {
+        let Some(exponent) = self.exponent else { return false };
+        let printed = format!("{real:.*e}", self.decimals());
+        let mantissa = self.text.find(['e', 'E']).map(|at| &self.text[..at]);
+        printed
+            .split_once('e')
+            .is_some_and(|(digits, power)| Some(digits) == mantissa && power.parse() == Ok(exponent.value))
+    }
+}
+
+impl<'a> Exponent<'a> {
+    /// Of text that begins with its letter.
+    fn read(text: &'a str) -> Option<Exponent<'a>> {
+        let capital = text.starts_with('E');
+        let (sign, digits) = match text.as_bytes()[1..].first()? {
+            b'+' => (Some(true), &text[2..]),
+            b'-' => (Some(false), &text[2..]),
+            _ => (None, &text[1..]),
+        };
+        if !is_digits(digits) || digits.len() > 3 {
+            return None;
+        }
+        let value: i32 = digits.parse().ok()?;
+        let value = if sign == Some(false) { -value } else { value };
+        // No printer prints -0.
+        (value != 0 || sign != Some(false)).then_some(Exponent { capital, sign, digits, value })
+    }
+
+    fn styles(&self) -> Styles {
+        Styles::all_with(|Style { capital, plus, width }| {
+            let bare = self.value.unsigned_abs().to_string();
+            let padded = self.digits.len() == bare.len().max(width);
+            capital == self.capital && padded && (self.value < 0 || plus == self.sign.is_some())
+        })
+    }
+}
+
+fn with_fifteen_digits(real: f64) -> Notation {
+    let printed = format!("{real:.*e}", DIGITS_MAX - 1);
+    let (mantissa, power) = printed.split_once('e').unwrap_or((&printed, "0"));
+    let zeros = mantissa.bytes().rev().take_while(|&digit| digit == b'0').count();
+    Notation { digits: DIGITS_MAX - zeros.min(DIGITS_MAX - 1), exponent: power.parse().unwrap_or(0) }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Text of a float, without an allocation.
+#[derive(Default)]
+struct Short {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl Short {
+    fn text(&self) -> &str {
+        str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
+    }
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.len + text.len();
+        self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

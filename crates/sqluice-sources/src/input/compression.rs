@@ -1,0 +1,161 @@
+//! What an input is compressed with, and its decompression.
+//!
+//! | first bytes | what | |
+//! |---|---|---|
+//! | `1f 8b` | gzip | members one after another are one stream; then zeros may follow, as tapes have them |
+//! | `28 b5 2f fd`, or `5? 2a 4d 18` to be skipped | zstd | frames one after another are one stream |
+//! | those of bzip2, xz, ZIP and others | | an error that names the format (`foreign`) |
+//!
+//! Invariant: data that ends too early, is damaged, or is followed by something else is an error. What was decompressed
+//! before it is given first.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::GzDecoder;
+use sqluice_core::error::{Error, Place};
+
+use super::STANDARD_INPUT;
+use super::peek::Peek;
+
+/// How much compressed data is read at once.
+const RAW_BYTES: usize = 128 << 10;
+
+/// What an input is compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952).
+    Gzip,
+    /// [RFC 8878](https://www.rfc-editor.org/rfc/rfc8878).
+    Zstd,
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        })
+    }
+}
+
+impl Compression {
+    /// What an input that begins with `head` is compressed with.
+    pub(super) fn of_data(head: &[u8]) -> Option<Compression> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Decompresses `input`, which messages call `name`.
+    pub(super) fn decompress<'a>(self, input: Peek<'a>, name: &Path) -> io::Result<Decompress<'a>> {
+        let input = BufReader::with_capacity(RAW_BYTES, input);
+        let inner: Box<dyn Read + Send + 'a> = match self {
+            Compression::Gzip => {
+                Box::new(Gzip { member: Some(GzDecoder::new(input)), name: name.to_owned() })
+            }
+            Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input)?),
+        };
+        Ok(Decompress { inner, compression: self, name: name.to_owned() })
+    }
+}
+
+/// A hint: another program decompresses the file.
+fn by_pipe(command: &str, name: &Path) -> String {
+    let file = if name == Path::new(STANDARD_INPUT) { "FILE".to_owned() } else { name.display().to_string() };
+    format!("decompress it first: {command} {file}")
+}
+
+/// Decompressed data, with errors that say what is wrong with it.
+pub(super) struct Decompress<'a> {
+    inner: Box<dyn Read + Send + 'a>,
+    compression: Compression,
+    name: PathBuf,
+}
+
+impl Decompress<'_> {
+    /// Whatever is not the engine's own error comes from the decompressor.
+    fn explain(&self, error: io::Error) -> Error {
+        let what = self.compression;
+        let error = match error.downcast::<Error>() {
+            Ok(own) => return own,
+            Err(error) => error,
+        };
+        let failed = if error.kind() == ErrorKind::UnexpectedEof {
+            Error::input(format!("the {what} data ends too early"))
+                .hint("was the file copied or written to its end?")
+        // The crate hands on nothing but the words of the library.
+        } else if error.to_string().contains("too much memory") {
+            Error::input(format!("the {what} data needs more than 128 MiB of memory to decompress"))
+                .hint(by_pipe("zstd -dc -M2048MB", &self.name))
+        } else {
+            Error::input(format!("the {what} data is damaged"))
+        };
+        failed.because(error).at(Place::file(&self.name))
+    }
+}
+
+impl Read for Decompress<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|error| self.explain(error).into())
+    }
+}
+
+/// All members of a gzip file. (The multi-member decoder of flate2 takes no padding for what it is.)
+struct Gzip<R> {
+    /// `None` after the last.
+    member: Option<GzDecoder<R>>,
+    name: PathBuf,
+}
+
+impl<R: BufRead> Gzip<R> {
+    /// Goes on after a member.
+    fn next(&mut self, mut input: R) -> io::Result<()> {
+        match input.fill_buf()?.first() {
+            None => Ok(()),
+            Some(0x1f) => {
+                self.member = Some(GzDecoder::new(input));
+                Ok(())
+            }
+            Some(_) => self.padding(input),
+        }
+    }
+
+    /// Reads zeros to the end.
+    fn padding(&self, mut input: R) -> io::Result<()> {
+        loop {
+            let bytes = input.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            if bytes.iter().any(|byte| *byte != 0) {
+                let error = Error::input("something else follows the gzip data").at(Place::file(&self.name));
+                let hint = by_pipe("gzip -dc", &self.name);
+                return Err(error.hint(format!("gzip can leave it out; {hint}")).into());
+            }
+            let read = bytes.len();
+            input.consume(read);
+        }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(mut member) = self.member.take() {
+            match member.read(buffer)? {
+                0 => self.next(member.into_inner())?,
+                bytes => {
+                    self.member = Some(member);
+                    return Ok(bytes);
+                }
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,53 @@
+//! Raw bytes become text: what they are is looked up, and the layers that this takes are put on top.
+
+use std::io::Read;
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+
+use super::compression::Compression;
+use super::encoding::{Encoding, MARK_BYTES_MAX};
+use super::foreign::{self, HEAD_BYTES, MAGIC_BYTES_MAX};
+use super::peek::Peek;
+use super::transcode::Transcode;
+
+/// The text of an input.
+pub(super) struct Decoded<'a> {
+    pub(super) reader: Box<dyn Read + Send + 'a>,
+    pub(super) compression: Option<Compression>,
+    pub(super) encoding: Option<Encoding>,
+}
+
+impl<'a> Decoded<'a> {
+    /// The text of what `raw` reads, which messages call `name`. All work is done by whoever reads it, who also gets the
+    /// faults of the content.
+    ///
+    /// # Errors
+    /// When nothing can be read, or it has a format that is not read here.
+    pub(super) fn new(
+        raw: Box<dyn Read + Send + 'a>,
+        name: &Path,
+        asked: Option<Encoding>,
+    ) -> Result<Decoded<'a>> {
+        let unreadable = |error| Error::from_read(name, error);
+        let mut input = Peek::new(raw);
+        let compression = Compression::of_data(input.peek(MAGIC_BYTES_MAX));
+        input.failed_at_once().map_err(unreadable)?;
+        if let Some(compression) = compression {
+            input = Peek::new(Box::new(compression.decompress(input, name).map_err(unreadable)?));
+        }
+        if foreign::is_likely(input.peek(MAGIC_BYTES_MAX))
+            && let Some(foreign) = foreign::of_bytes(input.peek(HEAD_BYTES))
+        {
+            return Err(foreign.error(name));
+        }
+        let (encoding, mark_bytes) = Encoding::of_text(asked, input.peek(MARK_BYTES_MAX));
+        input.skip(mark_bytes);
+        let byte = compression.is_none().then_some(mark_bytes as u64);
+        let reader: Box<dyn Read + Send + 'a> = match encoding {
+            Some(encoding) => Box::new(Transcode::new(input, name.to_owned(), encoding, byte)),
+            None => Box::new(input),
+        };
+        Ok(Decoded { reader, compression, encoding })
+    }
+}

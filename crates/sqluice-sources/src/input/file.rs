@@ -1,0 +1,366 @@
+//! An input that is not open yet: it can be looked at first, and most can be read many times.
+//!
+//! | where it is | read how often |
+//! |---|---|
+//! | a regular file, also as standard input | as often as one likes |
+//! | a pipe, a terminal | once: what a sample took of it is kept and given first |
+//! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
+//!
+//! Spooled is what lies there, before decompression: the smaller of the two, and the bytes that progress counts.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::mem;
+use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Progress};
+
+use super::ahead::{Ahead, BLOCK_BYTES};
+use super::decoded::Decoded;
+use super::raw::{OpenedLater, Positioned, Raw};
+use super::{Compression, Encoding, Input, InputOptions, STANDARD_INPUT};
+
+/// How much of a regular file a sample keeps for the next one, in bytes of text.
+const KEPT_BYTES: usize = 64 << 10;
+
+/// An input that can be looked at and opened.
+pub struct InputFile {
+    name: PathBuf,
+    options: InputOptions,
+    place: Place,
+    /// What the last sample has read of a regular file: the next one is often of the same bytes.
+    kept: Option<Sample>,
+}
+
+/// Where an input is.
+enum Place {
+    /// A regular file.
+    Path(PathBuf),
+    /// A regular file that is open, from `start` on.
+    Open { file: Arc<File>, start: u64, bytes: u64 },
+    /// What can be read only once.
+    Stream(Stream),
+}
+
+/// A pipe or the like.
+struct Stream {
+    /// What was taken for samples.
+    head: Vec<u8>,
+    /// `None` once it was opened.
+    rest: Option<Ahead>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+/// The beginning of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// As much as was asked for, or a little more, up to any byte; less if the text ends, or can't be decoded further.
+    pub text: Vec<u8>,
+    /// This is all of it, without a fault.
+    pub whole: bool,
+    /// It lies in the file as it is here, neither compressed nor in another encoding.
+    pub plain: bool,
+    /// What it was compressed with.
+    pub compression: Option<Compression>,
+    /// What it was transcoded from.
+    pub encoding: Option<Encoding>,
+}
+
+/// Bytes as they lie, and what is known about them.
+struct Bytes {
+    reader: Box<dyn Read + Send>,
+    bytes: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl InputFile {
+    /// The input at `path`, or standard input if that is `-`. A pipe is opened by the thread that reads it.
+    ///
+    /// # Errors
+    /// When there is nothing that can be read, or it is a folder.
+    pub fn new(path: &Path, options: InputOptions) -> Result<InputFile> {
+        if path == Path::new("-") {
+            let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            let file = file.map_err(|error| Error::read(Path::new(STANDARD_INPUT), error))?;
+            return InputFile::of_open(file, PathBuf::from(STANDARD_INPUT), options);
+        }
+        let about = fs::metadata(path).map_err(|error| Error::read(path, error))?;
+        refuse_folder(path, &about)?;
+        let place = if about.is_file() {
+            Place::Path(path.to_owned())
+        } else {
+            Place::Stream(Stream::start(OpenedLater::Named(path.to_owned()), path, &options)?)
+        };
+        Ok(InputFile { name: path.to_owned(), options, place, kept: None })
+    }
+
+    /// An input that is open already, from where it stands.
+    ///
+    /// # Errors
+    /// When it is a folder, or nothing can be found out about it.
+    pub fn of_open(mut file: File, name: PathBuf, options: InputOptions) -> Result<InputFile> {
+        let about = file.metadata().map_err(|error| Error::read(&name, error))?;
+        refuse_folder(&name, &about)?;
+        let place = if about.is_file() {
+            let start = file.stream_position().map_err(|error| Error::read(&name, error))?;
+            Place::Open { file: Arc::new(file), start, bytes: about.len().saturating_sub(start) }
+        } else {
+            Place::Stream(Stream::start(file, &name, &options)?)
+        };
+        Ok(InputFile { name, options, place, kept: None })
+    }
+
+    /// As the user named it, or `standard input`.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// How many bytes it has where it lies, compressed or not, if that is known now.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.place {
+            Place::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
+            Place::Open { bytes, .. } => Some(*bytes),
+            Place::Stream(_) => None,
+        }
+    }
+
+    /// Whether it can be opened more than once.
+    pub fn can_reopen(&self) -> bool {
+        !matches!(self.place, Place::Stream(_))
+    }
+
+    /// The first `bytes` bytes of the text. Nothing is lost by it: whoever opens the input gets all of it.
+    ///
+    /// # Errors
+    /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is none yet: it comes
+    /// when it is read.
+    pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
+        let Place::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
+        let mut failed = false;
+        let raw = Box::new(stream.replay(&self.name, &mut failed)?);
+        let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
+        match error {
+            // A pipe does not fail twice: who reads it later would not learn of it.
+            Some(error) if failed => Err(Error::from_read(&self.name, error)),
+            _ => Ok(sample),
+        }
+    }
+
+    /// The beginning of what can be read many times. A short file is read once, however often it is asked for.
+    fn sample_of_file(&mut self, bytes: usize) -> Result<Sample> {
+        let suffices = |kept: &Sample| kept.whole || kept.text.len() > bytes;
+        let kept = match self.kept.take().filter(suffices) {
+            Some(kept) => kept,
+            None => {
+                let raw = self.take_bytes()?.reader;
+                let decoded = Decoded::new(raw, &self.name, self.options.encoding)?;
+                beginning(decoded, bytes.max(KEPT_BYTES)).0
+            }
+        };
+        if bytes > KEPT_BYTES {
+            return Ok(kept);
+        }
+        let mut sample = kept.clone();
+        self.kept = Some(kept);
+        if sample.text.len() > bytes.saturating_add(1) {
+            sample.text.truncate(bytes + 1);
+            sample.whole = false;
+        }
+        Ok(sample)
+    }
+
+    /// Drops what samples have kept in memory.
+    pub fn forget_sample(&mut self) {
+        self.kept = None;
+    }
+
+    /// Opens it. What can be read only once can be opened only once.
+    ///
+    /// # Errors
+    /// When it can't be read, or is compressed in a way that is not read here.
+    pub fn open(&mut self) -> Result<Input> {
+        let Bytes { reader, bytes, bytes_read } = self.take_bytes()?;
+        let Decoded { reader, compression, encoding } =
+            Decoded::new(reader, &self.name, self.options.encoding)?;
+        let mut input = Input { name: self.name.clone(), reader, bytes, bytes_read, compression, encoding };
+        if !input.has_offsets_of_file() {
+            let ahead = Ahead::start(input.reader, BLOCK_BYTES, self.options.cancel.clone());
+            input.reader = Box::new(ahead.map_err(|error| Error::read(&self.name, error))?);
+        }
+        Ok(input)
+    }
+
+    /// Copies what can be read only once to a temporary file in `folder`, so that it can be opened many times; what can
+    /// be opened many times is left as it is. Progress is told of the bytes; the phase is the caller's.
+    ///
+    /// # Errors
+    /// When it can't be read, or the copy can't be written.
+    pub fn spool(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if self.can_reopen() {
+            return Ok(());
+        }
+        let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
+        let raw = self.take_bytes()?.reader;
+        let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
+        self.place = Place::Open { file: Arc::new(file), start: 0, bytes };
+        Ok(())
+    }
+
+    /// The file that it is, from which byte on, and how many bytes it has there. All can be read anywhere, by many.
+    ///
+    /// # Errors
+    /// When it can't be opened, or can be read only once.
+    pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
+        match &self.place {
+            Place::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
+            Place::Stream(_) => Err(read_before(&self.name)),
+            Place::Path(path) => {
+                let unreadable = |error| Error::read(&self.name, error);
+                let file = File::open(path).map_err(unreadable)?;
+                let bytes = file.metadata().map_err(unreadable)?.len();
+                Ok((Arc::new(file), 0, bytes))
+            }
+        }
+    }
+
+    /// All bytes as they lie. Those of a stream are taken.
+    fn take_bytes(&mut self) -> Result<Bytes> {
+        let unreadable = |error| Error::read(&self.name, error);
+        let (file, start, bytes) = match &mut self.place {
+            Place::Stream(stream) => return stream.take(&self.name),
+            Place::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
+            Place::Path(path) => {
+                let file = File::open(path).map_err(unreadable)?;
+                let bytes = file.metadata().map_err(unreadable)?.len();
+                (Arc::new(file), 0, bytes)
+            }
+        };
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let reader =
+            Raw::new(Positioned::new(file, start..start + bytes), self.name.clone(), Arc::clone(&bytes_read));
+        Ok(Bytes { reader: Box::new(reader), bytes: Some(bytes), bytes_read })
+    }
+}
+
+impl Stream {
+    fn start(input: impl Read + Send + 'static, name: &Path, options: &InputOptions) -> Result<Stream> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let raw = Raw::new(input, name.to_owned(), Arc::clone(&bytes_read));
+        let rest = Ahead::start(raw, BLOCK_BYTES, options.cancel.clone());
+        let rest = rest.map_err(|error| Error::read(name, error))?;
+        Ok(Stream { head: Vec::new(), rest: Some(rest), bytes_read })
+    }
+
+    fn take(&mut self, name: &Path) -> Result<Bytes> {
+        let rest = self.rest.take().ok_or_else(|| read_before(name))?;
+        let reader = Box::new(Cursor::new(mem::take(&mut self.head)).chain(rest));
+        Ok(Bytes { reader, bytes: None, bytes_read: Arc::clone(&self.bytes_read) })
+    }
+
+    /// Reads it from the start, and keeps what is read. `failed` becomes true if that can't be read.
+    fn replay<'a>(&'a mut self, name: &Path, failed: &'a mut bool) -> Result<Replay<'a>> {
+        let rest = self.rest.as_mut().ok_or_else(|| read_before(name))?;
+        Ok(Replay { head: &mut self.head, at: 0, rest, failed })
+    }
+}
+
+/// Reads a stream and keeps what it reads.
+struct Replay<'a> {
+    head: &'a mut Vec<u8>,
+    at: usize,
+    rest: &'a mut Ahead,
+    failed: &'a mut bool,
+}
+
+impl Read for Replay<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut kept = &self.head[self.at..];
+        let bytes = if kept.is_empty() {
+            let read = self.rest.read(buffer);
+            *self.failed |= read.is_err();
+            let bytes = read?;
+            self.head.extend_from_slice(&buffer[..bytes]);
+            bytes
+        } else {
+            kept.read(buffer)?
+        };
+        self.at += bytes;
+        Ok(bytes)
+    }
+}
+
+/// The first `bytes` bytes of a text, and what kept it from giving more.
+fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) {
+    /// Room for a small file, and for what is read at once of a large one.
+    const ROOM_BYTES: RangeInclusive<usize> = 8 << 10..=64 << 10;
+    let Decoded { compression, encoding, .. } = decoded;
+    let plain = compression.is_none() && encoding.is_none();
+    let mut reader = decoded.reader;
+    let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
+    // One byte more, because only that tells whether there is more.
+    let bytes_max = bytes.saturating_add(1);
+    while filled < bytes_max {
+        if filled == text.len() {
+            let room = filled.clamp(*ROOM_BYTES.start(), *ROOM_BYTES.end());
+            text.resize(bytes_max.min(filled + room), 0);
+        }
+        match reader.read(&mut text[filled..]) {
+            Ok(0) => {
+                whole = true;
+                break;
+            }
+            Ok(read) => filled += read,
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
+    }
+    text.truncate(filled);
+    (Sample { text, whole, plain, compression, encoding }, fault)
+}
+
+/// Copies all of `raw`, and says how much that was.
+pub(super) fn copy(
+    mut raw: impl Read,
+    file: &mut impl Write,
+    name: &Path,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> Result<u64> {
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut copied = 0;
+    loop {
+        let bytes = raw.read(&mut block).map_err(|error| Error::from_read(name, error))?;
+        if bytes == 0 {
+            return Ok(copied);
+        }
+        file.write_all(&block[..bytes]).map_err(|error| cannot_spool(folder, error))?;
+        copied += bytes as u64;
+        progress.advance(Amount { rows: 0, bytes: bytes as u64 });
+    }
+}
+
+fn cannot_spool(folder: &Path, error: io::Error) -> Error {
+    Error::target(format!("cannot keep a copy of the input in {}", folder.display()))
+        .about(folder)
+        .because(error)
+        .hint(message!["choose a folder with enough space: ", Setting::TempDir.to("DIR")])
+}
+
+fn read_before(name: &Path) -> Error {
+    Error::input(format!("{} can be read only once", name.display())).hint("save it as a file first")
+}
+
+fn refuse_folder(name: &Path, about: &Metadata) -> Result<()> {
+    if !about.is_dir() {
+        return Ok(());
+    }
+    let error = Error::input(format!("{} is a folder", name.display()));
+    Err(error.hint(format!("name the files in it: {}", name.join("*.csv").display())))
+}

@@ -1,0 +1,216 @@
+//! What a file is that can't be loaded, by its first bytes, whatever its name says.
+//!
+//! Most tables that people have as "CSV" and are none are web pages, spreadsheets and archives: each has a name here and a way out.
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, Place};
+
+/// So many bytes tell whether more are needed: a pipe may give no more for long.
+pub(super) const MAGIC_BYTES_MAX: usize = 10;
+
+/// So many bytes tell what it is, also what is in a ZIP file: its first entries.
+pub(super) const HEAD_BYTES: usize = 4096;
+
+/// A format that is not read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// With its article: `a PDF file`.
+    pub(crate) name: &'static str,
+    /// What to do about it.
+    remedy: &'static str,
+}
+
+impl Foreign {
+    /// What the user is told of a file.
+    pub fn error(self, file: &Path) -> Error {
+        Error::input(format!("this is {}, which is not read here", self.name))
+            .at(Place::file(file))
+            .hint(self.remedy)
+    }
+}
+
+const SHEET: &str = "save the sheet as CSV in a spreadsheet program, and load that";
+const ARCHIVE: &str = "extract it, and load the files in it";
+const PICTURE: &str = "a picture has no rows: is it the right file?";
+
+/// Formats with a signature, and what they begin with.
+const SIGNATURES: &[(&[u8], Foreign)] = &[
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        Foreign { name: "an old Microsoft Office file, such as .xls", remedy: SHEET },
+    ),
+    (
+        b"%PDF-",
+        Foreign {
+            name: "a PDF file",
+            remedy: "export its tables as CSV with another program, and load that",
+        },
+    ),
+    (
+        b"SQLite format 3\0",
+        Foreign { name: "a SQLite database", remedy: "export its tables as CSV, and load these" },
+    ),
+    (b"7z\xbc\xaf\x27\x1c", Foreign { name: "a 7z archive", remedy: ARCHIVE }),
+    (b"Rar!\x1a\x07", Foreign { name: "a RAR archive", remedy: ARCHIVE }),
+    (b"\xfd7zXZ\0", Foreign { name: "xz data", remedy: "decompress it first, for example with xz -dk" }),
+    (
+        b"\x04\x22\x4d\x18",
+        Foreign { name: "LZ4 data", remedy: "decompress it first, for example with lz4 -dk" },
+    ),
+    (
+        b"\x1f\x9d",
+        Foreign { name: "data of compress (.Z)", remedy: "decompress it first, for example with gzip -dk" },
+    ),
+    (b"Obj\x01", Foreign { name: "an Avro file", remedy: "write it as Parquet or JSON, and load that" }),
+    (
+        b"FEA1",
+        Foreign {
+            name: "a Feather file of version 1",
+            remedy: "write it as version 2, which is Arrow IPC, or as Parquet",
+        },
+    ),
+    (
+        b"\x89HDF\r\n\x1a\n",
+        Foreign { name: "an HDF5 file", remedy: "write its tables as Parquet or CSV, and load these" },
+    ),
+    (b"\x93NUMPY", Foreign { name: "a NumPy array", remedy: "write it as CSV or Parquet, and load that" }),
+    (
+        b"\0\x01\0\0Standard ",
+        Foreign { name: "a Microsoft Access database", remedy: "export its tables as CSV, and load these" },
+    ),
+    (b"\x89PNG\r\n\x1a\n", Foreign { name: "a PNG picture", remedy: PICTURE }),
+    (b"\xff\xd8\xff", Foreign { name: "a JPEG picture", remedy: PICTURE }),
+    (b"GIF87a", Foreign { name: "a GIF picture", remedy: PICTURE }),
+    (b"GIF89a", Foreign { name: "a GIF picture", remedy: PICTURE }),
+    (b"\x7fELF", Foreign { name: "a program", remedy: "name the file with the rows instead" }),
+];
+
+/// Whether bytes, [`MAGIC_BYTES_MAX`] of them, may begin a format with a signature.
+pub(super) fn is_likely(magic: &[u8]) -> bool {
+    let begins = |(signature, _): &(&[u8], Foreign)| {
+        magic.starts_with(&signature[..signature.len().min(MAGIC_BYTES_MAX)])
+    };
+    of_bytes(magic).is_some() || SIGNATURES.iter().any(begins)
+}
+
+/// What bytes are that begin so, if that is a format with a signature; [`HEAD_BYTES`] tell it.
+pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
+    if is_zip(head) {
+        return Some(of_zip(head));
+    }
+    let bzip2 = matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..])
+        // Without a block: the bits of the root of pi.
+        || matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..]);
+    if bzip2 {
+        return Some(Foreign {
+            name: "bzip2 data",
+            remedy: "decompress it first, for example with bzip2 -dk",
+        });
+    }
+    let found = SIGNATURES.iter().find(|(signature, _)| head.starts_with(signature));
+    found.map(|(_, foreign)| *foreign)
+}
+
+/// Whether bytes begin as a ZIP file.
+fn is_zip(head: &[u8]) -> bool {
+    matches!(head, [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..])
+}
+
+/// What a ZIP file is, by its first entries.
+fn of_zip(head: &[u8]) -> Foreign {
+    let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
+    if has(b"opendocument.spreadsheet") {
+        Foreign { name: "an OpenDocument spreadsheet (.ods)", remedy: SHEET }
+    } else if has(b"xl/") || has(b"[Content_Types].xml") && !has(b"word/") && !has(b"ppt/") {
+        Foreign { name: "an Excel workbook (.xlsx)", remedy: SHEET }
+    } else {
+        Foreign { name: "a ZIP archive", remedy: ARCHIVE }
+    }
+}
+
+/// What text is that begins so, if that is markup or an archive of files: text that may be meant as rows is none of these.
+pub fn of_text(head: &[u8]) -> Option<Foreign> {
+    if head.get(257..262) == Some(b"ustar") {
+        return Some(Foreign { name: "a tar archive", remedy: ARCHIVE });
+    }
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let begins = |word: &str| {
+        head.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
+            && head.get(word.len()).is_none_or(|next| !next.is_ascii_alphanumeric())
+    };
+    if ["<!doctype html", "<html", "<head", "<body", "<table", "<script"].into_iter().any(begins) {
+        let remedy =
+            "download the data instead of the page that shows it; a table in a page must be saved as CSV";
+        return Some(Foreign { name: "an HTML page", remedy });
+    }
+    if !begins("<?xml") {
+        return None;
+    }
+    let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
+    Some(if has(b"schemas-microsoft-com:office:spreadsheet") {
+        Foreign { name: "an Excel workbook in XML", remedy: SHEET }
+    } else if has(b"<html") {
+        Foreign { name: "an HTML page", remedy: "download the data instead of the page that shows it" }
+    } else {
+        Foreign { name: "an XML file", remedy: "convert its records to CSV or JSON, and load that" }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(head: &[u8]) -> Option<&'static str> {
+        of_bytes(head).or_else(|| of_text(head)).map(|foreign| foreign.name)
+    }
+
+    #[test]
+    fn formats_are_known_by_their_first_bytes() {
+        let mut tar = vec![0; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        for (head, expected) in [
+            (
+                &b"PK\x03\x04\x14\0\x06\0[Content_Types].xml...xl/workbook.xml"[..],
+                "an Excel workbook (.xlsx)",
+            ),
+            (
+                b"PK\x03\x04\x14\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+                "an OpenDocument spreadsheet (.ods)",
+            ),
+            (b"PK\x03\x04\x14\0data.csv", "a ZIP archive"),
+            (b"PK\x05\x06\0\0", "a ZIP archive"),
+            (b"%PDF-1.7\n", "a PDF file"),
+            (b"BZh91AY&SY", "bzip2 data"),
+            (b"BZh9\x17\x72\x45\x38\x50\x90", "bzip2 data"),
+            (b"\xfd7zXZ\0\0\x04", "xz data"),
+            (b"SQLite format 3\0\x10\0", "a SQLite database"),
+            (b"\n <!DOCTYPE html><html>", "an HTML page"),
+            (b"\xef\xbb\xbf<HTML>\n<body>", "an HTML page"),
+            (b"<?xml version=\"1.0\"?>\n<!DOCTYPE html PUBLIC><html xmlns=\"\">", "an HTML page"),
+            (b"<?xml version=\"1.0\"?><rows/>", "an XML file"),
+            (&tar, "a tar archive"),
+        ] {
+            assert_eq!(name(head), Some(expected));
+        }
+    }
+
+    #[test]
+    fn text_that_may_be_rows_is_none_of_them() {
+        for head in [
+            "",
+            "a,b\n1,2\n",
+            "PK,name\n1,2\n",
+            "<tag>,b\n",
+            "<htmlish>,1\n",
+            "BZh,x\n",
+            "%PDF,x\n",
+            "Obj,1\n",
+            "GIF,1\n",
+            "{\"a\":1}",
+            "<xml>,1\n",
+        ] {
+            assert_eq!(name(head.as_bytes()), None, "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The bytes of an input as they lie: counted, and with errors that name it.
+//!
+//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above tell a file that can't be read
+//! from one whose content is at fault.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::error::Error;
+
+/// Counts what is read, and names the input in errors.
+pub(super) struct Raw<R> {
+    inner: R,
+    name: PathBuf,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl<R> Raw<R> {
+    pub(super) fn new(inner: R, name: PathBuf, bytes_read: Arc<AtomicU64>) -> Raw<R> {
+        Raw { inner, name, bytes_read }
+    }
+}
+
+impl<R: Read> Read for Raw<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.inner.read(buffer) {
+                Ok(bytes) => {
+                    self.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
+                    return Ok(bytes);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::from_read(&self.name, error).into()),
+            }
+        }
+    }
+}
+
+/// Reads a file from a place of its own: many can read the same open file, each all of it.
+///
+/// What ends before its `end`, where it ended when it was opened, has lost something since.
+pub(super) struct Positioned {
+    file: Arc<File>,
+    at: u64,
+    end: u64,
+}
+
+impl Positioned {
+    pub(super) fn new(file: Arc<File>, range: Range<u64>) -> Positioned {
+        Positioned { file, at: range.start, end: range.end }
+    }
+}
+
+impl Read for Positioned {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read_at(buffer, self.at)?;
+        if bytes == 0 && self.at < self.end && !buffer.is_empty() {
+            let lost = Error::input("the file became shorter while it was read");
+            return Err(lost.hint("wait until no program writes to it").into());
+        }
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// A file that is opened by its first read: opening a FIFO waits for whoever writes to it.
+pub(super) enum OpenedLater {
+    Named(PathBuf),
+    Open(File),
+}
+
+impl Read for OpenedLater {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self {
+                OpenedLater::Named(path) => *self = OpenedLater::Open(File::open(path)?),
+                OpenedLater::Open(file) => return file.read(buffer),
+            }
+        }
+    }
+}

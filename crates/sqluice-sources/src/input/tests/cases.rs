@@ -1,0 +1,170 @@
+//! Examples: what is recognised by which bytes, and the words of errors.
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, ErrorKind};
+
+use super::super::decoded::Decoded;
+use super::super::{Compression, Encoding};
+use super::{gzip, text_of, zstd};
+
+fn decoded(bytes: &[u8], encoding: Option<&str>) -> String {
+    let (text, error) = text_of(bytes, encoding);
+    assert!(error.is_none(), "{error:?}");
+    String::from_utf8(text).unwrap()
+}
+
+/// The text before the error, the error with its place, its hint.
+fn failure(bytes: &[u8], encoding: Option<&str>) -> (String, String, String) {
+    let (text, error) = text_of(bytes, encoding);
+    let error = error.expect("an error");
+    let hint = error.remedy().map(ToString::to_string).unwrap_or_default().to_owned();
+    (String::from_utf8(text).unwrap(), error.without_hint(), hint)
+}
+
+#[test]
+fn a_mark_tells_the_encoding_and_is_no_part_of_the_text() {
+    assert_eq!(decoded(b"\xff\xfea\0\xe9\0", None), "aé");
+    assert_eq!(decoded(b"\xfe\xff\0a\0\xe9", None), "aé");
+    assert_eq!(decoded(b"\xff\xfe", None), "");
+}
+
+#[test]
+fn the_mark_of_utf_8_is_left_to_the_parsers() {
+    assert_eq!(decoded(b"\xef\xbb\xbfa", None), "\u{feff}a");
+}
+
+#[test]
+fn only_the_first_mark_is_one() {
+    assert_eq!(decoded(b"\xff\xfe\xff\xfea\0", None), "\u{feff}a");
+}
+
+#[test]
+fn a_named_encoding_wins_over_the_mark() {
+    assert_eq!(decoded(b"\xff\xfea", Some("windows-1252")), "ÿþa");
+    assert_eq!(decoded(b"\xff\xfea\0", Some("utf-16le")), "a");
+    assert_eq!(decoded(b"\xff\xfe\0a", Some("utf-16be")), "\u{fffe}a");
+    assert_eq!(text_of(&b"\xff\xfea\0"[..], Some("utf-8")).0, b"\xff\xfea\0");
+}
+
+#[test]
+fn utf_16_without_an_order_takes_that_of_the_mark() {
+    assert_eq!(decoded(b"\xfe\xff\0a", Some("UTF-16")), "a");
+    assert_eq!(decoded(b"\xff\xfea\0", Some("UTF-16")), "a");
+    assert_eq!(decoded(b"a\0", Some("UTF-16")), "a");
+}
+
+#[test]
+fn utf_8_is_taken_as_it_is_also_where_it_is_none() {
+    assert_eq!(text_of(&b"a\xff"[..], None).0, b"a\xff");
+    assert_eq!(text_of(&b"a\xff"[..], Some("utf8")).0, b"a\xff");
+}
+
+#[test]
+fn labels_are_those_of_the_standard() {
+    for (label, name) in [("latin1", "windows-1252"), ("CP1252", "windows-1252"), ("sjis", "Shift_JIS")] {
+        assert_eq!(label.parse::<Encoding>().unwrap().name(), name);
+    }
+    for label in ["klingon", "", "iso-2022-kr"] {
+        let error = label.parse::<Encoding>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.without_hint(), format!("there is no encoding {label:?}"));
+        assert!(error.hint_text().unwrap().contains("windows-1252"));
+    }
+}
+
+#[test]
+fn bad_bytes_are_named_with_line_and_column() {
+    let (text, error, hint) = failure(b"id,name\r\n1,\x82\xa0\xff\n", Some("shift_jis"));
+    assert_eq!(text, "id,name\r\n1,あ");
+    assert_eq!(error, "x.csv:2:4: no character in Shift_JIS: byte 0xff");
+    assert_eq!(hint, "is the text encoded in another way? `encoding = NAME`");
+    let (_, error, _) = failure(b"a\0\n\0\0\xd8b\0", Some("utf-16le"));
+    assert_eq!(error, "x.csv:2:1: no character in UTF-16LE: bytes 0x00 0xd8");
+}
+
+#[test]
+fn bad_bytes_are_counted_from_the_start_of_the_file_with_its_mark() {
+    let byte = |bytes: &[u8]| text_of(bytes, None).1.unwrap().place().unwrap().byte;
+    let marked = b"\xff\xfea\0\0\xd8b\0";
+    assert_eq!(byte(marked), Some(4));
+    assert_eq!(byte(&gzip(marked)), None, "a compressed file has no such byte");
+}
+
+#[test]
+fn a_file_may_not_end_within_a_character() {
+    let (text, error, hint) = failure(b"a\n\x82", Some("shift_jis"));
+    assert_eq!(text, "a\n");
+    assert_eq!(error, "x.csv:2:1: the text ends in the middle of a character of Shift_JIS: byte 0x82");
+    assert_eq!(hint, "was the file copied or written to its end?");
+    assert!(failure(b"\xff\xfea\0b", None).1.starts_with("x.csv:1:2: the text ends in the middle"));
+}
+
+#[test]
+fn what_is_compressed_can_be_encoded() {
+    assert_eq!(decoded(&gzip(b"\xff\xfea\0"), None), "a");
+    assert_eq!(decoded(&zstd(b"\xe9"), Some("latin1")), "é");
+    let bytes = gzip(b"\xff\xfea\0");
+    let text = Decoded::new(Box::new(&bytes[..]), Path::new("x"), None).unwrap();
+    assert_eq!(text.compression, Some(Compression::Gzip));
+    assert_eq!(text.encoding.unwrap().name(), "UTF-16LE");
+}
+
+#[test]
+fn zeros_may_follow_gzip_data_and_nothing_else() {
+    let data = gzip(b"a,b\n");
+    assert_eq!(decoded(&[&data[..], &[0; 1000]].concat(), None), "a,b\n");
+    for garbage in [&b"x"[..], b"\0\0x", b"\0\x1f\x8b"] {
+        let (text, error, hint) = failure(&[&data[..], garbage].concat(), None);
+        assert_eq!(text, "a,b\n");
+        assert_eq!(error, "x.csv: something else follows the gzip data");
+        assert!(hint.ends_with("decompress it first: gzip -dc x.csv"), "{hint}");
+    }
+    let (text, error, _) = failure(&[&data[..], b"\x1fx"].concat(), None);
+    assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: the gzip data ends too early"));
+}
+
+#[test]
+fn only_frames_may_follow_zstd_data() {
+    let (text, error, _) = failure(&[&zstd(b"a,b\n")[..], b"garbage"].concat(), None);
+    assert_eq!((&text[..], &error[..]), ("a,b\n", "x.csv: the zstd data is damaged"));
+}
+
+#[test]
+fn a_zstd_window_over_the_limit_is_an_error_with_a_way_out() {
+    // A frame without checksum or size: its window, and the last block with one byte as it is.
+    let frame = |window: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0, (window - 10) << 3, 9, 0, 0][..], b"a"].concat();
+    assert_eq!(decoded(&frame(27), None), "a");
+    let (_, error, hint) = failure(&frame(28), None);
+    assert_eq!(error, "x.csv: the zstd data needs more than 128 MiB of memory to decompress");
+    assert_eq!(hint, "decompress it first: zstd -dc -M2048MB x.csv");
+}
+
+#[test]
+fn other_formats_are_named_with_a_way_out_also_when_they_are_compressed() {
+    let refused = |bytes: Vec<u8>| -> Error {
+        let read = Box::new(std::io::Cursor::new(bytes));
+        Decoded::new(read, Path::new("d/x.csv"), None).err().expect("an error")
+    };
+    for (bytes, format, way) in [
+        (&b"\xfd7zXZ\0\0\x04"[..], "xz data", "xz -dk"),
+        (b"BZh91AY&SY", "bzip2 data", "bzip2 -dk"),
+        (b"PK\x03\x04\x14", "a ZIP archive", "extract it"),
+        (b"PK\x03\x04\x14xl/workbook.xml", "an Excel workbook (.xlsx)", "save the sheet as CSV"),
+        (b"%PDF-1.4", "a PDF file", "export its tables as CSV"),
+    ] {
+        for error in [refused(bytes.to_vec()), refused(gzip(bytes))] {
+            assert_eq!(error.message(), format!("this is {format}, which is not read here"));
+            assert_eq!(error.place(), Some(&sqluice_core::error::Place::file("d/x.csv")));
+            let hint = error.hint_text().unwrap();
+            assert!(hint.contains(way), "{hint}");
+        }
+    }
+}
+
+#[test]
+fn text_that_begins_a_little_like_compressed_data_is_text() {
+    for text in ["BZh1,BZh2\n1,2\n", "PK,name\n", "(", "7z", ""] {
+        assert_eq!(decoded(text.as_bytes(), None), text);
+    }
+}

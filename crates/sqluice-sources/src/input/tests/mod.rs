@@ -1,0 +1,108 @@
+//! What an input is read as, whatever its bytes come in: files, pipes, drips.
+
+mod cases;
+mod files;
+mod names;
+mod properties;
+mod waiting;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use flate2::write::GzEncoder;
+use sqluice_core::error::{Error, Result};
+
+use super::decoded::Decoded;
+use super::{Encoding, Input, InputFile, InputOptions};
+
+/// Gives its bytes a few at a time.
+struct Drip {
+    bytes: io::Cursor<Vec<u8>>,
+    sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
+}
+
+impl Drip {
+    /// Of `bytes`, as many at a time as `sizes` says, over and over.
+    fn new(bytes: &[u8], sizes: Vec<usize>) -> Drip {
+        Drip { bytes: io::Cursor::new(bytes.to_vec()), sizes: sizes.into_iter().cycle() }
+    }
+}
+
+impl Read for Drip {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.sizes.next().expect("there is a size").min(buffer.len());
+        self.bytes.read(&mut buffer[..size])
+    }
+}
+
+/// All that a reader gives, and the error that ends it.
+fn drain(mut reader: impl Read) -> (Vec<u8>, Option<Error>) {
+    let mut text = Vec::new();
+    // `read_to_end` keeps what it read before an error.
+    let error = reader.read_to_end(&mut text).err();
+    if error.is_some() {
+        assert!(reader.read(&mut [0; 16]).is_err(), "an error is no end");
+    }
+    (text, error.map(|error| Error::from_read(Path::new("not named"), error)))
+}
+
+/// The text of `raw`, which messages call `x.csv`.
+fn text_of(raw: impl Read + Send, encoding: Option<&str>) -> (Vec<u8>, Option<Error>) {
+    let encoding = encoding.map(|label| label.parse().unwrap());
+    let text = Decoded::new(Box::new(raw), Path::new("x.csv"), encoding).unwrap();
+    drain(text.reader)
+}
+
+fn options(encoding: Option<&str>) -> InputOptions {
+    let encoding = encoding.map(|label| label.parse::<Encoding>().unwrap());
+    InputOptions { encoding, ..InputOptions::default() }
+}
+
+/// All text of an input that is without fault.
+fn whole(input: Result<Input>) -> Vec<u8> {
+    let (text, error) = drain(input.unwrap().reader);
+    assert!(error.is_none(), "{error:?}");
+    text
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// One frame, with a checksum.
+fn zstd(data: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A frame that means nothing.
+fn skippable(data: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+    [&[0x5a, 0x2a, 0x4d, 0x18], &length[..], data].concat()
+}
+
+fn utf_16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(to_bytes).collect()
+}
+
+/// A pipe as standard input would be, and its other end.
+fn pipe(options: InputOptions) -> (InputFile, io::PipeWriter) {
+    let (reader, writer) = io::pipe().unwrap();
+    let file = File::from(OwnedFd::from(reader));
+    (InputFile::of_open(file, super::STANDARD_INPUT.into(), options).unwrap(), writer)
+}
+
+/// A pipe with this content.
+fn piped(content: &[u8], options: InputOptions) -> InputFile {
+    let (input, mut writer) = pipe(options);
+    let content = content.to_vec();
+    // Who does not read it all closes the pipe.
+    std::thread::spawn(move || writer.write_all(&content).err());
+    input
+}

@@ -1,0 +1,116 @@
+//! Patterns and the names of tables.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sqluice_core::error::ErrorKind;
+use tempfile::TempDir;
+
+use super::super::{expand, stem};
+
+#[test]
+fn a_table_is_named_after_its_file() {
+    let named = [
+        ("dir/x.csv.gz", "x"),
+        ("x.tsv", "x"),
+        ("x.tar.csv", "x.tar"),
+        ("x.zst", "x"),
+        ("x.csv.ZST", "x"),
+        ("data/air ports.csv", "air ports"),
+        ("x", "x"),
+        ("é.csv", "é"),
+        (".csv", "csv"),
+        (".users.csv.gz", "users"),
+        (".gz", "gz"),
+        ("x.", "x"),
+        ("./-", "-"),
+    ];
+    for (path, name) in named {
+        assert_eq!(stem(Path::new(path)).as_deref(), Some(name), "{path}");
+    }
+}
+
+#[test]
+fn some_files_name_no_table() {
+    for path in ["-", "..", "/", "", "..."] {
+        assert_eq!(stem(Path::new(path)), None, "{path}");
+    }
+    assert_eq!(stem(Path::new(OsStr::from_bytes(b"\xff.csv"))), None);
+}
+
+/// A folder with files of these names.
+fn folder(names: &[&[u8]]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for name in names {
+        let path = folder.path().join(OsStr::from_bytes(name));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    folder
+}
+
+/// What patterns in `folder` mean, without the folder.
+fn meant(folder: &TempDir, patterns: &[&str]) -> Vec<Vec<u8>> {
+    let patterns: Vec<PathBuf> = patterns.iter().map(|pattern| folder.path().join(pattern)).collect();
+    let strip = |path: PathBuf| path.strip_prefix(folder.path()).unwrap().as_os_str().as_bytes().to_vec();
+    expand(&patterns).unwrap().into_iter().map(strip).collect()
+}
+
+#[test]
+fn a_pattern_means_its_files_by_name() {
+    let folder = folder(&[
+        b"b.csv",
+        b"a.csv",
+        b"a b.csv",
+        b"c.tsv",
+        b".hidden.csv",
+        b"sub.csv/d.csv",
+        b"sub.csv/e.tsv",
+    ]);
+    assert_eq!(meant(&folder, &["*.csv"]), [&b"a b.csv"[..], b"a.csv", b"b.csv"]);
+    assert_eq!(meant(&folder, &["?.[ct]sv"]), [b"a.csv", b"b.csv", b"c.tsv"]);
+    assert_eq!(meant(&folder, &["*/*.csv"]), [b"sub.csv/d.csv"]);
+    assert_eq!(meant(&folder, &["*/e.tsv", "b.csv"]), [&b"sub.csv/e.tsv"[..], b"b.csv"]);
+    assert_eq!(meant(&folder, &[".*.csv"]), [b".hidden.csv"]);
+}
+
+#[test]
+fn names_that_are_no_utf_8_are_found_and_left_alone() {
+    let folder = folder(&[b"\xff.csv", b"a.csv", b"\xfe*.csv"]);
+    assert_eq!(meant(&folder, &["*.csv"]), [&b"a.csv"[..], b"\xfe*.csv", b"\xff.csv"]);
+    let path = folder.path().join(OsStr::from_bytes(b"\xfe*.csv"));
+    assert_eq!(expand(std::slice::from_ref(&path)).unwrap(), [path]);
+    let missing = folder.path().join(OsStr::from_bytes(b"\xfd*.csv"));
+    assert_eq!(expand(std::slice::from_ref(&missing)).unwrap(), [missing]);
+}
+
+#[test]
+fn a_name_of_a_file_is_no_pattern() {
+    let folder = folder(&[b"a[1].csv", b"a1.csv", b"a*.csv", b"[.csv"]);
+    assert_eq!(meant(&folder, &["a[1].csv", "a*.csv", "[.csv"]), [&b"a[1].csv"[..], b"a*.csv", b"[.csv"]);
+    assert_eq!(meant(&folder, &["missing.csv"]), [b"missing.csv"]);
+}
+
+#[test]
+fn a_pattern_that_means_nothing_is_an_error() {
+    let folder = folder(&[b"a.csv"]);
+    for pattern in ["*.tsv", "no/*.csv", "a.csv/*", "*/a.csv"] {
+        let error = expand(&[folder.path().join(pattern)]).unwrap_err();
+        let named = folder.path().join(pattern);
+        assert_eq!(error.without_hint(), format!("no file matches {}", named.display()));
+        assert_eq!(error.kind(), ErrorKind::Input);
+    }
+    let error = expand(&[folder.path().join("a[.csv")]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.without_hint().ends_with("a[.csv is neither a file nor a pattern"));
+}
+
+#[test]
+fn standard_input_stays_and_comes_once() {
+    assert_eq!(expand(&["-", "x.csv"]).unwrap(), [PathBuf::from("-"), PathBuf::from("x.csv")]);
+    let error = expand(&["-", "x.csv", "-"]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.without_hint(), "standard input (-) is named twice");
+}

@@ -1,0 +1,238 @@
+//! Any text through any layers is what it was; what is bad, cut off or damaged is noticed, and where.
+
+use encoding_rs::{DecoderResult, Encoding};
+use proptest::prelude::*;
+use proptest::sample::select;
+use sqluice_core::error::Place;
+use sqluice_core::progress::Cancel;
+
+use super::super::ahead::Ahead;
+use super::super::foreign;
+use super::{Drip, drain, gzip, skippable, text_of, utf_16, zstd};
+
+const LABELS: [&str; 10] = [
+    "utf-16le",
+    "utf-16be",
+    "windows-1252",
+    "windows-1253",
+    "shift_jis",
+    "gb18030",
+    "euc-jp",
+    "big5",
+    "euc-kr",
+    "iso-2022-jp",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    let piece = select(vec![
+        "a",
+        ",",
+        "\"",
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\r",
+        "é",
+        "€",
+        "漢字",
+        "かな",
+        "🚀",
+        "\u{feff}",
+        "\u{ffff}",
+        "\t",
+        "a longer piece of plain text, so that the fast ways are taken, ",
+    ]);
+    let pieces = prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat());
+    prop_oneof![pieces, any::<String>()]
+}
+
+/// Bytes that mean something to some encoding, not necessarily where they stand.
+fn rubble() -> impl Strategy<Value = Vec<u8>> {
+    let piece = select(vec![
+        &b"a"[..],
+        b"b,c",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\x81",
+        b"\x82\xa0",
+        b"\xff",
+        b"\xfe",
+        b"\xd8",
+        b"\x00\xd8",
+        b"\xdc\x00",
+        b"\x84\x31\x95\x33",
+        b"\x81\x30",
+        b"\x8f\xa2\xaf",
+        b"\x1b$B",
+        b"\x1b(B",
+        b"\x30",
+        b"\xaa",
+        b"\x00",
+    ]);
+    let pieces = prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat());
+    prop_oneof![pieces, prop::collection::vec(any::<u8>(), 0..40)]
+}
+
+fn sizes() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![prop::collection::vec(1..8usize, 1..4), Just(vec![1 << 20])]
+}
+
+/// What the bytes lie in: nothing, or so many members or frames.
+#[derive(Clone, Copy, Debug)]
+enum Wrap {
+    Plain,
+    Gzip(usize),
+    Zstd(usize),
+}
+
+fn wrap() -> impl Strategy<Value = Wrap> {
+    prop_oneof![Just(Wrap::Plain), (1..4usize).prop_map(Wrap::Gzip), (1..4usize).prop_map(Wrap::Zstd)]
+}
+
+impl Wrap {
+    fn around(self, data: &[u8]) -> Vec<u8> {
+        let in_pieces = |pieces: usize, of: fn(&[u8]) -> Vec<u8>| {
+            let piece_bytes = data.len().div_ceil(pieces).max(1);
+            // An empty file is no compressed one.
+            let first = if data.is_empty() { of(data) } else { Vec::new() };
+            data.chunks(piece_bytes).map(of).fold(first, |all, piece| [all, piece].concat())
+        };
+        match self {
+            Wrap::Plain => data.to_vec(),
+            Wrap::Gzip(members) => [in_pieces(members, gzip), vec![0; 5]].concat(),
+            Wrap::Zstd(frames) => [skippable(b"skipped"), in_pieces(frames, zstd), skippable(b"")].concat(),
+        }
+    }
+}
+
+/// The slow twin: byte by byte up to the first that is bad, whose place in text and file it gives.
+fn slow(encoding: &'static Encoding, bytes: &[u8]) -> (String, Option<Place>) {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut text = String::new();
+    let steps = (0..=bytes.len()).map(|at| (at, bytes.get(at..at + 1).unwrap_or_default()));
+    for (at, byte) in steps {
+        text.reserve(64);
+        let (result, read) = decoder.decode_to_string_without_replacement(byte, &mut text, byte.is_empty());
+        if let DecoderResult::Malformed(bad, after) = result {
+            let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+            let line = lines.split('\n').next_back().unwrap();
+            let place = Place {
+                file: "x.csv".into(),
+                line: Some(lines.matches('\n').count() as u64 + 1),
+                column: Some(line.chars().count() as u64 + 1),
+                byte: Some((at + read) as u64 - u64::from(bad) - u64::from(after)),
+            };
+            return (text, Some(place));
+        }
+        assert_eq!(result, DecoderResult::InputEmpty);
+    }
+    (text, None)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
+
+    #[test]
+    fn plain_text_comes_out_as_it_was(text in text(), wrap in wrap(), sizes in sizes()) {
+        let (read, error) = text_of(Drip::new(&wrap.around(text.as_bytes()), sizes), None);
+        prop_assert!(error.is_none(), "{:?}", error);
+        prop_assert_eq!(read, text.into_bytes());
+    }
+
+    #[test]
+    fn marked_utf_16_becomes_utf_8(text in text(), big in any::<bool>(), wrap in wrap(), sizes in sizes()) {
+        let bytes = utf_16(&format!("\u{feff}{text}"), if big { u16::to_be_bytes } else { u16::to_le_bytes });
+        let (read, error) = text_of(Drip::new(&wrap.around(&bytes), sizes), None);
+        prop_assert!(error.is_none(), "{:?}", error);
+        prop_assert_eq!(read, text.into_bytes());
+    }
+
+    #[test]
+    fn a_named_encoding_is_decoded_as_encoding_rs_does_all_at_once(
+        text in text(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
+    ) {
+        let encoding = Encoding::for_label(label.as_bytes()).unwrap();
+        let bytes = match label {
+            "utf-16le" => utf_16(&text, u16::to_le_bytes),
+            "utf-16be" => utf_16(&text, u16::to_be_bytes),
+            _ => encoding.encode(&text).0.into_owned(),
+        };
+        let expected = encoding.decode_with_bom_removal(&bytes).0.into_owned();
+        let (read, error) = text_of(Drip::new(&wrap.around(&bytes), sizes), Some(label));
+        prop_assert!(error.is_none(), "{:?}", error);
+        prop_assert_eq!(String::from_utf8(read).unwrap(), expected);
+    }
+
+    #[test]
+    fn bad_bytes_are_an_error_at_their_place_after_all_text_before_them(
+        bytes in rubble(), label in select(&LABELS[..]), wrap in wrap(), sizes in sizes(),
+    ) {
+        let encoding = Encoding::for_label(label.as_bytes()).unwrap();
+        // A mark is a matter of its own, and so are bytes that say that they are compressed, or a picture.
+        prop_assume!(!bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff"));
+        prop_assume!(!bytes.starts_with(b"\x1f\x8b") && foreign::of_bytes(&bytes).is_none());
+        let (text, place) = slow(encoding, &bytes);
+        let oracle = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
+        prop_assert_eq!(oracle.is_none(), place.is_some());
+        let (read, error) = text_of(Drip::new(&wrap.around(&bytes), sizes), Some(label));
+        prop_assert_eq!(String::from_utf8(read).unwrap(), text);
+        let place = place.map(|place| match wrap {
+            Wrap::Plain => place,
+            _ => Place { byte: None, ..place },
+        });
+        prop_assert_eq!(error.and_then(|error| error.place().cloned()), place);
+    }
+
+    #[test]
+    fn reading_ahead_changes_nothing(
+        bytes in prop::collection::vec(any::<u8>(), 0..2000), sizes in sizes(), block_bytes in 1..70usize,
+    ) {
+        let ahead = Ahead::start(Drip::new(&bytes, sizes), block_bytes, Cancel::new()).unwrap();
+        let (read, error) = drain(ahead);
+        prop_assert!(error.is_none(), "{:?}", error);
+        prop_assert_eq!(read, bytes);
+    }
+}
+
+/// A text that is not the same twice, so that losing any of it shows, and that compresses to more than one block of Huffman codes.
+fn rows() -> Vec<u8> {
+    (0..60u32).flat_map(|row| format!("{row},{},é\n", row.wrapping_mul(2_654_435_761)).into_bytes()).collect()
+}
+
+#[test]
+fn compressed_data_that_is_cut_off_anywhere_is_an_error() {
+    let rows = rows();
+    for (data, magic_bytes, says) in [(gzip(&rows), 2, "gzip"), (zstd(&rows), 4, "zstd")] {
+        // With less than its magic bytes it is not compressed, just odd: two members or frames, cut off in the second.
+        let twice = [&data[..], &data].concat();
+        for end in (magic_bytes..data.len()).chain(data.len() + 1..twice.len()) {
+            let (text, error) = text_of(&twice[..end], None);
+            let message = error.expect("an error").without_hint();
+            assert_eq!(message, format!("x.csv: the {says} data ends too early"), "cut at {end}");
+            let before = if end < data.len() { 0 } else { rows.len() };
+            assert!(text.len() >= before && rows.repeat(2).starts_with(&text), "cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn compressed_data_with_a_wrong_bit_is_an_error_or_makes_no_difference() {
+    let rows = rows();
+    for (data, magic_bytes) in [(gzip(&rows), 2), (zstd(&rows), 4)] {
+        let mut errors = 0;
+        for bit in magic_bytes * 8..data.len() * 8 {
+            let mut damaged = data.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let (text, error) = text_of(&damaged[..], None);
+            match error {
+                None => assert_eq!(text, rows, "bit {bit}"),
+                Some(error) => {
+                    errors += 1;
+                    assert!(error.without_hint().starts_with("x.csv: the "), "{error}");
+                }
+            }
+        }
+        assert!(errors > data.len() * 7, "the checksums are looked at");
+    }
+}

@@ -1,0 +1,121 @@
+//! What can be wrong with a record of JSON, where, and in what words it is told.
+
+use sqluice_core::error::{Error, Message, Setting, message};
+
+/// The first thing that is wrong with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Where, in bytes of what is parsed.
+    pub(super) at: usize,
+    pub(super) what: What,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// Something else should be here.
+    Expected(&'static str),
+    /// A control character in a string, which must be escaped.
+    Control(u8),
+    /// No escape begins like this.
+    Escape,
+    /// Half of a surrogate pair.
+    Surrogate,
+    /// The string that begins here never ends.
+    Unterminated,
+    /// More arrays and objects within each other than [`DEPTH_MAX`].
+    TooDeep,
+    /// A byte that can't be part of UTF-8.
+    InvalidUtf8,
+    /// A key that can't be the name of a column.
+    NulInKey,
+    /// A value of more bytes than SQLite stores.
+    ValueTooLong,
+    /// A record of more bytes than allowed. It can't be gone past, as its end is not looked for.
+    RecordTooLong { bytes_max: usize },
+}
+
+/// Arrays and objects within each other, the record itself included: as many as serde_json reads.
+pub(super) const DEPTH_MAX: usize = 127;
+
+impl Fault {
+    pub(super) fn expected(at: usize, what: &'static str) -> Fault {
+        Fault { at, what: What::Expected(what) }
+    }
+
+    /// Whether nothing after it can be read.
+    pub(super) fn is_fatal(&self) -> bool {
+        matches!(self.what, What::RecordTooLong { .. })
+    }
+
+    /// For the user; `record` is what the fault is in.
+    pub(super) fn error(&self, record: &[u8]) -> Error {
+        let error = Error::input(self.message(record));
+        match self.hint(record) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    fn message(&self, record: &[u8]) -> String {
+        match self.what {
+            What::Expected(expected) => match character(record, self.at) {
+                Some(found) => format!("expected {expected}, found {found:?}"),
+                None => format!("expected {expected}, and the record ends"),
+            },
+            What::Control(byte) => format!("a control character, 0x{byte:02x}, in a string"),
+            What::Escape => "no escape of JSON".to_owned(),
+            What::Surrogate => "half of a surrogate pair, which is no character".to_owned(),
+            What::Unterminated => "the string that begins here never ends".to_owned(),
+            What::TooDeep => format!("more than {DEPTH_MAX} arrays and objects within each other"),
+            What::InvalidUtf8 => format!("this is not UTF-8: byte 0x{:02x}", record[self.at]),
+            What::NulInKey => "a key with a NUL character, which can't name a column".to_owned(),
+            What::ValueTooLong => "this value is longer than SQLite stores".to_owned(),
+            What::RecordTooLong { bytes_max } => {
+                format!("the record that begins here is longer than {bytes_max} bytes")
+            }
+        }
+    }
+
+    fn hint(&self, record: &[u8]) -> Option<Message> {
+        let rest = record.get(self.at..).unwrap_or_default();
+        let hint = match self.what {
+            What::Expected(_)
+                if ["NaN", "Infinity", "-Infinity"].iter().any(|no| rest.starts_with(no.as_bytes())) =>
+            {
+                "JSON has no such number: a missing one is null"
+            }
+            What::Expected(_) if rest.is_empty() && record.trim_ascii() == b"{" => {
+                "a record is one line; jq -c . makes it so"
+            }
+            What::Expected(_) | What::TooDeep | What::NulInKey => {
+                return Some(message![Setting::Reject.to("FILE"), " writes such rows to a file and goes on"]);
+            }
+            What::Control(_) => "in a string it is written as an escape, such as \\n",
+            What::Escape => {
+                "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits"
+            }
+            What::Surrogate => "a character beyond U+FFFF is two escapes: \\ud83d\\ude00",
+            What::Unterminated => {
+                "is its closing quote missing? a record is one line, unless the file is an array"
+            }
+            What::InvalidUtf8 => {
+                return Some(message![
+                    "if the file is in another encoding, name it, for example: ",
+                    Setting::Encoding.to("windows-1252")
+                ]);
+            }
+            What::ValueTooLong => return None,
+            What::RecordTooLong { .. } => {
+                return Some(message!["if the record is that long, give more memory: ", Setting::Memory]);
+            }
+        };
+        Some(hint.into())
+    }
+}
+
+/// The character at a byte.
+fn character(text: &[u8], at: usize) -> Option<char> {
+    let rest = text.get(at..)?;
+    String::from_utf8_lossy(&rest[..rest.len().min(4)]).chars().next()
+}

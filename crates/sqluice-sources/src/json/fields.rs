@@ -1,0 +1,147 @@
+//! The keys that are known, and which column each fills.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::csv::COLUMNS_MAX;
+use super::text::unescape;
+use crate::text::Position;
+
+/// A key and where it comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NewKey {
+    pub(super) name: String,
+    pub(super) at: Position,
+}
+
+/// The keys of a file, as far as they are known, in the order in which they come first.
+#[derive(Debug)]
+pub(super) struct Fields {
+    known: Vec<Known>,
+    by_name: HashMap<Vec<u8>, usize>,
+    wanted: Wanted,
+}
+
+/// A key that is known.
+#[derive(Debug)]
+struct Known {
+    /// As most writers write it: with its quotes and colon.
+    written: Vec<u8>,
+    target: Target,
+}
+
+/// What becomes of the value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// It is gone past.
+    Nothing,
+    /// It goes to this slot.
+    Slot(usize),
+    /// The same, and numbers go as they are written: the column has TEXT affinity.
+    TextSlot(usize),
+}
+
+/// Which of the keys that are not known matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Any: it becomes a column.
+    All,
+    /// Those with these names (ASCII letters in either case).
+    Named(Vec<String>),
+}
+
+impl Wanted {
+    /// Whether a key of that name matters.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Named(names) => names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)),
+        }
+    }
+}
+
+/// What is known of a key that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Known(usize),
+    /// Nobody asks for it.
+    Unwanted,
+    New(String),
+}
+
+/// A key with its quotes and colon as it stands in a record. One that needs an escape can be written in several ways, and without one
+/// would mean something else: it is found by its name alone.
+fn written(name: &str) -> Vec<u8> {
+    let needs_escape = name.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'));
+    if needs_escape { vec![0xff] } else { format!("\"{name}\":").into_bytes() }
+}
+
+/// How many keys after the expected one are tried before the name is looked up: records leave some out.
+const TRIED: usize = 4;
+
+impl Fields {
+    pub(super) fn new(keys: &[String], target: impl Fn(usize) -> Target, wanted: Wanted) -> Fields {
+        let known = keys
+            .iter()
+            .enumerate()
+            .map(|(field, name)| Known { written: written(name), target: target(field) });
+        let by_name = keys.iter().enumerate().map(|(field, name)| (name.clone().into_bytes(), field));
+        Fields { known: known.collect(), by_name: by_name.collect(), wanted }
+    }
+
+    pub(super) fn target(&self, field: usize) -> Target {
+        self.known[field].target
+    }
+
+    /// The key whose quote is at `at` if it is the one that is expected, or soon after it, and where its value begins.
+    #[inline]
+    pub(super) fn expected(&self, data: &[u8], at: usize, next: usize) -> Option<(usize, usize)> {
+        let rest = &data[at..];
+        let candidates = self.known.iter().enumerate().skip(next).take(TRIED);
+        for (field, known) in candidates {
+            if rest.starts_with(&known.written) {
+                return Some((field, at + known.written.len()));
+            }
+        }
+        None
+    }
+
+    /// The key that is `text` between its quotes.
+    pub(super) fn find(&self, text: &[u8], escapes: bool) -> Found {
+        let mut unescaped = Vec::new();
+        let name = if escapes {
+            unescape(text, &mut unescaped);
+            &unescaped
+        } else {
+            text
+        };
+        if let Some(&field) = self.by_name.get(name) {
+            return Found::Known(field);
+        }
+        let name = String::from_utf8_lossy(name);
+        if self.wanted.has(&name) { Found::New(name.into_owned()) } else { Found::Unwanted }
+    }
+}
+
+/// Keys that are not known yet, each once, in the order in which they come first.
+#[derive(Debug, Default)]
+pub(super) struct NewKeys {
+    /// With the byte where each is.
+    pub(super) keys: Vec<(String, usize)>,
+    names: HashSet<String>,
+}
+
+impl NewKeys {
+    /// More than a table has columns are of no use.
+    pub(super) fn add(&mut self, name: String, at: usize) {
+        if self.keys.len() <= COLUMNS_MAX && self.names.insert(name.clone()) {
+            self.keys.push((name, at));
+        }
+    }
+
+    /// Forgets all but the first: they are those of a record that is bad.
+    pub(super) fn truncate(&mut self, keys: usize) {
+        for (name, _) in self.keys.drain(keys..) {
+            self.names.remove(&name);
+        }
+    }
+}

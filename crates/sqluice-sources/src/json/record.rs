@@ -1,0 +1,229 @@
+//! Reads objects into columns: the parser.
+//!
+//! ```text
+//!  data   {"id":7,"name":"Oslo","tags":["a","b"]}      to the slots of the row:
+//!          ^^^^^                                       id    tag INT    bits 7
+//!          the key that is expected next: compared,    name  tag TEXT   bits span of Oslo
+//!          not looked up                               tags  tag TEXT   bits span of ["a","b"]
+//! ```
+//!
+//! A key that comes again takes the place of the one before it. What a record does not have is NULL, the tag 0.
+
+use sqluice_core::batch::{ROWS_MAX, Span};
+
+use super::fault::{Fault, What};
+use super::fields::{Fields, Found, NewKeys, Target};
+use super::nested::{colon_end, literal, space_end, value_end};
+use super::number::{Number, number};
+use super::text::string_end;
+use crate::csv::FIELD_BYTES_MAX;
+
+/// What a value is; a column's tags together tell what it has.
+pub(super) const INT: u8 = 1;
+pub(super) const REAL: u8 = 2;
+/// A part of the data that is the value as it stands.
+pub(super) const TEXT: u8 = 4;
+/// A part of the data that has escapes.
+pub(super) const ESCAPED: u8 = 8;
+
+/// The values of a batch need no more than this, in bytes.
+const BITS_BYTES_MAX: usize = 2 << 20;
+
+/// Where a batch is put together.
+pub(super) struct Scratch {
+    /// Rows that fit.
+    pub(super) rows_max: usize,
+    /// From one slot's first value to the next one's. Not a power of two, or all would compete for the same few lines of the
+    /// cache.
+    pub(super) stride: usize,
+    pub(super) tags: Vec<u8>,
+    /// An integer, a float's bits, or a [`Span`].
+    pub(super) bits: Vec<i64>,
+    /// Where each record is.
+    pub(super) records: Vec<Span>,
+}
+
+impl Scratch {
+    pub(super) fn new(slots: usize) -> Scratch {
+        let fitting = BITS_BYTES_MAX / size_of::<i64>() / slots.max(1);
+        let rows_max = (fitting / 64 * 64).clamp(64, ROWS_MAX);
+        let stride = rows_max + 8;
+        Scratch {
+            rows_max,
+            stride,
+            tags: vec![0; stride * slots],
+            bits: vec![0; stride * slots],
+            records: vec![Span::default(); rows_max],
+        }
+    }
+
+    /// Makes all values NULL.
+    pub(super) fn clear(&mut self) {
+        self.tags.fill(0);
+    }
+
+    /// Makes the values of a row NULL.
+    pub(super) fn clear_row(&mut self, row: usize) {
+        self.tags.iter_mut().skip(row).step_by(self.stride).for_each(|tag| *tag = 0);
+    }
+
+    #[inline]
+    fn put(&mut self, slot: usize, row: usize, tag: u8, bits: i64) {
+        let index = slot * self.stride + row;
+        self.tags[index] = tag;
+        self.bits[index] = bits;
+    }
+}
+
+/// A span as a scratch keeps it.
+#[inline]
+pub(super) fn bits_of_span(start: usize, end: usize) -> i64 {
+    // A part is shorter than 4 GiB: see `RECORD_BYTES_MAX`.
+    ((start as u64) << 32 | (end - start) as u64).cast_signed()
+}
+
+#[inline]
+pub(super) fn span_of_bits(bits: i64) -> Span {
+    Span { start: (bits.cast_unsigned() >> 32) as u32, len: bits.cast_unsigned() as u32 }
+}
+
+/// Reads the object that is at `start`, behind white space, into a row; where it ends.
+#[inline]
+pub(super) fn object(
+    data: &[u8],
+    start: usize,
+    fields: &Fields,
+    row: usize,
+    scratch: &mut Scratch,
+    new: &mut NewKeys,
+) -> Result<usize, Fault> {
+    let mut at = space_end(data, start);
+    if data.get(at) != Some(&b'{') {
+        return Err(Fault::expected(at, "an object, which begins with {"));
+    }
+    at = space_end(data, at + 1);
+    if data.get(at) == Some(&b'}') {
+        return Ok(at + 1);
+    }
+    let mut next = 0;
+    loop {
+        let target;
+        (target, at) = match fields.expected(data, at, next) {
+            Some((field, end)) => {
+                next = field + 1;
+                (fields.target(field), space_end(data, end))
+            }
+            None => other_key(data, at, fields, &mut next, new)?,
+        };
+        at = value(data, at, target, row, scratch)?;
+        at = space_end(data, at);
+        match data.get(at) {
+            Some(b',') => at = space_end(data, at + 1),
+            Some(b'}') => return Ok(at + 1),
+            _ => return Err(Fault::expected(at, "a comma or }")),
+        }
+    }
+}
+
+/// A key that is not the one that is expected: what becomes of its value, and where that begins.
+fn other_key(
+    data: &[u8],
+    at: usize,
+    fields: &Fields,
+    next: &mut usize,
+    new: &mut NewKeys,
+) -> Result<(Target, usize), Fault> {
+    if data.get(at) != Some(&b'"') {
+        return Err(Fault::expected(at, "a key in quotes"));
+    }
+    let (end, escapes) = string_end(data, at)?;
+    let target = match fields.find(&data[at + 1..end], escapes) {
+        Found::Known(field) => {
+            *next = field + 1;
+            fields.target(field)
+        }
+        Found::Unwanted => Target::Nothing,
+        Found::New(name) if name.contains('\0') => return Err(Fault { at, what: What::NulInKey }),
+        Found::New(name) => {
+            new.add(name, at);
+            Target::Nothing
+        }
+    };
+    Ok((target, colon_end(data, end + 1)?))
+}
+
+/// Reads a value; where it ends.
+#[inline]
+fn value(data: &[u8], at: usize, target: Target, row: usize, scratch: &mut Scratch) -> Result<usize, Fault> {
+    let (slot, as_text) = match target {
+        Target::Slot(slot) => (slot, false),
+        Target::TextSlot(slot) => (slot, true),
+        Target::Nothing => return value_end(data, at),
+    };
+    match data.get(at) {
+        Some(b'"') => {
+            let (end, escapes) = string_end(data, at)?;
+            let tag = if escapes { ESCAPED } else { TEXT };
+            text(tag, at + 1, end, slot, row, scratch)?;
+            Ok(end + 1)
+        }
+        Some(b'-' | b'0'..=b'9') => {
+            let (number, end) = number(data, at)?;
+            match number {
+                Number::Int(int) if !as_text => scratch.put(slot, row, INT, int),
+                Number::Real(real) if !as_text => scratch.put(slot, row, REAL, real.to_bits().cast_signed()),
+                _ => text(TEXT, at, end, slot, row, scratch)?,
+            }
+            Ok(end)
+        }
+        Some(b'{' | b'[') => {
+            let end = value_end(data, at)?;
+            text(TEXT, at, end, slot, row, scratch)?;
+            Ok(end)
+        }
+        _ => {
+            let word = literal(data, at)?;
+            match word {
+                "null" => scratch.put(slot, row, 0, 0),
+                _ if as_text => text(TEXT, at, at + word.len(), slot, row, scratch)?,
+                _ => scratch.put(slot, row, INT, i64::from(word == "true")),
+            }
+            Ok(at + word.len())
+        }
+    }
+}
+
+#[inline]
+fn text(
+    tag: u8,
+    start: usize,
+    end: usize,
+    slot: usize,
+    row: usize,
+    scratch: &mut Scratch,
+) -> Result<(), Fault> {
+    if end - start > FIELD_BYTES_MAX {
+        return Err(Fault { at: start, what: What::ValueTooLong });
+    }
+    scratch.put(slot, row, tag, bits_of_span(start, end));
+    Ok(())
+}
+
+/// Where the value of a key is in the record that begins at `start`, which is good: the last one, if it is there more than
+/// once.
+pub(super) fn place_of(data: &[u8], start: usize, fields: &Fields, wanted: usize) -> Option<usize> {
+    let mut at = space_end(data, start);
+    let mut found = None;
+    loop {
+        at = space_end(data, at + 1);
+        if data.get(at) != Some(&b'"') {
+            return found;
+        }
+        let (end, escapes) = string_end(data, at).ok()?;
+        let begins = colon_end(data, end + 1).ok()?;
+        if fields.find(&data[at + 1..end], escapes) == Found::Known(wanted) {
+            found = Some(begins);
+        }
+        at = space_end(data, value_end(data, begins).ok()?);
+    }
+}

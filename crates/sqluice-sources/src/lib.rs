@@ -1,0 +1,25 @@
+//! What rows come from: files of CSV, JSON, Arrow and Parquet, and the tables of TPC-H, as sources of batches; and the types that
+//! the values of their columns have.
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * `input`: files and pipes as UTF-8 text, decompressed
+//! * `infer`: the types that values have; `convert`: text of other forms as dates, booleans and numbers
+//! * `text`: what sources of text share; `give`: rows to the sink, refused ones one by one
+//! * `csv`, `json`, `arrow`, `parquet`, `tpch`
+
+#![deny(unsafe_code)]
+
+#[cfg(feature = "arrow")]
+pub mod arrow;
+pub mod convert;
+pub mod csv;
+mod give;
+pub mod infer;
+pub mod input;
+pub mod json;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+mod text;
+#[cfg(feature = "tpch")]
+pub mod tpch;

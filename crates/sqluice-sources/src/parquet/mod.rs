@@ -1,0 +1,405 @@
+//! Parquet files.
+//!
+//! ```text
+//!  row group 0            row group 1            ...      footer
+//!  ├ rows 0..131072 ┤├ ..262144 ┤                         schema, row groups
+//!  part 0            part 1                               read first
+//! ```
+//!
+//! A part is some rows of a row group: whole groups are too long for the queue between workers and writer. A worker goes past the
+//! pages before its rows without reading more than their headers.
+
+mod header;
+mod pages;
+mod prefixes;
+mod refused;
+mod thrift;
+mod unpack;
+mod views;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Fields, Schema, SchemaRef, TimeUnit};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
+};
+use parquet::basic::Type;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::Type as Node;
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::progress::Amount;
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::columns::ColumnFrom;
+use sqluice_core::source::{Part, Sink, Source};
+
+use self::pages::{Group, Held};
+pub use self::refused::ENCRYPTED_MAGIC;
+use self::views::Texts;
+use super::arrow::{ArrowOptions, BoxedError, MemoryBound, Rows, read_damaged};
+
+/// What a file begins and ends with.
+pub const MAGIC: &[u8] = b"PAR1";
+
+/// Rows of a part at most.
+const PART_ROWS: u64 = 128 << 10;
+
+/// Bytes of a part at most, roughly, as they are before compression.
+const PART_BYTES: u64 = 32 << 20;
+
+/// Rows that are decoded at once, and bytes of them, roughly, as the file tells.
+const BATCH_ROWS: u64 = 4096;
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// Rows that are decoded at once where texts are read as blobs, which multiplies other blobs.
+const BATCH_ROWS_AS_BLOBS: u64 = 32;
+
+/// A part of a file that is a file: each reader has a place of its own.
+#[derive(Clone, Debug)]
+pub struct FilePart {
+    /// The file.
+    pub file: Arc<File>,
+    /// Where the part begins, in bytes.
+    pub start: u64,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    at: u64,
+}
+
+impl FilePart {
+    /// `bytes` bytes of `file` from `start` on.
+    pub fn new(file: Arc<File>, start: u64, bytes: u64) -> FilePart {
+        FilePart { file, start, bytes, at: 0 }
+    }
+}
+
+impl Read for FilePart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let read = self.file.read_at(&mut buffer[..wanted], self.start + self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for FilePart {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.bytes.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl Length for FilePart {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl ChunkReader for FilePart {
+    type T = BufReader<FilePart>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(FilePart { at: start, ..self.clone() }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        // A damaged file asks for any number of bytes.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
+            return Err(ParquetError::EOF("it names bytes beyond its end".to_owned()));
+        }
+        let mut buffer = vec![0; length];
+        FilePart { at: start, ..self.clone() }.read_exact(&mut buffer)?;
+        Ok(buffer.into())
+    }
+}
+
+/// A file whose footer is read.
+#[derive(Clone)]
+pub struct ParquetFile {
+    name: PathBuf,
+    input: FilePart,
+    metadata: ArrowReaderMetadata,
+    unreadable_hint: bool,
+}
+
+impl ParquetFile {
+    /// Reads the footer of `input`, which messages call `name`.
+    ///
+    /// # Errors
+    /// When it is no Parquet file, is damaged, or can't be read.
+    pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
+        let (metadata, unreadable_hint) = footer(&input).map_err(|error| {
+            if let Some(refused) = refused::why(&input) {
+                return refused.at(Place::file(name));
+            }
+            Error::input("this is not a Parquet file, or it is damaged")
+                .at(Place::file(name))
+                .because(error)
+                .hint("is it cut short, or still being written? its end says what is in it")
+        })?;
+        Ok(ParquetFile { name: name.to_owned(), input, metadata, unreadable_hint })
+    }
+
+    /// Its columns.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// Whether it has an Arrow schema that can't be read. Its types are those of its Parquet schema, then.
+    pub fn has_unreadable_hint(&self) -> bool {
+        self.unreadable_hint
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or_default()
+    }
+
+    /// Its rows, which have a column for each of `columns`; `as_text` says which of them have TEXT affinity. They are numbered from
+    /// `rows.start` on; at its end reading stops. Only the columns that are named are read.
+    ///
+    /// # Panics
+    /// When a field is named that there is not.
+    pub fn source(
+        &self,
+        columns: Vec<ColumnFrom>,
+        as_text: &[bool],
+        options: ArrowOptions,
+        rows: Range<u64>,
+    ) -> ParquetSource {
+        let field = |column: &ColumnFrom| match column {
+            ColumnFrom::Field(field) => Some(*field),
+            ColumnFrom::Constant(_) => None,
+        };
+        let mut read: Vec<usize> = columns.iter().filter_map(field).collect();
+        read.sort_unstable();
+        read.dedup();
+        // What is read comes in the order of the file.
+        let columns = columns.into_iter().map(|column| match column {
+            ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
+            constant @ ColumnFrom::Constant(_) => constant,
+        });
+        let rows_of = Rows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
+        let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
+        ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
+    }
+}
+
+/// The footer of a file, and whether it has an Arrow schema that can't be read: that is a hint, and Parquet's own schema says all that
+/// must be known. Timestamps of 96 bits, which nobody should write any more, are read to the microsecond: nanoseconds of 64
+/// bits end in 2262.
+fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
+    let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;
+    let parquet = Arc::new(parquet);
+    let with = |options| read_damaged(|| ArrowReaderMetadata::try_new(Arc::clone(&parquet), options));
+    let (metadata, unreadable) = match with(ArrowReaderOptions::new()) {
+        Ok(metadata) => (metadata, false),
+        Err(_) => (with(ArrowReaderOptions::new().with_skip_arrow_metadata(true))?, true),
+    };
+    let columns = metadata.parquet_schema().columns();
+    if columns.iter().all(|column| column.physical_type() != Type::INT96) {
+        return Ok((metadata, unreadable));
+    }
+    let roots = metadata.parquet_schema().root_schema().get_fields();
+    let is_int96 = |root: &Node| root.is_primitive() && root.get_physical_type() == Type::INT96;
+    let fields = roots.iter().zip(metadata.schema().fields()).map(|(root, field)| match field.data_type() {
+        DataType::Timestamp(_, zone) if is_int96(root) => {
+            let data_type = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        }
+        _ => Arc::clone(field),
+    });
+    let schema = Schema::new_with_metadata(fields.collect::<Fields>(), metadata.schema().metadata().clone());
+    Ok((with(ArrowReaderOptions::new().with_schema(Arc::new(schema)))?, unreadable))
+}
+
+/// What all parts know.
+struct Shared {
+    file: ParquetFile,
+    /// The columns that are read, ascending.
+    read: Vec<usize>,
+    memory: MemoryBound,
+    rows: Rows,
+}
+
+/// A file whose rows can be read.
+pub struct ParquetSource {
+    shared: Arc<Shared>,
+    /// The present row group, and how many of its rows are in parts.
+    group: usize,
+    row: u64,
+    rows_done: u64,
+    numbers: Range<u64>,
+}
+
+impl Source for ParquetSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let metadata = self.shared.file.metadata.metadata();
+        loop {
+            let left = (self.numbers.end - self.numbers.start).saturating_sub(self.rows_done);
+            if self.group == metadata.num_row_groups() || left == 0 {
+                return Ok(None);
+            }
+            let group = metadata.row_group(self.group);
+            let [rows, bytes, packed] = [group.num_rows(), group.total_byte_size(), group.compressed_size()]
+                .map(|number| u64::try_from(number).unwrap_or_default());
+            if self.row == rows {
+                (self.group, self.row) = (self.group + 1, 0);
+                continue;
+            }
+            // Of about the same size.
+            let parts = rows.div_ceil(PART_ROWS).max(bytes / PART_BYTES).max(1);
+            let count = rows.div_ceil(parts).min(rows - self.row).min(left);
+            let part = ParquetPart {
+                shared: Arc::clone(&self.shared),
+                group: self.group,
+                rows: self.row..self.row + count,
+                first_row: self.numbers.start + self.rows_done,
+                input_bytes: (u128::from(packed) * u128::from(count) / u128::from(rows)) as u64,
+            };
+            self.row += count;
+            self.rows_done += count;
+            return Ok(Some(Box::new(part)));
+        }
+    }
+
+    fn total(&self) -> Option<Amount> {
+        None
+    }
+}
+
+impl Counted for ParquetSource {
+    fn rows_done(&self) -> u64 {
+        self.rows_done
+    }
+}
+
+/// Some rows of a row group.
+struct ParquetPart {
+    shared: Arc<Shared>,
+    group: usize,
+    rows: Range<u64>,
+    first_row: u64,
+    input_bytes: u64,
+}
+
+impl Part for ParquetPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.input_bytes
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.shared.rows.place())
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let group = self.shared.file.metadata.metadata().row_group(self.group);
+        let [rows, bytes] = [group.num_rows(), group.total_byte_size()]
+            .map(|number| u64::try_from(number).unwrap_or_default());
+        let row_bytes = (bytes / rows.max(1)).max(1);
+        let mut batch_rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
+        let mut texts = Texts::Checked;
+        let mut done = 0;
+        loop {
+            match self.decode_from(&mut done, batch_rows, texts, sink) {
+                Ok(()) => return Ok(()),
+                Err(Stopped::Failed(error)) => return Err(error),
+                // Rows are larger here than they are on average.
+                Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
+                Err(Stopped::TooLarge(error)) => return Err(error.at(self.shared.rows.place())),
+                // Perhaps one text is not UTF-8: the row that has it is a bad one.
+                Err(Stopped::Damaged(_)) if texts == Texts::Checked => {
+                    (texts, batch_rows) = (Texts::AsBlobs, batch_rows.min(BATCH_ROWS_AS_BLOBS));
+                }
+                Err(Stopped::Damaged(error)) => return Err(self.damaged(error)),
+            }
+        }
+    }
+}
+
+/// Why the rows of a part are not all given.
+enum Stopped {
+    /// By the sink.
+    Failed(Error),
+    /// They take too much memory at once.
+    TooLarge(Error),
+    Damaged(BoxedError),
+}
+
+impl ParquetPart {
+    /// Gives the rows after the first `done`, which counts along.
+    fn decode_from(
+        &self,
+        done: &mut u64,
+        batch_rows: u64,
+        texts: Texts,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Stopped> {
+        let Shared { file, read, memory, rows } = &*self.shared;
+        let held = Arc::new(Held::new(*memory, batch_rows));
+        let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
+        let count = self.rows.end - self.rows.start - *done;
+        let wanted =
+            [RowSelector::skip((self.rows.start + *done) as usize), RowSelector::select(count as usize)];
+        let group = Group {
+            file: file.input.clone(),
+            metadata: Arc::clone(file.metadata.metadata()),
+            index: self.group,
+            held: Arc::clone(&held),
+        };
+        let reader = read_damaged(|| {
+            let levels = views::levels(&file.metadata, read, texts)?;
+            let selection = RowSelection::from(wanted.to_vec());
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &group,
+                batch_rows as usize,
+                Some(selection),
+            )
+        });
+        let mut reader = reader.map_err(stopped)?;
+        let first_row = self.first_row + *done;
+        let mut next = first_row;
+        while let Some(batch) = read_damaged(|| reader.next().transpose()).map_err(stopped)? {
+            let texts_are_blobs = texts == Texts::AsBlobs;
+            rows.give_texts(&batch, next, texts_are_blobs, sink).map_err(Stopped::Failed)?;
+            next += batch.num_rows() as u64;
+            *done += batch.num_rows() as u64;
+            held.next_batch();
+        }
+        if next - first_row < count {
+            return Err(Stopped::Damaged("it has fewer rows than the end of the file says".into()));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, error: BoxedError) -> Error {
+        let place = self.shared.rows.place();
+        if let Some(refused) = refused::why(&self.shared.file.input) {
+            return refused.at(place);
+        }
+        let message = format!("row group {} can't be read", self.group + 1);
+        Error::input(message).at(place).because(error).hint("the file is damaged")
+    }
+}

@@ -1,0 +1,367 @@
+//! The pages of a column chunk, one after another.
+//!
+//! ```text
+//!  header: kind, bytes, packed bytes, values | packed bytes | header | packed bytes ...
+//! ```
+//!
+//! Parquet's own reader believes what the headers say: some bytes that claim to be 2 GB are given them, a dictionary of one value is
+//! given room for the 2^31 that it claims to have. This one compares them with the bytes and the memory that there are.
+//!
+//! Invariant: nothing is allocated for a page before its size is taken from the memory that its part has ([`Held`]).
+
+use std::iter;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::ChunkReader;
+use sqluice_core::error::Error;
+
+use super::FilePart;
+use super::header::{DATA, DATA_V2, DICTIONARY, Header, encoding};
+use super::prefixes;
+use super::unpack::Unpack;
+use crate::arrow::MemoryBound;
+
+type Result<T> = std::result::Result<T, ParquetError>;
+
+/// Bytes in which most headers fit, and at most.
+const HEADER_BYTES: u64 = 1 << 10;
+const HEADER_BYTES_MAX: u64 = 16 << 20;
+
+/// A chunk may be so much longer than it says: old writers left out the header of the dictionary.
+const SLACK_BYTES: u64 = 100;
+
+/// What the pages take that a part has in memory.
+pub(super) struct Held {
+    memory: MemoryBound,
+    /// Rows of a batch.
+    batch_rows: u64,
+    /// Of dictionaries, which stay; of the last page of each column; and of all pages since a batch began.
+    dictionaries: AtomicU64,
+    last: AtomicU64,
+    batch: AtomicU64,
+    /// Why a page was refused. The error that the reader makes of it is a text.
+    refused: Mutex<Option<Error>>,
+}
+
+impl Held {
+    pub(super) fn new(memory: MemoryBound, batch_rows: u64) -> Held {
+        let zero = || AtomicU64::new(0);
+        Held {
+            memory,
+            batch_rows,
+            dictionaries: zero(),
+            last: zero(),
+            batch: zero(),
+            refused: Mutex::default(),
+        }
+    }
+
+    /// A batch is given: of its pages, only the last of each column stay.
+    pub(super) fn next_batch(&self) {
+        self.batch.store(self.last.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Why a page was refused, if one was.
+    pub(super) fn refused(&self) -> Option<Error> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn take(&self, of: &AtomicU64, bytes: u64) -> Result<()> {
+        of.fetch_add(bytes, Ordering::Relaxed);
+        let all =
+            self.dictionaries.load(Ordering::Relaxed).saturating_add(self.batch.load(Ordering::Relaxed));
+        self.check(self.memory, "the pages of some rows, decompressed,", all)
+    }
+
+    fn check(&self, memory: MemoryBound, what: &str, bytes: u64) -> Result<()> {
+        memory.check(what, bytes).map_err(|error| {
+            let words = error.to_string();
+            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            ParquetError::General(words)
+        })
+    }
+}
+
+/// A row group whose pages are read so.
+pub(super) struct Group {
+    pub(super) file: FilePart,
+    pub(super) metadata: Arc<ParquetMetaData>,
+    pub(super) index: usize,
+    pub(super) held: Arc<Held>,
+}
+
+impl RowGroups for Group {
+    fn num_rows(&self) -> usize {
+        usize::try_from(self.metadata.row_group(self.index).num_rows()).unwrap_or_default()
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let group = self.metadata.row_group(self.index);
+        let chunk = group.columns().get(column);
+        let chunk = chunk.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))?;
+        let pages = Pages::new(self.file.clone(), chunk, Arc::clone(&self.held))?;
+        Ok(Box::new(Chunks(Some(Box::new(pages)))))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(iter::once(self.metadata.row_group(self.index)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// The chunks of a column: that of one row group.
+struct Chunks(Option<Box<Pages>>);
+
+impl Iterator for Chunks {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(|pages| Ok(pages as Box<dyn PageReader>))
+    }
+}
+
+impl PageIterator for Chunks {}
+
+struct Pages {
+    file: FilePart,
+    /// What is read next, and where the chunk ends.
+    at: u64,
+    end: u64,
+    /// Values that are not read yet.
+    values_left: i64,
+    /// The header that is read already, and where its page is.
+    next: Option<(Header, u64)>,
+    unpack: Unpack,
+    /// Bytes that a value takes at least where it is written plainly.
+    value_bytes: u64,
+    /// The highest levels of repetition and definition. With the first, rows have any number of values.
+    levels: [i16; 2],
+    last_bytes: u64,
+    held: Arc<Held>,
+}
+
+impl Pages {
+    fn new(file: FilePart, chunk: &ColumnChunkMetaData, held: Arc<Held>) -> Result<Pages> {
+        // 0 is what old writers say of a dictionary that is not there.
+        let data = chunk.data_page_offset();
+        let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
+        let [start, bytes] = [start, chunk.compressed_size()]
+            .map(|number| u64::try_from(number).map_err(|_| damaged("a column has no place")));
+        let (start, bytes) = (start?, bytes?);
+        let column = chunk.column_descr();
+        Ok(Pages {
+            at: start,
+            end: start.saturating_add(bytes).saturating_add(SLACK_BYTES).min(file.bytes),
+            file,
+            values_left: chunk.num_values(),
+            next: None,
+            unpack: Unpack::new(chunk.compression_codec()),
+            value_bytes: match column.physical_type() {
+                Type::BOOLEAN => 0,
+                Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+                Type::INT64 | Type::DOUBLE => 8,
+                Type::INT96 => 12,
+                Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or_default(),
+            },
+            levels: [column.max_rep_level(), column.max_def_level()],
+            last_bytes: 0,
+            held,
+        })
+    }
+
+    /// The header of the next page, and where that is.
+    fn peek(&mut self) -> Result<Option<&(Header, u64)>> {
+        while self.next.is_none() {
+            if self.values_left <= 0 || self.at >= self.end {
+                return Ok(None);
+            }
+            let (header, bytes) = self.read_header()?;
+            let page = self.at + bytes as u64;
+            let packed = u64::try_from(header.packed_bytes).map_err(|_| damaged("a page has no length"))?;
+            if header.bytes < 0 || header.values < 0 || packed > self.end.saturating_sub(page) {
+                return Err(damaged("a page is longer than its column"));
+            }
+            self.at = page + packed;
+            // What else there is, an index, is not needed.
+            if matches!(header.kind, DATA | DICTIONARY | DATA_V2) {
+                if header.kind != DICTIONARY {
+                    self.values_left = self.values_left.saturating_sub(header.values);
+                }
+                self.next = Some((header, page));
+            }
+        }
+        Ok(self.next.as_ref())
+    }
+
+    fn read_header(&self) -> Result<(Header, usize)> {
+        let mut window = HEADER_BYTES;
+        loop {
+            let bytes = window.min(self.end - self.at);
+            let buffer = self.file.get_bytes(self.at, bytes as usize)?;
+            if let Some(header) = Header::read(&buffer) {
+                return Ok(header);
+            }
+            if bytes < window || window >= HEADER_BYTES_MAX {
+                return Err(damaged("a page has no header"));
+            }
+            window *= 16;
+        }
+    }
+
+    /// Takes some bytes for the last page.
+    fn hold(&mut self, bytes: u64) -> Result<()> {
+        self.held.last.fetch_add(bytes, Ordering::Relaxed);
+        self.last_bytes = self.last_bytes.saturating_add(bytes);
+        self.held.take(&self.held.batch, bytes)
+    }
+
+    /// Takes what the values of a page take beyond its bytes.
+    fn hold_extra(&mut self, header: &Header, page: &[u8]) -> Result<()> {
+        let encoding = encoding(header.encoding)?;
+        if !prefixes::have_lengths(encoding) {
+            return Ok(());
+        }
+        let values = u64::try_from(header.values).unwrap_or_default();
+        let window = if self.levels[0] > 0 { values } else { self.held.batch_rows };
+        let lengths = self.after_levels(header, page);
+        let extra = lengths.and_then(|lengths| prefixes::extra(lengths, encoding, values, window));
+        let extra = extra.ok_or_else(|| damaged("a page has wrong lengths"))?;
+        // Where these are is told with 32 bits, of which the bytes of the page take some.
+        let memory = MemoryBound(Some(self.held.memory.0.unwrap_or(u64::MAX).min(1 << 31)));
+        self.held.check(memory, "some values that begin like each other", extra.prefixes)?;
+        self.hold(extra.lengths.saturating_add(extra.prefixes))
+    }
+
+    /// The values of a page: what follows the levels.
+    fn after_levels<'a>(&self, header: &Header, page: &'a [u8]) -> Option<&'a [u8]> {
+        if header.kind == DATA_V2 {
+            let levels = header.definition_bytes.checked_add(header.repetition_bytes)?;
+            return page.get(usize::try_from(levels).ok()?..);
+        }
+        let mut rest = page;
+        let encodings = [header.repetition_encoding, header.definition_encoding];
+        for (highest, of) in self.levels.into_iter().zip(encodings).filter(|(highest, _)| *highest > 0) {
+            let bytes = if encoding(of).ok()? == Encoding::RLE {
+                let (length, after) = rest.split_first_chunk()?;
+                rest = after;
+                u64::from(u32::from_le_bytes(*length))
+            } else {
+                let bits = u64::from(highest.unsigned_abs().ilog2()) + 1;
+                u64::try_from(header.values).ok()?.checked_mul(bits)?.div_ceil(8)
+            };
+            rest = rest.get(usize::try_from(bytes).ok()?..)?;
+        }
+        Some(rest)
+    }
+
+    fn page(&mut self, header: &Header, at: u64) -> Result<Page> {
+        let [bytes, packed_bytes, levels] =
+            [header.bytes, header.packed_bytes, header.definition_bytes + header.repetition_bytes]
+                .map(|number| usize::try_from(number).unwrap_or_default());
+        let is_dictionary = header.kind == DICTIONARY;
+        let values = u64::try_from(header.values).unwrap_or_default();
+        if is_dictionary && values.saturating_mul(self.value_bytes.max(1)) > bytes as u64 {
+            return Err(damaged("a dictionary has fewer values than its header says"));
+        }
+        // A row may have all values of a page, each in a few bits.
+        let in_rows = if self.levels[0] > 0 && !is_dictionary { values.saturating_mul(8) } else { 0 };
+        let held = (bytes as u64).saturating_add(in_rows);
+        if is_dictionary {
+            self.held.take(&self.held.dictionaries, held)?;
+        } else {
+            self.held.last.fetch_sub(self.last_bytes, Ordering::Relaxed);
+            self.last_bytes = 0;
+            self.hold(held)?;
+        }
+        let packed = self.file.get_bytes(at, packed_bytes)?;
+        let is_v2 = header.kind == DATA_V2;
+        let buf = if self.unpack.is_plain() || is_v2 && header.uncompressed {
+            packed
+        } else {
+            // Levels come first, and are not compressed.
+            let levels = if is_v2 { levels } else { 0 };
+            let halves = packed.split_at_checked(levels).zip(bytes.checked_sub(levels));
+            let ((before, packed), rest) = halves.ok_or_else(|| damaged("a page is too short"))?;
+            let mut out = Vec::with_capacity(bytes);
+            out.extend_from_slice(before);
+            self.unpack.unpack(packed, rest, &mut out)?;
+            Bytes::from(out)
+        };
+        if !is_dictionary {
+            self.hold_extra(header, &buf)?;
+        }
+        let count = |number: i64| u32::try_from(number).map_err(|_| damaged("a page has no such number"));
+        let num_values = count(header.values)?;
+        let encoding_of = encoding;
+        let encoding = encoding(header.encoding)?;
+        Ok(match header.kind {
+            DICTIONARY => Page::DictionaryPage { buf, num_values, encoding, is_sorted: header.sorted },
+            DATA => Page::DataPage {
+                buf,
+                num_values,
+                encoding,
+                def_level_encoding: encoding_of(header.definition_encoding)?,
+                rep_level_encoding: encoding_of(header.repetition_encoding)?,
+                statistics: None,
+            },
+            _ => Page::DataPageV2 {
+                buf,
+                num_values,
+                encoding,
+                num_nulls: count(header.nulls)?,
+                num_rows: count(header.rows)?,
+                def_levels_byte_len: count(header.definition_bytes)?,
+                rep_levels_byte_len: count(header.repetition_bytes)?,
+                is_compressed: !header.uncompressed,
+                statistics: None,
+            },
+        })
+    }
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Result<Page>> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        self.peek()?;
+        match self.next.take() {
+            Some((header, at)) => self.page(&header, at).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        let number = |number: i64| usize::try_from(number).ok();
+        Ok(self.peek()?.map(|(header, _)| PageMetadata {
+            num_rows: (header.kind == DATA_V2).then(|| number(header.rows)).flatten(),
+            num_levels: (header.kind != DICTIONARY).then(|| number(header.values)).flatten(),
+            is_dict: header.kind == DICTIONARY,
+        }))
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.peek()?;
+        self.next = None;
+        Ok(())
+    }
+}
+
+fn damaged(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
+}

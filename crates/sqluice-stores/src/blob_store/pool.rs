@@ -1,0 +1,183 @@
+//! Readers, each of which serves one thread at a time.
+//!
+//! A thread tries its own slot first, which is that of its number among all threads that ever read: as long as there are no more
+//! threads than slots nobody waits for anybody. A connection is opened when its slot is first used. What readers hold they let go
+//! of by the clock ([`super::clock`]).
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::Thread;
+
+use sqluice_core::error::{Error, Result};
+
+use super::layout::Layout;
+use super::options::Options;
+use super::reader::Reader;
+
+/// A place for a reader.
+pub(super) type Slot = Option<Reader>;
+
+/// A slot, and whether it was used since readers were last stopped.
+#[derive(Default)]
+struct Place {
+    slot: Mutex<Slot>,
+    used: AtomicBool,
+}
+
+/// See the module's description.
+pub(super) struct Pool {
+    places: Vec<Place>,
+    path: PathBuf,
+    layout: Layout,
+    options: Options,
+    /// Held by who stops the readers, who come here to wait when they see that it is shut.
+    gate: Mutex<()>,
+    shut: AtomicBool,
+    closed: AtomicBool,
+    /// Whether the clock stands still, and its thread.
+    asleep: AtomicBool,
+    clock: OnceLock<Thread>,
+}
+
+/// Readers that hold nothing and do nothing as long as this is there.
+pub(super) struct Stopped<'p> {
+    shut: &'p AtomicBool,
+    _gate: MutexGuard<'p, ()>,
+    slots: Vec<MutexGuard<'p, Slot>>,
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.slots.clear();
+        self.shut.store(false, Ordering::Release);
+    }
+}
+
+impl Pool {
+    pub(super) fn new(path: PathBuf, layout: Layout, options: Options) -> Pool {
+        Pool {
+            places: (0..options.readers_max).map(|_| Place::default()).collect(),
+            path,
+            layout,
+            options,
+            gate: Mutex::default(),
+            shut: AtomicBool::default(),
+            closed: AtomicBool::default(),
+            asleep: AtomicBool::default(),
+            clock: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Lends a reader.
+    pub(super) fn with<R>(&self, use_it: impl FnOnce(&mut Reader) -> Result<R>) -> Result<R> {
+        let (place, mut slot) = self.slot();
+        let reader = match &mut *slot {
+            Some(reader) => reader,
+            empty => empty.insert(Reader::open(&self.path, self.layout, &self.options)?),
+        };
+        let done = use_it(reader);
+        if !place.used.load(Ordering::Relaxed) {
+            place.used.store(true, Ordering::SeqCst);
+            self.wake();
+        }
+        done
+    }
+
+    /// Ends what readers hold, and keeps them from beginning anew. They have to be stopped all together: SQLite lets a connection
+    /// in where another of the same process holds a lock, whoever waits outside.
+    pub(super) fn stop(&self) -> Result<Stopped<'_>> {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shut.store(true, Ordering::Release);
+        let mut stopped =
+            Stopped { shut: &self.shut, _gate: gate, slots: Vec::with_capacity(self.places.len()) };
+        for place in &self.places {
+            let mut slot = place.slot.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.as_mut().map_or(Ok(()), Reader::release)?;
+            place.used.store(false, Ordering::SeqCst);
+            stopped.slots.push(slot);
+        }
+        Ok(stopped)
+    }
+
+    /// The slot of this thread, or any that is free; if none is, its own when it is free.
+    fn slot(&self) -> (&Place, MutexGuard<'_, Slot>) {
+        if self.shut.load(Ordering::Acquire) {
+            drop(self.gate.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        let own = number() % self.places.len();
+        let (before, from) = self.places.split_at(own);
+        for place in from.iter().chain(before) {
+            match place.slot.try_lock() {
+                Ok(slot) => return (place, slot),
+                // Whoever panicked left a connection, which is as it was.
+                Err(TryLockError::Poisoned(slot)) => return (place, slot.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        let place = &self.places[own];
+        (place, place.slot.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What the clock asks and does.
+impl Pool {
+    pub(super) fn woken_by(&self, clock: Thread) {
+        let _ = self.clock.set(clock);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether any reader may hold anything.
+    pub(super) fn in_use(&self) -> bool {
+        self.places.iter().any(|place| place.used.load(Ordering::SeqCst))
+    }
+
+    /// Says that the clock stands still, unless somebody reads: whoever does so after this wakes it.
+    pub(super) fn may_sleep(&self) -> bool {
+        self.asleep.store(true, Ordering::SeqCst);
+        !self.in_use()
+    }
+
+    fn wake(&self) {
+        if self.asleep.swap(false, Ordering::SeqCst)
+            && let Some(clock) = self.clock.get()
+        {
+            clock.unpark();
+        }
+    }
+}
+
+/// The number of this thread among those that asked.
+fn number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    NUMBER.with(|number| {
+        let own = number.get().unwrap_or_else(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        number.set(Some(own));
+        own
+    })
+}
+
+/// Writing to a store that was opened for reading.
+pub(super) fn read_only(path: &Path) -> Error {
+    Error::usage(format!("the store {} was opened for reading only", path.display()))
+        .hint("open it without read_only")
+}

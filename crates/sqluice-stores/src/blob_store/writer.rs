@@ -1,0 +1,160 @@
+//! The connection that writes: one batch at a time, each a transaction.
+//!
+//! ```text
+//!  BEGIN IMMEDIATE, INSERT, INSERT, ...      readers go on: the file is as it was, changes are in memory
+//!  from 32 MiB on, and for COMMIT            readers of this store end what they hold and wait: SQLite writes to the file
+//! ```
+//!
+//! With a log (WAL), and in a shared store, nobody holds anything, and SQLite sees to it all.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use sqluice_core::error::{Error, Result};
+
+use super::failed;
+use super::layout::{CREATE, Layout};
+use super::options::{Journal, Options, PAGE_SIZE};
+use super::pool::{Pool, Stopped};
+use super::reader::Key;
+
+/// Changes of a batch that stay in memory, about, in bytes.
+const IN_MEMORY_BYTES_MAX: u64 = 32 << 20;
+
+/// See the module's description.
+pub(super) struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    /// Whether readers of this store hold anything.
+    held: bool,
+}
+
+/// A change.
+pub(super) enum Change<'c> {
+    Put(&'c [u8], &'c [u8]),
+    Remove(&'c [u8]),
+}
+
+impl Writer {
+    /// Opens the database or makes it, and finds or makes the table. One with a log is always shared.
+    pub(super) fn open(path: &Path, options: &mut Options) -> Result<(Writer, Layout)> {
+        let failed = |error| failed(error, "open", path);
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = match options.read_only {
+            true => flags | OpenFlags::SQLITE_OPEN_READ_ONLY,
+            false => flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        connection.busy_timeout(options.busy_timeout).map_err(failed)?;
+        let layout = match Layout::of(&connection, path)? {
+            Some(layout) => layout,
+            None if options.read_only => {
+                let message = format!("{} is empty: there is no store in it", path.display());
+                return Err(Error::target(message).hint("name another file, or open it for writing"));
+            }
+            None => make(&connection, path, options)?,
+        };
+        let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+        let log = mode.map_err(failed)? == "wal";
+        options.journal = if log { Journal::Wal } else { Journal::Delete };
+        options.shared |= log;
+        let sql = format!(
+            "PRAGMA synchronous = {}; PRAGMA cache_spill = {}; PRAGMA foreign_keys = OFF",
+            options.durability.synchronous(),
+            if options.shared { "ON" } else { "OFF" }
+        );
+        connection.execute_batch(&sql).map_err(failed)?;
+        Ok((Writer { connection, path: path.to_owned(), held: !options.shared }, layout))
+    }
+
+    /// Makes changes in one transaction: all of them, or none. Returns how many rows they changed.
+    pub(super) fn batch(&mut self, pool: &Pool, changes: Changes<'_>) -> Result<u64> {
+        let mut stopped = None;
+        let done = self.transaction(pool, changes, &mut stopped);
+        let spilled = self.held && matches!(stopped, Some(Waiting { spills: true, .. }));
+        // Readers that begin while SQLite writes to the file would find it locked.
+        let kept = match spilled {
+            true => self.connection.execute_batch("PRAGMA cache_spill = OFF"),
+            false => Ok(()),
+        };
+        drop(stopped);
+        let rows = done?;
+        kept.map_err(|error| failed(error, "write to", &self.path))?;
+        Ok(rows)
+    }
+
+    fn transaction<'p>(
+        &mut self,
+        pool: &'p Pool,
+        changes: Changes<'_>,
+        stopped: &mut Option<Waiting<'p>>,
+    ) -> Result<u64> {
+        let (path, held, layout) = (&self.path, self.held, pool.layout());
+        let failed = |error| failed(error, "write to", path);
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(failed)?;
+        let (mut rows, mut bytes) = (0, 0);
+        {
+            let mut put = transaction.prepare_cached(layout.put()).map_err(failed)?;
+            let mut remove = transaction.prepare_cached(layout.remove()).map_err(failed)?;
+            changes(&mut |change| {
+                bytes += change.bytes();
+                if held && bytes > IN_MEMORY_BYTES_MAX && stopped.is_none() {
+                    *stopped = Some(Waiting { _readers: pool.stop()?, spills: true });
+                    transaction.execute_batch("PRAGMA cache_spill = ON").map_err(failed)?;
+                }
+                let changed = match change {
+                    Change::Put(key, blob) => {
+                        put.execute(params![Key(key), ToSqlOutput::Borrowed(ValueRef::Blob(blob))])
+                    }
+                    Change::Remove(key) => remove.execute([Key(key)]),
+                };
+                rows += changed.map_err(failed)? as u64;
+                Ok(())
+            })?;
+        }
+        if held && stopped.is_none() {
+            *stopped = Some(Waiting { _readers: pool.stop()?, spills: false });
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(rows)
+    }
+}
+
+/// What makes changes, one after the other.
+pub(super) type Changes<'c> = &'c mut dyn FnMut(&mut dyn FnMut(Change<'_>) -> Result<()>) -> Result<()>;
+
+/// Readers that wait for the end of a batch.
+struct Waiting<'p> {
+    _readers: Stopped<'p>,
+    /// Whether SQLite may write to the file before the commit.
+    spills: bool,
+}
+
+impl Change<'_> {
+    /// What it takes in memory: a leaf at least, besides what it has.
+    fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Change::Put(key, blob) => key.len() + blob.len(),
+            Change::Remove(key) => key.len(),
+        };
+        (bytes + PAGE_SIZE.bytes()) as u64
+    }
+}
+
+/// Makes a store of an empty database.
+fn make(connection: &Connection, path: &Path, options: &Options) -> Result<Layout> {
+    let journal = match options.journal {
+        Journal::Delete => "DELETE",
+        Journal::Wal => "WAL",
+    };
+    let sql = format!("PRAGMA page_size = {}; PRAGMA journal_mode = {journal}", options.page_size.bytes());
+    let make = || {
+        connection.execute_batch(&sql)?;
+        // Somebody else may make it at the same time.
+        connection.execute_batch(&CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
+    };
+    make().map_err(|error| failed(error, "make", path))?;
+    Ok(Layout::Kv)
+}

@@ -1,0 +1,210 @@
+//! The tables of a store, and the SQL over them.
+//!
+//! ```text
+//!  CREATE TABLE sqluice_entity_type (name TEXT NOT NULL PRIMARY KEY, definition TEXT NOT NULL)
+//!
+//!    person   {"key":"text","fields":[{"name":"email","path":"$.email","unique":true}, ...]}
+//!
+//!  CREATE TABLE "person" (key TEXT NOT NULL, "email", "age", value TEXT NOT NULL)     keys of integers: key INTEGER PRIMARY KEY
+//!
+//!    'ann'   'ann@example.com'   41   {"id":"ann","email":"ann@example.com","age":41}
+//!
+//!  CREATE UNIQUE INDEX "person.key" ON "person" (key)                                 for keys of text
+//!  CREATE UNIQUE INDEX "person.email" ON "person" ("email")
+//!  CREATE INDEX "person.age" ON "person" ("age")
+//! ```
+//!
+//! Fields have no declared type, so SQLite converts none of them. They stand before the value: to read one, SQLite need not go
+//! through a long value.
+//!
+//! Rows of a batch come by `sqluice_rows(?1)`: c1 is the key, c2 and so on are the fields, the last is the value.
+
+use std::fmt::Write as _;
+
+use sqluice_core::schema::quoted;
+
+use super::define::{Definition, KeyKind};
+
+/// What the store knows of its types.
+pub(super) const CREATE_TYPES: &str =
+    "CREATE TABLE sqluice_entity_type (name TEXT NOT NULL PRIMARY KEY, definition TEXT NOT NULL)";
+
+pub(super) const HAS_TYPES: &str =
+    "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sqluice_entity_type')";
+pub(super) const HAS_ANYTHING: &str = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)";
+pub(super) const HAS_OBJECT: &str =
+    "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE)";
+pub(super) const DEFINITION: &str = "SELECT definition FROM sqluice_entity_type WHERE name = ?1";
+pub(super) const DEFINE: &str = "REPLACE INTO sqluice_entity_type VALUES (?1, ?2)";
+
+/// Where a type lies while it is made anew.
+const REBUILT: &str = "sqluice_rebuilt";
+
+/// A field as SQL knows it.
+#[derive(Debug)]
+pub(super) struct FieldSql {
+    /// The column, quoted.
+    pub(super) column: String,
+    pub(super) unique: bool,
+    pub(super) create_index: String,
+    pub(super) drop_index: String,
+}
+
+/// The SQL of a type.
+#[derive(Debug)]
+pub(super) struct Sql {
+    /// The table, quoted.
+    pub(super) table: String,
+    pub(super) fields: Vec<FieldSql>,
+    kind: KeyKind,
+    create_key: Option<String>,
+    pub(super) is_empty: String,
+    pub(super) insert: String,
+    /// Of rows of a batch whose keys are there: the number of the row, the rowid, whether the value is the same, and each field.
+    pub(super) compare: String,
+    pub(super) read: String,
+    pub(super) read_many: String,
+    pub(super) delete: String,
+    pub(super) delete_many: String,
+}
+
+impl Sql {
+    pub(super) fn new(name: &str, definition: &Definition) -> Sql {
+        let table = quoted(name);
+        let index_name = |part: &str| quoted(&format!("{name}.{part}"));
+        let field = |field: &super::define::FieldDefinition| {
+            let (index, column) = (index_name(&field.name), quoted(&field.name));
+            let unique = if field.unique { "UNIQUE " } else { "" };
+            FieldSql {
+                create_index: format!("CREATE {unique}INDEX {index} ON {table} ({column})"),
+                drop_index: format!("DROP INDEX {index}"),
+                unique: field.unique,
+                column,
+            }
+        };
+        let fields: Vec<FieldSql> = definition.fields.iter().map(field).collect();
+        let create_key = (definition.key == KeyKind::Text)
+            .then(|| format!("CREATE UNIQUE INDEX {} ON {table} (key)", index_name("key")));
+        let rows = "FROM sqluice_rows(?1) AS r";
+        let by_key = format!("{rows} CROSS JOIN {table} AS t ON t.key = r.c1");
+        let same = fields.iter().enumerate().fold(String::new(), |mut same, (number, field)| {
+            // Nothing can go wrong in a string.
+            let _ = write!(
+                same,
+                ", t.{0} IS r.c{1} AND typeof(t.{0}) = typeof(r.c{1})",
+                field.column,
+                number + 2
+            );
+            same
+        });
+        let last = fields.len() + 2;
+        Sql {
+            is_empty: format!("SELECT NOT EXISTS (SELECT 1 FROM {table})"),
+            insert: insert(&table, fields.len()),
+            compare: format!("SELECT r.rowid, t.rowid, t.value = r.c{last}{same} {by_key}"),
+            read: format!("SELECT value FROM {table} WHERE key = ?1"),
+            read_many: format!("SELECT r.rowid, t.value {by_key}"),
+            delete: format!("DELETE FROM {table} WHERE key = ?1"),
+            delete_many: format!("DELETE FROM {table} WHERE key IN (SELECT c1 {rows})"),
+            kind: definition.key,
+            table,
+            fields,
+            create_key,
+        }
+    }
+
+    /// Makes the table and its indexes.
+    pub(super) fn create(&self) -> String {
+        self.create_table(&self.table) + ";" + &self.create_indexes()
+    }
+
+    fn create_table(&self, table: &str) -> String {
+        let key = match self.kind {
+            KeyKind::Integer => "INTEGER PRIMARY KEY",
+            KeyKind::Text => "TEXT NOT NULL",
+        };
+        let columns: String = self.fields.iter().map(|field| format!("{}, ", field.column)).collect();
+        format!("CREATE TABLE {table} (key {key}, {columns}value TEXT NOT NULL)")
+    }
+
+    /// Makes all indexes.
+    pub(super) fn create_indexes(&self) -> String {
+        let fields = self.fields.iter().map(|field| field.create_index.as_str());
+        self.create_key.as_deref().into_iter().chain(fields).collect::<Vec<_>>().join(";")
+    }
+
+    /// Makes the table anew, for now under another name.
+    pub(super) fn create_rebuilt(&self) -> String {
+        self.create_table(REBUILT)
+    }
+
+    pub(super) fn insert_rebuilt(&self) -> String {
+        insert(REBUILT, self.fields.len())
+    }
+
+    /// The entities in the order of their rowids, from one on.
+    pub(super) fn scan(&self) -> String {
+        format!("SELECT rowid, key, value FROM {} WHERE rowid >= ?1 ORDER BY rowid", self.table)
+    }
+
+    /// Puts the table that was made anew in the place of the old one.
+    pub(super) fn swap_rebuilt(&self) -> String {
+        format!("DROP TABLE {0}; ALTER TABLE {REBUILT} RENAME TO {0}", self.table)
+    }
+
+    /// How many rows there are, as long as it is not more than ?1.
+    pub(super) fn count_up_to(&self) -> String {
+        format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?1)", self.table)
+    }
+
+    /// Changes the row with a rowid, in the value and in these fields: ?1 is the rowid, ?2 the value, then come the fields.
+    pub(super) fn update(&self, fields: &[usize]) -> String {
+        let mut sql = format!("UPDATE OR FAIL {} SET value = ?2", self.table);
+        for (field, parameter) in fields.iter().zip(3..) {
+            let _ = write!(sql, ", {} = ?{parameter}", self.fields[*field].column);
+        }
+        sql + " WHERE rowid = ?1"
+    }
+
+    /// The columns of unique fields.
+    pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &str)> {
+        let unique = self.fields.iter().enumerate().filter(|(_, field)| field.unique);
+        unique.map(|(number, field)| (number, field.column.as_str()))
+    }
+
+    /// Gives up what is unique in the rows of a batch; `None` if nothing is.
+    pub(super) fn give_up_unique(&self) -> Option<String> {
+        let set: Vec<String> = self.unique().map(|(_, column)| format!("{column} = NULL")).collect();
+        let keys = "WHERE key IN (SELECT c1 FROM sqluice_rows(?1))";
+        (!set.is_empty()).then(|| format!("UPDATE {} SET {} {keys}", self.table, set.join(", ")))
+    }
+
+    /// Two keys that have the same value of a unique field: in the table and a batch, or in the batch alone.
+    pub(super) fn same_unique(&self, field: usize) -> [String; 2] {
+        let (table, column, number) = (&self.table, &self.fields[field].column, field + 2);
+        [
+            format!(
+                "SELECT t.key, r.c1, r.c{number} FROM sqluice_rows(?1) AS r CROSS JOIN {table} AS t \
+                 ON t.{column} = r.c{number} WHERE t.key <> r.c1 LIMIT 1"
+            ),
+            format!(
+                "SELECT min(c1), max(c1), c{number} FROM sqluice_rows(?1) WHERE c{number} IS NOT NULL \
+                 GROUP BY c{number} HAVING count(*) > 1 LIMIT 1"
+            ),
+        ]
+    }
+
+    /// The same in the table alone, without an index.
+    pub(super) fn same_unique_in_table(&self, field: usize) -> String {
+        let (table, column) = (&self.table, &self.fields[field].column);
+        format!(
+            "SELECT min(key), max(key), {column} FROM {table} WHERE {column} IS NOT NULL \
+             GROUP BY {column} HAVING count(*) > 1 LIMIT 1"
+        )
+    }
+}
+
+fn insert(table: &str, fields: usize) -> String {
+    let columns: Vec<String> = (1..=fields + 2).map(|number| format!("c{number}")).collect();
+    format!("INSERT OR FAIL INTO {table} SELECT {} FROM sqluice_rows(?1)", columns.join(", "))
+}

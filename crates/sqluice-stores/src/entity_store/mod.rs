@@ -1,0 +1,429 @@
+//! `EntityStore`: typed JSON entities with indexed fields, in a database that opens in plain `sqlite3`.
+//!
+//! ```text
+//!  struct Person ──serde──> {"id":"ann","email":"ann@example.com","age":41}
+//!                             │ key       │ field                   │ field
+//!                           ┌─┴───┬───────┴─────────┬───────────────┴────┬───────────────────┐
+//!    table "person"         │ key │ "email"         │ "age"              │ value             │      an index on each
+//!                           └─────┴─────────────────┴────────────────────┴───────────────────┘
+//! ```
+//!
+//! ```
+//! # use serde::{Serialize, Deserialize};
+//! use sqluice::entity_store::{EntityStore, EntityType, field};
+//!
+//! #[derive(Serialize, Deserialize, Debug, PartialEq)]
+//! struct Person {
+//!     id: String,
+//!     email: String,
+//!     age: u32,
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let file = folder.path().join("people.db");
+//! let store = EntityStore::open(&file)?;
+//! let people = store.define(
+//!     EntityType::text("person", |person: &Person| &person.id)
+//!         .unique("email", "$.email")
+//!         .index_by("age", |person| person.age.into()),
+//! )?;
+//!
+//! let person = |id: &str, age| Person { id: id.to_owned(), email: format!("{id}@example.com"), age };
+//! people.write_many(&[person("ann", 41), person("bob", 17), person("eve", 29)])?;
+//!
+//! assert_eq!(people.read("bob")?, Some(person("bob", 17)));
+//! let grown_up = people.query(field("age").at_least(18).order("age").limit(10))?;
+//! assert_eq!(grown_up, [person("eve", 29), person("ann", 41)]);
+//!
+//! store.transaction(|transaction| {
+//!     let mut bob = transaction.read(&people, "bob")?.expect("he is there");
+//!     bob.age += 1;
+//!     transaction.write(&people, &bob)?;
+//!     transaction.delete(&people, "ann")
+//! })?;
+//! assert_eq!(people.count(&field("age").at_least(18))?, 2);
+//! # Ok(()) }
+//! ```
+//!
+//! The same in `sqlite3`: `SELECT value ->> '$.email' FROM person WHERE age >= 18`. How the tables are made is told in `layout.rs`.
+//!
+//! * [`Entities::write_many`] takes a batch in a few statements, whatever its size (`write.rs`); what is there as it is, is not
+//!   written, and the index of a field that is the same is not touched. `bench/stores` says how fast that is.
+//! * A store is in WAL mode: any number of threads read while one writes. A reader sees whole batches and transactions. Stores and
+//!   [`Entities`] can be shared by threads, and cloned.
+//! * A type that comes with other fields than before is made anew when it is defined, in one transaction.
+//! * Other programs may read the tables, and write other tables; a row of a type that they write must have its fields right.
+//!
+//! Invariant: a batch, and a transaction, is in the store as a whole or not at all, whenever the program is killed. When it has been
+//! acknowledged, a killed program can't lose it, and with [`Options::durable`], which is the default, nor can a computer that
+//! loses power.
+//!
+//! Invariant: memory is a few chunks of 4,096 entities or 4 MiB of JSON, whatever the size of a batch, and the page cache.
+
+mod connection;
+mod define;
+mod encode;
+mod extract;
+mod field;
+mod layout;
+mod path;
+mod query;
+mod rebuild;
+mod transaction;
+mod write;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use connection::{Readers, lock};
+use path::Node;
+use rebuild::Known;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::sqlite_error::{self, full_disk};
+use transaction::On;
+
+pub use define::EntityType;
+pub use field::{Field, Key};
+pub use query::{FieldName, Filter, Query, all, field};
+pub use transaction::Transaction;
+pub use write::Written;
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether what has been acknowledged outlives a loss of power (`PRAGMA synchronous = FULL`). Else the last transactions may be
+    /// lost then, and only then (`NORMAL`).
+    pub durable: bool,
+    /// How long another process that writes is waited for.
+    pub busy_timeout: Duration,
+    /// Bytes of pages that each connection keeps in memory.
+    pub cache_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { durable: true, busy_timeout: connection::BUSY_TIMEOUT, cache_bytes: 16 << 20 }
+    }
+}
+
+/// A database of entities; see the module's description.
+#[derive(Clone)]
+pub struct EntityStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    readers: Readers,
+    writer: Mutex<Connection>,
+    /// The thread that writes.
+    writing: Mutex<Option<ThreadId>>,
+    /// What has been defined: the names of types, and how.
+    defined: Mutex<BTreeMap<String, String>>,
+}
+
+/// A type, with what is made of it once.
+struct Kind<T> {
+    ty: EntityType<T>,
+    /// What the store remembers of it.
+    definition: String,
+    paths: Node,
+    sql: layout::Sql,
+    /// The file of the store.
+    path: PathBuf,
+}
+
+/// The error for what SQLite could not do to the store at `path`.
+fn failed(error: rusqlite::Error, what: &str, path: &Path) -> Error {
+    match full_disk::is_it(&error, path) {
+        true => full_disk::error(error, &format!("{what} in"), path).about(path),
+        false => sqlite_error::failed(error, what),
+    }
+}
+
+impl EntityStore {
+    /// Opens the store of that name, or makes it.
+    ///
+    /// # Errors
+    /// When it is no database, one of another program, or can't be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<EntityStore> {
+        EntityStore::open_with(path, &Options::default())
+    }
+
+    /// The same, with other options than the usual.
+    ///
+    /// # Errors
+    /// Those of [`EntityStore::open`].
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<EntityStore> {
+        let (writer, readers) = connection::open_store(path.as_ref(), options)?;
+        let (writing, defined) = Default::default();
+        Ok(EntityStore { shared: Arc::new(Shared { readers, writer: Mutex::new(writer), writing, defined }) })
+    }
+
+    /// The entities of a type. What the store does not know yet is made; what it knows with other fields is made anew.
+    ///
+    /// # Errors
+    /// When a name or a path is none, the type was defined otherwise since the store was opened, its keys are of another kind in the
+    /// store, or what is there does not fit: a field that is to be unique is not, an entity can't be read.
+    pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
+        // Whoever is in a transaction would wait for one who defines, and the other way round.
+        self.shared.refuse_in_transaction("define types before the transaction")?;
+        let paths = ty.paths()?;
+        let definition = ty.definition();
+        let sql = layout::Sql::new(&ty.name, &definition);
+        let definition = serde_json::to_string(&definition)
+            .map_err(|error| Error::usage(format!("type {} can't be defined", ty.name)).because(error))?;
+        let kind = Kind { ty, definition, paths, sql, path: self.shared.readers.path().to_owned() };
+        let mut defined = lock(&self.shared.defined);
+        // SQLite does not tell such names apart.
+        let name = kind.ty.name.to_ascii_lowercase();
+        if defined.get(&name).is_some_and(|definition| *definition != kind.definition) {
+            let message = format!("type {} has been defined otherwise in this store", kind.ty.name);
+            return Err(Error::usage(message).hint("open the store anew"));
+        }
+        let known = kind.known(&*self.shared.readers.take()?)?;
+        if known != Known::Same {
+            self.shared.transaction(|connection| match kind.known(connection)? {
+                Known::No => kind.create(connection),
+                Known::Same => Ok(()),
+                Known::Otherwise => kind.rebuild(connection),
+            })?;
+        }
+        defined.insert(name, kind.definition.clone());
+        Ok(Entities { shared: Arc::clone(&self.shared), kind: Arc::new(kind) })
+    }
+
+    /// Runs a transaction: all that it does is done when it returns `Ok`, and nothing of it otherwise. No other thread or process
+    /// writes meanwhile. In it, read and write by the transaction: what the [`Entities`] read themselves is as it was before.
+    ///
+    /// # Errors
+    /// What `run` returns; when the thread is in a transaction already; what SQLite says.
+    pub fn transaction<R>(&self, run: impl FnOnce(&Transaction<'_>) -> Result<R>) -> Result<R> {
+        self.shared.transaction(|connection| run(&Transaction::new(connection, self.shared.id())))
+    }
+}
+
+impl fmt::Debug for EntityStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityStore").field("readers", &self.shared.readers).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn refuse_in_transaction(&self, hint: &str) -> Result<()> {
+        if *lock(&self.writing) != Some(std::thread::current().id()) {
+            return Ok(());
+        }
+        Err(Error::usage("a transaction is under way in this thread").hint(hint))
+    }
+
+    fn transaction<R>(&self, run: impl FnOnce(&Connection) -> Result<R>) -> Result<R> {
+        self.refuse_in_transaction("in a transaction, write by the transaction")?;
+        let writer = lock(&self.writer);
+        let _writing = Writing::new(&self.writing);
+        let run_sql = |sql: &str, what: &str| {
+            writer.execute_batch(sql).map_err(|error| failed(error, what, self.readers.path()))
+        };
+        run_sql("BEGIN IMMEDIATE", "begin a transaction")?;
+        let rollback = Rollback(&writer);
+        let done = run(&writer)?;
+        run_sql("COMMIT", "commit a transaction")?;
+        std::mem::forget(rollback);
+        Ok(done)
+    }
+}
+
+/// Says which thread writes, until it is dropped.
+struct Writing<'s>(&'s Mutex<Option<ThreadId>>);
+
+impl Writing<'_> {
+    fn new(writing: &Mutex<Option<ThreadId>>) -> Writing<'_> {
+        *lock(writing) = Some(std::thread::current().id());
+        Writing(writing)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
+    }
+}
+
+/// Takes a transaction back when it is dropped, also by a panic.
+struct Rollback<'c>(&'c Connection);
+
+impl Drop for Rollback<'_> {
+    fn drop(&mut self) {
+        // SQLite may have rolled back by itself.
+        if !self.0.is_autocommit() {
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+/// The entities of a type in a store. Can be cloned, and shared by threads.
+pub struct Entities<T> {
+    shared: Arc<Shared>,
+    kind: Arc<Kind<T>>,
+}
+
+impl<T> Clone for Entities<T> {
+    fn clone(&self) -> Entities<T> {
+        Entities { shared: Arc::clone(&self.shared), kind: Arc::clone(&self.kind) }
+    }
+}
+
+impl<T> fmt::Debug for Entities<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entities").field("type", &self.kind.ty).finish_non_exhaustive()
+    }
+}
+
+impl<T> Entities<T> {
+    /// The name of the type.
+    pub fn name(&self) -> &str {
+        &self.kind.ty.name
+    }
+
+    fn kind(&self) -> &Kind<T> {
+        &self.kind
+    }
+
+    fn store_id(&self) -> usize {
+        self.shared.id()
+    }
+
+    /// Writes an entity; one that has its key is replaced.
+    ///
+    /// # Errors
+    /// Those of [`Entities::write_many`].
+    pub fn write(&self, entity: &T) -> Result<Written>
+    where
+        T: Serialize + Sync,
+    {
+        self.write_many(std::slice::from_ref(entity))
+    }
+
+    /// Writes entities, all or none; those that have their keys are replaced. Of several with the same key the last counts.
+    ///
+    /// # Errors
+    /// When an entity can't become JSON, a unique field has a value twice when all are written, the type was defined otherwise by
+    /// another program, or SQLite can't write.
+    pub fn write_many(&self, entities: &[T]) -> Result<Written>
+    where
+        T: Serialize + Sync,
+    {
+        if entities.is_empty() {
+            return Ok(Written::default());
+        }
+        self.writing(|on| on.write_many(entities, write::Begin::Transaction))
+    }
+
+    /// Reads an entity.
+    ///
+    /// # Errors
+    /// When the key is of the wrong kind, what is there is no such entity, or SQLite can't read.
+    pub fn read<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<T>>
+    where
+        T: DeserializeOwned,
+    {
+        self.reading(|on| on.read(&key.into()))
+    }
+
+    /// Reads entities by many keys, by one query, in the order of the keys; `None` where there is none.
+    ///
+    /// # Errors
+    /// Those of [`Entities::read`].
+    pub fn read_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<T>>>
+    where
+        T: DeserializeOwned,
+    {
+        self.reading(|on| on.read_many(keys))
+    }
+
+    /// Finds entities.
+    ///
+    /// # Errors
+    /// When a field is not indexed, what is there is no such entity, or SQLite can't read.
+    pub fn query(&self, query: impl Into<Query>) -> Result<Vec<T>>
+    where
+        T: DeserializeOwned,
+    {
+        self.reading(|on| on.query(&query.into()))
+    }
+
+    /// How SQLite goes about a query, a line a step: `SEARCH person USING INDEX person.age (age>?)`.
+    ///
+    /// # Errors
+    /// When a field is not indexed, or SQLite can't read.
+    pub fn plan(&self, query: impl Into<Query>) -> Result<Vec<String>> {
+        self.reading(|on| on.plan(&query.into()))
+    }
+
+    /// How many entities there are; [`all`] for all.
+    ///
+    /// # Errors
+    /// When a field is not indexed, or SQLite can't read.
+    pub fn count(&self, filter: &Filter) -> Result<u64> {
+        self.reading(|on| on.count(filter))
+    }
+
+    /// Deletes an entity; says whether it was there.
+    ///
+    /// # Errors
+    /// When the key is of the wrong kind, or SQLite can't write.
+    pub fn delete<'k>(&self, key: impl Into<Key<'k>>) -> Result<bool> {
+        self.writing(|on| on.delete(&key.into()))
+    }
+
+    /// Deletes entities by many keys; says how many there were.
+    ///
+    /// # Errors
+    /// Those of [`Entities::delete`].
+    pub fn delete_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
+        self.writing(|on| on.delete_many(keys))
+    }
+
+    /// Deletes the entities that a filter finds; says how many there were.
+    ///
+    /// # Errors
+    /// When a field is not indexed, or SQLite can't write.
+    pub fn delete_where(&self, filter: &Filter) -> Result<u64> {
+        self.writing(|on| on.delete_where(filter))
+    }
+
+    /// Makes the fields and their indexes anew, of the values that are there: for a function that makes something else than before.
+    ///
+    /// # Errors
+    /// When an entity can't be read, a field is not unique, or SQLite can't write.
+    pub fn rebuild(&self) -> Result<()>
+    where
+        T: DeserializeOwned,
+    {
+        self.writing(|on| on.kind.rebuild(on.connection))
+    }
+
+    fn reading<R>(&self, read: impl FnOnce(On<'_, T>) -> Result<R>) -> Result<R> {
+        let connection = self.shared.readers.take()?;
+        read(On { connection: &connection, kind: &self.kind })
+    }
+
+    fn writing<R>(&self, write: impl FnOnce(On<'_, T>) -> Result<R>) -> Result<R> {
+        self.shared.transaction(|connection| {
+            self.kind.must_be_known(connection)?;
+            write(On { connection, kind: &self.kind })
+        })
+    }
+}

@@ -1,0 +1,417 @@
+//! Many entities at once.
+//!
+//! ```text
+//!  chunk of rows, in the order of their keys
+//!     │   one query: which keys are there, and what of them is different?
+//!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
+//!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ somewhere
+//!     ├── another value only ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
+//!     └── the same ──────────────> nothing
+//! ```
+//!
+//! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a batch changes so much of an index that sorting it
+//! anew is less work, the index is dropped before and made again after: what the first chunk shows decides.
+//!
+//! Unique fields need be unique only when the batch is written: entities may exchange theirs. SQLite looks at each row, so when it
+//! finds two with the same value, the batch is taken back, its entities give up all that is unique, and are written once more.
+//! What SQLite refuses then is told, with the names of both entities.
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row};
+use serde::Serialize;
+use sqluice_core::batch::Value;
+use sqluice_core::batch::describe;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::rows::{Column, Rows};
+use sqluice_core::sqlite_error::is_of_values;
+
+use super::encode::{self, Chunk};
+use super::layout::Sql;
+use super::{Kind, failed};
+
+/// Entities below which no index is made anew: a change of the schema costs every reader a look at it.
+const REMAKE_ENTITIES: usize = 1000;
+
+/// An index is made anew when the batch has one entity for so many of the table.
+const REMAKE_ROWS: usize = 2;
+
+/// What writing did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Entities that were not there.
+    pub new: u64,
+    /// Entities that were there and are another now.
+    pub changed: u64,
+    /// Entities that were there as they are: nothing was written.
+    pub same: u64,
+}
+
+/// Why a batch was not written.
+enum Failure {
+    /// SQLite found a value that is not unique.
+    NotUnique(Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+/// Where a batch begins, and is taken back to when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// With the transaction, whose owner takes it back: of no page SQLite need keep what it was.
+    Transaction,
+    /// In the midst of one.
+    Savepoint,
+}
+
+impl Begin {
+    /// Begins, takes back and begins once more, takes back and ends, or ends.
+    const fn sql(self) -> [&'static str; 4] {
+        match self {
+            Begin::Transaction => ["", "ROLLBACK; BEGIN IMMEDIATE", "", ""],
+            Begin::Savepoint => [
+                "SAVEPOINT sqluice_batch",
+                "ROLLBACK TO sqluice_batch",
+                "ROLLBACK TO sqluice_batch; RELEASE sqluice_batch",
+                "RELEASE sqluice_batch",
+            ],
+        }
+    }
+}
+
+/// Writes entities, all or none. A batch that fails is taken back, unless it began with the transaction: then that is to be.
+///
+/// # Errors
+/// When an entity can't become JSON, a field is not unique, or SQLite can't write.
+pub(super) fn write_many<T: Serialize + Sync>(
+    connection: &Connection,
+    kind: &Kind<T>,
+    entities: &[T],
+    begin: Begin,
+) -> Result<Written> {
+    let run = |sql: &str| connection.execute_batch(sql).map_err(|error| kind.cannot_write(error));
+    let [start, again, failed, end] = begin.sql();
+    run(start)?;
+    let mut batch =
+        Batch { connection, kind, entities: entities.len(), remade: None, written: Written::default() };
+    let written = batch.write(entities).or_else(|failure| match failure {
+        Failure::NotUnique(_) => {
+            run(again)?;
+            kind.must_be_known(connection)?;
+            give_up_unique(connection, kind, entities)?;
+            // Indexes stay: they show which entity has the value.
+            batch = Batch { remade: Some(Vec::new()), written: Written::default(), ..batch };
+            batch.write(entities)
+        }
+        other => Err(other),
+    });
+    match written {
+        Ok(written) => run(end).map(|()| written),
+        Err(Failure::NotUnique(error) | Failure::Other(error)) => {
+            run(failed)?;
+            Err(error)
+        }
+    }
+}
+
+fn give_up_unique<T: Serialize + Sync>(
+    connection: &Connection,
+    kind: &Kind<T>,
+    entities: &[T],
+) -> Result<()> {
+    let Some(sql) = kind.sql.give_up_unique() else { return Ok(()) };
+    encode::each(kind, entities, |chunk| {
+        execute(connection, &sql, &chunk.rows).map(drop).map_err(|error| kind.cannot_write(error))
+    })
+}
+
+/// Runs a statement over rows.
+fn execute(connection: &Connection, sql: &str, rows: &Rows<'_>) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(sql)?;
+    rows.lend(&mut statement, 1, |statement| statement.execute())?
+}
+
+/// A batch on its way.
+struct Batch<'a, T> {
+    connection: &'a Connection,
+    kind: &'a Kind<T>,
+    entities: usize,
+    /// The fields whose indexes are made anew, once it is known.
+    remade: Option<Vec<usize>>,
+    written: Written,
+}
+
+/// Rows of a chunk by what becomes of them.
+struct Sorted {
+    new: Vec<usize>,
+    /// Those of which some field differs, with their rowids.
+    fields: Vec<(usize, i64)>,
+    /// Those of which only the value differs.
+    value: Vec<(usize, i64)>,
+    /// For each field, how many rows have another one.
+    differ: Vec<usize>,
+    /// How many have the same value: their fields may differ only because they gave up what is unique.
+    same: usize,
+}
+
+impl<T: Serialize + Sync> Batch<'_, T> {
+    fn write(&mut self, entities: &[T]) -> Result<Written, Failure> {
+        let mut not_unique = None;
+        let done = encode::each(self.kind, entities, |chunk| {
+            self.chunk(chunk).map_err(|failure| match failure {
+                Failure::Other(error) => error,
+                // It comes back below.
+                Failure::NotUnique(error) => {
+                    not_unique = Some(error);
+                    Error::interrupted()
+                }
+            })
+        });
+        match not_unique {
+            Some(error) => return Err(Failure::NotUnique(error)),
+            None => done?,
+        }
+        for field in self.remade.take().unwrap_or_default() {
+            let create = &self.kind.sql.fields[field].create_index;
+            self.connection.execute_batch(create).map_err(|error| self.refused(error, None))?;
+        }
+        Ok(self.written)
+    }
+}
+
+impl<T> Batch<'_, T> {
+    fn chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        let rows = &chunk.rows;
+        let sorted = self.sort(rows).map_err(|error| self.kind.cannot_write(error))?;
+        if self.remade.is_none() {
+            self.remade = Some(self.drop_indexes(rows.len(), &sorted)?);
+        }
+        let sql = &self.kind.sql;
+        let differ: Vec<usize> = (0..sql.fields.len()).filter(|field| sorted.differ[*field] > 0).collect();
+        self.update(&differ, rows, &sorted.fields)?;
+        self.update(&[], rows, &sorted.value)?;
+        match sorted.new.len() == rows.len() {
+            true => self.run(&sql.insert, rows, rows)?,
+            false => self.run(&sql.insert, rows, &picked(rows, &sorted.new))?,
+        }
+        self.written.new += sorted.new.len() as u64;
+        self.written.changed += (rows.len() - sorted.new.len() - sorted.same) as u64;
+        self.written.same += sorted.same as u64;
+        Ok(())
+    }
+
+    fn run(&self, sql: &str, chunk: &Rows<'_>, rows: &Rows<'_>) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        execute(self.connection, sql, rows).map(drop).map_err(|error| self.refused(error, Some(chunk)))
+    }
+
+    /// Changes rows to those of a chunk, in these fields and the value. One by one: SQLite would copy all of an UPDATE ... FROM to a
+    /// table of its own first.
+    fn update(&self, fields: &[usize], rows: &Rows<'_>, numbers: &[(usize, i64)]) -> Result<(), Failure> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let value = rows.columns() - 1;
+        let columns = || std::iter::once(value).chain(fields.iter().map(|field| field + 1));
+        let update = || {
+            let mut update = self.connection.prepare_cached(&self.kind.sql.update(fields))?;
+            for (number, rowid) in numbers {
+                update.raw_bind_parameter(1, rowid)?;
+                for (parameter, column) in (2..).zip(columns()) {
+                    update.raw_bind_parameter(parameter, bound(rows.get(*number, column)))?;
+                }
+                update.raw_execute()?;
+            }
+            Ok(())
+        };
+        update().map_err(|error| self.refused(error, Some(rows)))
+    }
+
+    /// Compares rows with those that are there.
+    fn sort(&self, rows: &Rows<'_>) -> rusqlite::Result<Sorted> {
+        let sql = &self.kind.sql;
+        let fields = sql.fields.len();
+        let mut sorted = Sorted {
+            new: Vec::new(),
+            fields: Vec::new(),
+            value: Vec::new(),
+            differ: vec![0; fields],
+            same: 0,
+        };
+        let is_empty = self.connection.prepare_cached(&sql.is_empty)?.query_row([], |row| row.get(0))?;
+        if is_empty {
+            sorted.new.extend(0..rows.len());
+            return Ok(sorted);
+        }
+        let mut compare = self.connection.prepare_cached(&sql.compare)?;
+        rows.lend(&mut compare, 1, |compare| {
+            let mut next = 0;
+            let mut found = compare.query();
+            while let Some(row) = found.next()? {
+                // They come in the order of the batch, counted from 1, each key at most once.
+                let number = row.get::<_, i64>(0)? as usize - 1;
+                sorted.new.extend(next..number);
+                next = number + 1;
+                sorted.put(number, row)?;
+            }
+            sorted.new.extend(next..rows.len());
+            Ok(sorted)
+        })?
+    }
+
+    /// Drops the indexes that had better be made anew; says of which fields.
+    fn drop_indexes(&self, rows: usize, sorted: &Sorted) -> Result<Vec<usize>> {
+        if self.entities < REMAKE_ENTITIES {
+            return Ok(Vec::new());
+        }
+        let cannot_write = |error| self.kind.cannot_write(error);
+        let sql = &self.kind.sql;
+        let rows_max = (self.entities * REMAKE_ROWS) as i64;
+        let there: i64 = self
+            .connection
+            .query_row(&sql.count_up_to(), [rows_max + 1], |row| row.get(0))
+            .map_err(cannot_write)?;
+        let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
+        // An index changes in two places where a field does.
+        remade.retain(|field| there <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows);
+        for field in &remade {
+            self.connection.execute_batch(&sql.fields[*field].drop_index).map_err(cannot_write)?;
+        }
+        Ok(remade)
+    }
+
+    fn refused(&self, error: rusqlite::Error, chunk: Option<&Rows<'_>>) -> Failure {
+        let is_of_values = is_of_values(&error);
+        let error = self.kind.not_unique(self.connection, error, chunk);
+        if is_of_values { Failure::NotUnique(error) } else { Failure::Other(error) }
+    }
+}
+
+impl Sorted {
+    /// A row that is there: the rowid, whether the value is the same, whether each field is.
+    fn put(&mut self, number: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+        let rowid = row.get(1)?;
+        let mut is_other = false;
+        for (field, differ) in self.differ.iter_mut().enumerate() {
+            if !row.get::<_, bool>(field + 3)? {
+                *differ += 1;
+                is_other = true;
+            }
+        }
+        let is_same: bool = row.get(2)?;
+        self.same += usize::from(is_same);
+        match is_other {
+            true => self.fields.push((number, rowid)),
+            false if !is_same => self.value.push((number, rowid)),
+            false => {}
+        }
+        Ok(())
+    }
+}
+
+/// Some rows of a chunk.
+fn picked<'r>(rows: &'r Rows<'_>, numbers: &[usize]) -> Rows<'r> {
+    columns((0..rows.columns()).map(|column| of(rows, numbers.iter().copied(), column)))
+}
+
+/// A value of a chunk, as a parameter.
+fn bound(value: Option<Value<'_>>) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(match value {
+        Some(Value::Int(int)) => ValueRef::Integer(int),
+        Some(Value::Real(real)) => ValueRef::Real(real),
+        Some(Value::Text(text)) => ValueRef::Text(text),
+        Some(Value::Blob(blob)) => ValueRef::Blob(blob),
+        Some(Value::Null) | None => ValueRef::Null,
+    })
+}
+
+fn of<'r>(rows: &'r Rows<'_>, numbers: impl Iterator<Item = usize>, column: usize) -> Column<'r> {
+    numbers.map(|number| rows.get(number, column).unwrap_or(Value::Null)).collect()
+}
+
+/// They are as long, and as many as a chunk has.
+fn columns<'r>(columns: impl Iterator<Item = Column<'r>>) -> Rows<'r> {
+    Rows::new(columns).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// A unique field, the keys of two entities that have the same value of it, and the value.
+fn same_unique(
+    connection: &Connection,
+    sql: &Sql,
+    chunk: Option<&Rows<'_>>,
+) -> rusqlite::Result<Option<(usize, [String; 3])>> {
+    for (field, _) in sql.unique() {
+        let queries = match chunk {
+            Some(_) => sql.same_unique(field).to_vec(),
+            None => vec![sql.same_unique_in_table(field)],
+        };
+        for query in queries {
+            let mut statement = connection.prepare(&query)?;
+            let found = match chunk {
+                Some(rows) => rows.lend(&mut statement, 1, |query| first(query.query()))??,
+                None => first(statement.query([])?)?,
+            };
+            if let Some(found) = found {
+                return Ok(Some((field, found)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The values of the first row, for a message.
+fn first(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Option<[String; 3]>> {
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some([shown(row, 0)?, shown(row, 1)?, shown(row, 2)?]))
+}
+
+/// A value for a message, cut short.
+pub(super) fn shown(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(describe(&match row.get_ref(column)? {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(int) => Value::Int(int),
+        ValueRef::Real(real) => Value::Real(real),
+        ValueRef::Text(text) => Value::Text(text),
+        ValueRef::Blob(blob) => Value::Blob(blob),
+    }))
+}
+
+impl<T> Kind<T> {
+    /// Why SQLite did not take the rows of a chunk, or make the index of a whole table: which two entities have the same value, if it
+    /// is that.
+    pub(super) fn not_unique(
+        &self,
+        connection: &Connection,
+        error: rusqlite::Error,
+        chunk: Option<&Rows<'_>>,
+    ) -> Error {
+        if !is_of_values(&error) {
+            return self.cannot_write(error);
+        }
+        match same_unique(connection, &self.sql, chunk) {
+            Ok(Some((field, [one, other, value]))) => {
+                let (name, field) = (&self.ty.name, &self.ty.fields[field].name);
+                let message = format!("{name} {one} and {name} {other} have the same {field}, {value}");
+                Error::input(message)
+                    .hint("a unique field has each value once: nothing of the batch was written")
+            }
+            // Another row had the value only while the batch was written.
+            Ok(None) => self.cannot_write(error),
+            Err(other) => self.cannot_write(other),
+        }
+    }
+
+    pub(super) fn cannot_write(&self, error: rusqlite::Error) -> Error {
+        failed(error, &format!("write entities of type {}", self.ty.name), &self.path)
+    }
+
+    pub(super) fn cannot_read(&self, error: rusqlite::Error) -> Error {
+        failed(error, &format!("read entities of type {}", self.ty.name), &self.path)
+    }
+}

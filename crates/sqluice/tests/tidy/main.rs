@@ -1,0 +1,204 @@
+//! The shape of the source itself: modules use only those below them, files have one purpose, nothing is left undone.
+
+mod modules;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of a file before its tests: more means that two things live there.
+const LINES_MAX: usize = 600;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// All files below a folder, but for what is built, downloaded or measured.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let others = [".git", "target", "results", ".venv", "node_modules", "__pycache__"];
+            if others.contains(&name.as_str()) || name.starts_with("mutants.out") {
+                continue;
+            }
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn has_extension(file: &Path, extensions: &[&str]) -> bool {
+    file.extension().is_some_and(|found| extensions.iter().any(|extension| found == *extension))
+}
+
+/// Whether it is one of these files, which must name what they forbid.
+fn is_this(file: &Path) -> bool {
+    file.ends_with("tests/tidy/main.rs") || file.ends_with("tests/tidy/modules.rs")
+}
+
+/// The source files of all crates.
+fn sources() -> Vec<PathBuf> {
+    let mut sources = files(&repository());
+    sources.retain(|file| has_extension(file, &["rs"]) && !is_this(file));
+    assert!(sources.len() > 20, "the sources are somewhere else");
+    sources
+}
+
+#[test]
+fn the_format_crate_depends_on_nothing() {
+    let manifest = read(&repository().join("crates/sqluice-format/Cargo.toml"));
+    let mut tables = manifest.lines().filter(|line| line.starts_with('['));
+    let forbidden = tables.find(|table| table.contains("dependencies") && *table != "[dev-dependencies]");
+    assert_eq!(forbidden, None);
+}
+
+#[test]
+fn files_are_short() {
+    let mut long = Vec::new();
+    for file in sources() {
+        let text = read(&file);
+        let tests = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+        let lines = text[..tests].lines().count();
+        if file.components().any(|part| part.as_os_str() == "src") && lines > LINES_MAX {
+            long.push(format!("{}: {lines} lines", file.display()));
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let macros = ["todo!", "unimplemented!", "dbg!"];
+    let words = ["TODO", "FIXME", "XXX", "HACK"];
+    let mut undone = Vec::new();
+    for file in sources() {
+        for (number, line) in read(&file).lines().enumerate() {
+            let mut of_line = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if macros.iter().any(|name| line.contains(name)) || of_line.any(|word| words.contains(&word)) {
+                undone.push(format!("{}:{}: {line}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(undone.is_empty(), "{undone:#?}");
+}
+
+/// Flags in the string literals of a source: what a literal begins with, or has after a space or an opening bracket. Comments and
+/// SQL comments, which begin with `-- `, are none.
+fn flags_in_strings(source: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in source.lines().enumerate() {
+        let line = line.trim_start();
+        if line.starts_with("//") {
+            continue;
+        }
+        let begins_flag = |rest: &str| {
+            let mut rest = rest.chars();
+            rest.next().is_some_and(|c| c.is_ascii_lowercase()) && rest.next().is_some()
+        };
+        let is_flag = |&(at, _): &(usize, &str)| {
+            let before = line[..at].chars().next_back();
+            before.is_some_and(|c| "\" (`'".contains(c)) && begins_flag(&line[at + 2..])
+        };
+        if line.contains('"') {
+            found.extend(line.match_indices("--").filter(is_flag).map(|_| (number + 1, line.to_owned())));
+        }
+    }
+    found
+}
+
+/// The crates that every front end uses.
+const ENGINE: [&str; 6] =
+    ["sqluice", "sqluice-core", "sqluice-engine", "sqluice-generator", "sqluice-sources", "sqluice-stores"];
+
+/// Arguments of Python in a line.
+fn has_python_argument(line: &str) -> bool {
+    ["=True", "=False", "if_exists="].iter().any(|argument| line.contains(argument))
+}
+
+#[test]
+fn the_engine_names_settings_as_data_and_never_as_flags_or_arguments() {
+    assert_eq!(flags_in_strings("let a = \"--memory\";\n// \"--memory\"\n\"-- table\"").len(), 1);
+    assert_eq!(flags_in_strings("f(\"give more memory: --memory\")").len(), 1);
+    assert!(has_python_argument("\"use overwrite=True\""));
+    let (mut flags, mut arguments) = (Vec::new(), Vec::new());
+    for file in sources() {
+        let path = file.to_string_lossy();
+        let engine = ENGINE.iter().any(|name| path.contains(&format!("crates/{name}/src/")));
+        let command = path.contains("crates/sqluice-cli/src/");
+        if !(engine || command) || path.contains("/tests") {
+            continue;
+        }
+        let text = read(&file);
+        let code = text.split("\n#[cfg(test)]").next().unwrap_or_default();
+        if engine {
+            let found = flags_in_strings(code).into_iter();
+            flags.extend(found.map(|(line, text)| format!("{path}:{line}: {text}")));
+        }
+        let lines = code.lines().filter(|line| line.contains('"') && !line.trim_start().starts_with("//"));
+        arguments
+            .extend(lines.filter(|line| has_python_argument(line)).map(|line| format!("{path}: {line}")));
+    }
+    assert!(flags.is_empty(), "{flags:#?}");
+    assert!(arguments.is_empty(), "{arguments:#?}");
+}
+
+#[test]
+fn no_text_names_a_path_of_one_machine() {
+    let paths = ["/work/", "/home/", "/root/", "/Users/"];
+    let found = lines_of_texts(|_, line| paths.iter().any(|path| line.contains(path)));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A clone alone passes: no path leads to a folder beside the repository, neither from its file's folder nor, in Rust, from its crate's.
+#[test]
+fn no_text_names_a_folder_outside_the_repository() {
+    let found = lines_of_texts(|folder, line| {
+        let paths = line.split(|c: char| !(c.is_alphanumeric() || "._-/".contains(c)));
+        paths.into_iter().any(|path| climbed(path) > folder.components().count())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// How many folders up a path leads before it names one.
+fn climbed(mut path: &str) -> usize {
+    let mut folders = 0;
+    while let Some(rest) = path.strip_prefix("../") {
+        (path, folders) = (rest, folders + 1);
+    }
+    folders
+}
+
+/// The lines of the repository's texts that a test is about, given the folder that paths in a file start from: a Rust file's crate.
+fn lines_of_texts(is_meant: impl Fn(&Path, &str) -> bool) -> Vec<String> {
+    let repository = repository();
+    let mut found = Vec::new();
+    for file in files(&repository) {
+        let script = file.extension().is_none();
+        let is_text =
+            script || has_extension(&file, &["md", "rs", "toml", "sql", "sh", "py", "html", "css", "js"]);
+        // What is no UTF-8 can't name anything; nobody's database is read here.
+        let Some(text) = Some(&file).filter(|file| is_text && !is_this(file)).map(fs::read_to_string) else {
+            continue;
+        };
+        let is_crate = |folder: &&Path| !has_extension(&file, &["rs"]) || folder.join("Cargo.toml").exists();
+        let folder = file.ancestors().skip(1).find(is_crate).unwrap().strip_prefix(&repository).unwrap();
+        for (number, line) in text.unwrap_or_default().lines().enumerate() {
+            if is_meant(folder, line) {
+                found.push(format!("{}:{}: {line}", file.display(), number + 1));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,388 @@
+//! The other commands: arguments in, the engine's call, its report out as JSON.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
+use sqluice::check::{Check, Unverified};
+use sqluice::convert::Convert;
+use sqluice::error::{Error, Result, Setting, message};
+use sqluice::generate::{Generate, Preset};
+use sqluice::index::Index;
+use sqluice::input::Encoding;
+use sqluice::load::{FileKind, Format, Load, NameFrom};
+use sqluice::progress::{Cancel, Progress};
+use sqluice::report::Report;
+use sqluice::schema::Schema;
+use sqluice::source::csv::Delimiter;
+use sqluice::source::json::RecordsPath;
+use sqluice::tpch::Tpch;
+
+use crate::errors::raised;
+use crate::options::{self, Options, choice};
+use crate::run::run;
+use crate::terms::Function;
+
+/// What a report is in JSON.
+pub(crate) fn as_json(py: Python<'_>, report: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(report)
+        .map_err(|error| raised(py, &Error::usage("the report is no JSON").because(error)))
+}
+
+/// A report with its notes in the terms of the package.
+#[derive(Serialize)]
+pub(crate) struct Noted {
+    #[serde(flatten)]
+    report: Report,
+    notes: Vec<String>,
+}
+
+impl Noted {
+    /// With the notes of the report after those of the package itself.
+    pub(crate) fn new(report: Report, function: Function, mut notes: Vec<String>) -> Noted {
+        notes.extend(report.notes.iter().map(|note| function.rendered(note)));
+        Noted { report: function.report(report), notes }
+    }
+}
+
+/// Has the engine do `work`, and tells what came of it.
+fn reported<T: Serialize + Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Progress, &Cancel) -> Result<T> + Send,
+) -> PyResult<String> {
+    let report = run(py, Function::default(), progress, work)?;
+    as_json(py, &report)
+}
+
+/// A character of ASCII with a role in CSV; the empty text: no character has it.
+fn role(name: &str, character: Option<&String>) -> Result<Option<Option<u8>>> {
+    match character.map(|character| character.as_bytes()) {
+        None => Ok(None),
+        Some([]) => Ok(Some(None)),
+        Some([byte]) if byte.is_ascii() => Ok(Some(Some(*byte))),
+        Some(_) => Err(Error::usage(format!("{name} is not one character of ASCII"))),
+    }
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct LoadArgs {
+    files: Vec<PathBuf>,
+    table: Option<String>,
+    name_from: String,
+    format: Option<String>,
+    delimiter: Option<String>,
+    quote: Option<String>,
+    escape: Option<String>,
+    comment: Option<String>,
+    header: Option<bool>,
+    skip_lines: Option<u64>,
+    null: Vec<String>,
+    empty_as_text: bool,
+    pad: bool,
+    strict_quotes: bool,
+    encoding: Option<String>,
+    records: Option<String>,
+    schema: Option<String>,
+    schema_file: Option<PathBuf>,
+    types: Vec<(String, String)>,
+    date: Vec<(String, String)>,
+    boolean: Vec<(String, Option<(String, String)>)>,
+    decimal_comma: Vec<String>,
+    thousands: Vec<(String, String)>,
+    columns: Option<Vec<String>>,
+    add_columns: bool,
+    limit: Option<u64>,
+    strict: bool,
+    lossy: bool,
+    decimal: String,
+    timestamp: String,
+    reject: Option<PathBuf>,
+    overwrite_reject: bool,
+    max_rejects: Option<u64>,
+    skip_bad_files: bool,
+    primary_key: Vec<String>,
+    index: Vec<String>,
+    unique: Vec<String>,
+    without_rowid: bool,
+}
+
+impl LoadArgs {
+    fn format(&self) -> Result<Format> {
+        let kind = match self.format.as_deref() {
+            None => None,
+            Some("csv" | "tsv") => Some(FileKind::Csv),
+            Some("ndjson") => Some(FileKind::Ndjson),
+            Some("json") => Some(FileKind::Json),
+            Some("parquet") => Some(FileKind::Parquet),
+            Some("arrow") => Some(FileKind::Arrow),
+            Some(other) => return Err(choice("format", other, "csv, tsv, ndjson, json, parquet or arrow")),
+        };
+        let tab = (self.format.as_deref() == Some("tsv")).then_some(Delimiter::TAB);
+        Ok(Format {
+            kind,
+            delimiter: self.delimiter.as_deref().map(str::parse).transpose()?.or(tab),
+            quote: role("quote", self.quote.as_ref())?,
+            escape: role("escape", self.escape.as_ref())?,
+            comment: role("comment", self.comment.as_ref())?,
+            header: self.header,
+            skip_lines: self.skip_lines,
+            null: self.null.clone(),
+            empty_as_text: self.empty_as_text,
+            pad: self.pad,
+            strict_quotes: self.strict_quotes,
+            encoding: self.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
+            records: self.records.as_deref().map(RecordsPath::parse).transpose()?,
+        })
+    }
+
+    /// The columns whose text means something else.
+    fn convert(&self) -> Vec<(String, Convert)> {
+        Convert::all(&self.date, &self.boolean, &self.decimal_comma, &self.thousands)
+    }
+
+    fn load(self, target: PathBuf, write: &Options) -> Result<Load> {
+        let schema = match (self.schema.clone(), &self.schema_file) {
+            (Some(sql), _) => Some(Schema::parse(sql, Path::new("schema"))?),
+            (None, Some(file)) => Some(Schema::read(file)?),
+            (None, None) => None,
+        };
+        Ok(Load {
+            format: self.format()?,
+            convert: self.convert(),
+            table: self.table,
+            schema,
+            name_from: match self.name_from.as_str() {
+                "file" => NameFrom::File,
+                "path" => NameFrom::Path,
+                other => return Err(choice("name_from", other, "file or path")),
+            },
+            types: self.types,
+            strict: self.strict,
+            columns: self.columns,
+            add_columns: self.add_columns,
+            limit: self.limit,
+            arrow: options::arrow(&self.decimal, &self.timestamp)?,
+            lossy: self.lossy,
+            reject: self.reject,
+            overwrite_reject: self.overwrite_reject,
+            rejects_max: self.max_rejects.unwrap_or(u64::MAX),
+            skip_bad_files: self.skip_bad_files,
+            primary_key: self.primary_key,
+            indexes: self.index,
+            uniques: self.unique,
+            without_rowid: self.without_rowid,
+            write: write.write()?,
+            ..Load::new(target, self.files)
+        })
+    }
+}
+
+/// Loads files.
+#[pyfunction]
+pub(crate) fn load(
+    py: Python<'_>,
+    target: PathBuf,
+    args: LoadArgs,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let prepared = args.load(target, &write)?.prepare_watched(cancel, progress)?;
+        Ok(Noted::new(prepared.run(progress)?, Function::Load, Vec::new()))
+    })
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct GenerateArgs {
+    schema: Option<String>,
+    schema_file: Option<PathBuf>,
+    preset: Option<String>,
+    scale: Option<f64>,
+    rows: Vec<(Option<String>, u64)>,
+    seed: u64,
+}
+
+/// Makes rows up.
+#[pyfunction]
+pub(crate) fn generate(
+    py: Python<'_>,
+    target: Option<PathBuf>,
+    args: GenerateArgs,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let report = run(py, Function::Generate, progress, |progress, cancel| {
+        let write = write.write()?;
+        let (schema, rows) = match (args.schema, args.schema_file, args.preset) {
+            (None, None, Some(name)) if name == TPCH => {
+                let scale = args.scale.ok_or_else(no_scale)?;
+                if !args.rows.is_empty() {
+                    return Err(Error::usage("the scale says how many rows TPC-H has")
+                        .hint(message!["leave out ", Setting::Rows]));
+                }
+                let prepared = Tpch { target, scale, write }.prepare()?;
+                let report = prepared.run(progress, cancel)?;
+                return Ok(Noted::new(report, Function::Generate, Vec::new()));
+            }
+            _ if args.scale.is_some() => {
+                return Err(Error::usage(message!["only the preset ", TPCH, " has a scale"])
+                    .hint(message![Setting::Rows, " says how many rows"]));
+            }
+            (Some(sql), None, None) => (Schema::parse(sql, Path::new("schema"))?, args.rows),
+            (None, Some(file), None) => (Schema::read(&file)?, args.rows),
+            (None, None, Some(name)) => {
+                let preset = Preset::find(&name)?;
+                (preset.schema()?, preset.rows(&args.rows))
+            }
+            _ => {
+                return Err(Error::usage("the schema is missing, or given twice").hint(message![
+                    "give either ",
+                    Setting::Schema,
+                    " or ",
+                    Setting::Preset
+                ]));
+            }
+        };
+        let prepared = Generate { target, schema, rows, seed: args.seed, write }.prepare()?;
+        Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
+    })?;
+    as_json(py, &report)
+}
+
+/// The preset whose size is a scale.
+const TPCH: &str = "tpch";
+
+fn no_scale() -> Error {
+    Error::usage("the scale of TPC-H is missing").hint(message![
+        Setting::Scale.to("1"),
+        " is 8.7 million rows and 1.3 GB, ",
+        Setting::Scale.to("0.01"),
+        " a hundredth of that"
+    ])
+}
+
+/// Makes indexes.
+#[pyfunction]
+pub(crate) fn index(
+    py: Python<'_>,
+    target: PathBuf,
+    statements: Vec<String>,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let write = write.write()?;
+        let index = Index { busy_timeout: write.busy_timeout, write, ..Index::new(target, statements) };
+        index.run(progress, cancel)
+    })
+}
+
+/// What a check found.
+#[derive(Serialize)]
+struct CheckReport {
+    sound: bool,
+    checksum: Option<String>,
+    pages: u32,
+    bytes: u64,
+    rows: u64,
+    problems: Vec<String>,
+    problem_count: u64,
+    remarks: Vec<String>,
+    unverified: Vec<Unverified>,
+    sqlite_problems: Vec<String>,
+    seconds: f64,
+}
+
+/// Looks whether a database is sound.
+#[pyfunction]
+pub(crate) fn check(
+    py: Python<'_>,
+    target: PathBuf,
+    full: bool,
+    threads: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let checked = Check { target, full, checksum: true, threads }.run(progress, cancel)?;
+        Ok(CheckReport {
+            sound: checked.is_sound(),
+            rows: checked.rows(),
+            checksum: checked.checksum,
+            pages: checked.report.page_count,
+            bytes: checked.bytes,
+            problems: checked.report.problems.iter().map(ToString::to_string).collect(),
+            problem_count: checked.report.problem_count,
+            remarks: checked.report.remarks.iter().map(ToString::to_string).collect(),
+            unverified: checked.unverified,
+            sqlite_problems: checked.sqlite_problems,
+            seconds: checked.seconds,
+        })
+    })
+}
+
+fn layout(name: &str) -> Result<Option<Layout>> {
+    match name {
+        "auto" => Ok(None),
+        "sqlar" => Ok(Some(Layout::Sqlar)),
+        "kv" => Ok(Some(Layout::Kv)),
+        other => Err(choice("layout", other, "sqlar or kv")),
+    }
+}
+
+/// Packs a folder.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "all of them are named where it is called")]
+pub(crate) fn pack(
+    py: Python<'_>,
+    target: PathBuf,
+    folder: PathBuf,
+    kept_as: &str,
+    compress: bool,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let pack = Pack {
+            layout: layout(kept_as)?.unwrap_or_default(),
+            compression: if compress { Compression::Deflate } else { Compression::None },
+            selection: Selection::new(&include, &exclude)?,
+            write: write.write()?,
+            ..Pack::new(target, folder)
+        };
+        pack.prepare(cancel)?.run(progress, cancel)
+    })
+}
+
+/// Unpacks an archive.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "all of them are named where it is called")]
+pub(crate) fn unpack(
+    py: Python<'_>,
+    database: PathBuf,
+    folder: PathBuf,
+    kept_as: &str,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    overwrite: bool,
+    tree: bool,
+    threads: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let unpack = Unpack {
+            layout: layout(kept_as)?,
+            selection: Selection::new(&include, &exclude)?,
+            overwrite,
+            tree,
+            threads,
+            ..Unpack::new(database, folder)
+        };
+        unpack.run(progress, cancel)
+    })
+}
