@@ -10,9 +10,9 @@
 
 use std::collections::HashMap;
 
-use super::btree::Place;
 use super::checker::Checker;
 use super::content::{Content, Found, Walk};
+use super::done::Place;
 use super::{Problem, ReadPage, Report, Tree, TreeKind};
 
 /// Sums of the second pass.

@@ -3,31 +3,13 @@
 use super::checker::{Checker, Page};
 use super::claims::Use;
 use super::content::Walk;
+use super::done::Place;
 use super::layout::Cell;
 use super::{ReadPage, is_table};
 use crate::page::{DATABASE_HEADER_BYTES, PageKind};
 
 /// SQLite goes no deeper, and a tree of so many levels could not be filled.
 pub(super) const DEPTH_MAX: u32 = 20;
-
-/// Where a page is in its tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) page: u32,
-    /// The page that points to it, 0 for a root.
-    pub(super) parent: u32,
-    /// Levels below the root.
-    pub(super) level: u32,
-    /// Rowids below it are at most this.
-    pub(super) upper: Option<i64>,
-}
-
-impl Place {
-    /// The place of a root.
-    pub(super) fn root(page: u32) -> Place {
-        Place { page, parent: 0, level: 0, upper: None }
-    }
-}
 
 impl<P: ReadPage> Checker<'_, '_, P> {
     /// Reads the tree below a page, which is claimed. Returns its depth, unless that could not be found out.

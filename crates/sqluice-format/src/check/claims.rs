@@ -1,17 +1,6 @@
-//! Who uses which page, and what the pointer maps of an auto_vacuum database say of it
-//! ([§1.8](https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages)).
-//!
-//! ```text
-//!  pointer map   +------+--------+------+--------+-----    one entry for each page that follows, up to the next map
-//!                | kind | parent | kind | parent | ...     kind 1 root, 2 free, 3 first overflow page (parent: the
-//!                +------+--------+------+--------+-----    page of the cell), 4 later ones (the one before),
-//!                 1 byte 4 bytes                           5 any other B-tree page (its parent)
-//! ```
+//! Which pages are used already, by any thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::checker::{Checker, Common};
-use super::{POINTER_BYTES, ReadPage, pointer_map_page, word};
 
 /// What a page is used for, as the pointer map numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +12,7 @@ pub(super) enum Use {
     Child = 5,
 }
 
-/// One bit a page, set by whoever comes to the page first, on any thread.
+/// One bit a page, set by the first that comes to the page, on any thread.
 #[derive(Debug)]
 pub(super) struct Claims(Vec<AtomicU64>);
 
@@ -33,98 +22,12 @@ impl Claims {
     }
 
     /// Claims a page; false when it is claimed already.
-    fn claim(&self, number: u32) -> bool {
+    pub(super) fn claim(&self, number: u32) -> bool {
         let bit = 1 << (number % 64);
         self.0[number as usize / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    fn is_claimed(&self, number: u32) -> bool {
+    pub(super) fn is_claimed(&self, number: u32) -> bool {
         self.0[number as usize / 64].load(Ordering::Relaxed) >> (number % 64) & 1 == 1
-    }
-}
-
-impl Common<'_> {
-    fn is_pointer_map(&self, number: u32) -> bool {
-        self.header.largest_root != 0 && number > 1 && pointer_map_page(number, self.geometry) == number
-    }
-
-    fn is_special(&self, number: u32) -> bool {
-        number == self.geometry.lock_page() || self.is_pointer_map(number)
-    }
-}
-
-impl<P: ReadPage> Checker<'_, '_, P> {
-    /// Notes that a page is used, as `parent` says. False when it can't be, or is already.
-    pub(super) fn claim(&mut self, number: u32, usage: Use, parent: u32) -> Result<bool, P::Error> {
-        let common = self.common;
-        let place = Some(parent).filter(|&page| page != 0);
-        if number == 0 || number > common.page_count {
-            let count = common.page_count;
-            self.problem(place, format!("refers to page {number}, but pages run from 1 to {count}"));
-            return Ok(false);
-        }
-        if number == common.geometry.lock_page() {
-            self.problem(place, format!("refers to page {number}, which has the lock byte"));
-            return Ok(false);
-        }
-        if common.is_pointer_map(number) {
-            self.problem(place, format!("refers to page {number}, which is a pointer map"));
-            return Ok(false);
-        }
-        if self.again {
-            return Ok(true);
-        }
-        if !common.claims.claim(number) {
-            // Of two parts that run at the same time, either may come second.
-            common.disputed.store(true, Ordering::Relaxed);
-            self.problem(place, format!("refers to page {number}, which is already used elsewhere"));
-            return Ok(false);
-        }
-        if common.header.largest_root != 0 && number > 1 {
-            self.pointer_map_says(number, usage, parent)?;
-        }
-        Ok(true)
-    }
-
-    /// Compares a page's entry of the pointer map with what it is.
-    fn pointer_map_says(&mut self, number: u32, usage: Use, parent: u32) -> Result<(), P::Error> {
-        let map = pointer_map_page(number, self.common.geometry);
-        if self.map.0 != map {
-            self.map.1.resize(self.common.geometry.page_bytes(), 0);
-            self.pages.read_page(map, &mut self.map.1)?;
-            self.map.0 = map;
-        }
-        let at = (number - map - 1) as usize * POINTER_BYTES;
-        let parent = if matches!(usage, Use::Root | Use::Free) { 0 } else { parent };
-        let (kind, of) = (self.map.1[at], word(&self.map.1, at + 1));
-        if kind != usage as u8 || of != parent {
-            let what = format!(
-                "the pointer map says kind {kind} and parent {of} of page {number}, but it is {} and {parent}",
-                usage as u8
-            );
-            self.problem(Some(map), what);
-        }
-        Ok(())
-    }
-
-    /// The pages that nobody claimed.
-    pub(super) fn unused_pages(&mut self) {
-        let common = self.common;
-        let count = common.page_count;
-        let mut number = 1;
-        while number <= count {
-            let first = number;
-            while number <= count && !common.claims.is_claimed(number) && !common.is_special(number) {
-                number += 1;
-            }
-            match number - first {
-                0 => {
-                    self.report.pointer_map_pages += u32::from(common.is_pointer_map(number));
-                    number += 1;
-                }
-                1 => self.problem(Some(first), "is never used".to_owned()),
-                n => self.problem(Some(first), format!("is never used, nor are the {} after it", n - 1)),
-            }
-        }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::checker::Checker;
 use super::digest::{self, Entry, Sum};
+use super::done::Done;
 use super::fields::Fields;
 use super::layout::Cell;
-use super::parts::Done;
 use super::sequence::{Keys, Misplaced, Rowids};
 use super::spec::{Index, Key, Source, Table};
 use super::{Common, ReadPage, Tree, TreeKind};

@@ -35,6 +35,7 @@ mod checker;
 mod claims;
 mod content;
 mod digest;
+mod done;
 mod fields;
 mod freelist;
 mod layout;
@@ -43,6 +44,7 @@ mod payload;
 mod schema;
 mod sequence;
 pub mod spec;
+mod usage;
 mod utf16;
 
 use std::collections::HashMap;
@@ -52,7 +54,8 @@ use std::fmt;
 use crate::database::{Header, HeaderError};
 use crate::page::{DATABASE_HEADER_BYTES, Geometry, PAGE_NUMBER_MAX, PENDING_BYTE, PageKind};
 use checker::{Checker, Common};
-pub use parts::{Done, Parts};
+pub use done::Done;
+pub use parts::Parts;
 
 /// Where the pages come from.
 ///

@@ -15,12 +15,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::btree::{DEPTH_MAX, Place};
+use super::btree::DEPTH_MAX;
 use super::checker::{Checker, Page};
 use super::claims::Use;
 use super::content::{Content, Walk};
-use super::digest::Sum;
-use super::sequence::{Keys, Rowids};
+use super::done::{Done, Place};
 use super::{Begun, Options, ReadPage, Report, Tree, TreeKind, begin, check, is_table};
 use crate::page::PageKind;
 
@@ -47,17 +46,6 @@ struct Part {
     /// Which row of the schema it is.
     row: usize,
     place: Place,
-}
-
-/// A part that has been read.
-#[derive(Debug)]
-pub struct Done {
-    place: Place,
-    depth: Option<u32>,
-    report: Report,
-    rowids: Rowids,
-    keys: Keys,
-    sums: Vec<Sum>,
 }
 
 impl<'o> Parts<'o> {

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::btree::Place;
 use super::checker::Checker;
 use super::claims::Use;
 use super::content::{Content, Keep, Walk};
-use super::parts::Done;
+use super::done::Done;
+use super::done::Place;
 use super::{ReadPage, Tree, TreeKind};
 use crate::page::PageKind;
 use crate::record;
