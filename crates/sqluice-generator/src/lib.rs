@@ -22,21 +22,20 @@
 //! Each has an example, which stands in a schema of two tables:
 //!
 //! ```
-//! use sqluice::generate::Generate;
-//! use sqluice::r#gen::{FUNCTIONS, Function};
-//! use sqluice::options::WriteOptions;
-//! use sqluice::schema::Schema;
+//! use sqluice_core::schema::Schema;
+//! use sqluice_generator::preview::preview;
+//! use sqluice_generator::{FUNCTIONS, Function, Spec};
 //!
 //! for function in FUNCTIONS {
 //!     let sql = Function::EXAMPLE_SCHEMA.replace("{}", function.example);
 //!     let schema = Schema::parse(sql, "example.sql".as_ref())?;
-//!     let rows = vec![(None, 100), (Some("orders".to_owned()), 3)];
-//!     let generate = Generate { target: None, schema, rows, seed: 1, write: WriteOptions::default() };
-//!     let orders = &generate.prepare()?.preview(3)?[1];
+//!     let spec = Spec::new(&schema)?;
+//!     let (seed, rows, first, shown) = (1, [100, 3], [0, 0], [3, 3]);
+//!     let orders = &preview(&schema, &spec, seed, &rows, &first, &shown)?[1];
 //!     println!("{}: {}", function.signature, function.about);
 //!     println!("    {} gives {}", function.example, orders.rows[0][4]);
 //! }
-//! # Ok::<(), sqluice::error::Error>(())
+//! # Ok::<(), sqluice_core::error::Error>(())
 //! ```
 
 mod comments;

@@ -1,5 +1,5 @@
 //! Stores of blobs beside a map, beside what SQLite and `sqlite3 -A` say, and beside writers.
-#![cfg(feature = "archive")]
+#![cfg(feature = "blob-store")]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! What an error or a note says, as data: words, and the settings that they name.
 //!
 //! ```
-//! use sqluice::error::{Setting, message};
+//! use sqluice_core::error::{Setting, message};
 //!
 //! let hint = message!["choose a folder with enough space: ", Setting::TempDir.to("DIR")];
 //! let command = |setting: Setting, value: Option<&str>| format!("--{} {}", setting.name(), value.unwrap_or_default());

@@ -12,7 +12,7 @@
 //! Insert rows, all columns at once:
 //!
 //! ```
-//! use sqluice::rows::{self, Column, Rows};
+//! use sqluice_core::rows::{self, Column, Rows};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let connection = rusqlite::Connection::open_in_memory()?;
@@ -33,7 +33,7 @@
 //! Look rows up by many keys:
 //!
 //! ```
-//! # use sqluice::rows::{self, Rows};
+//! # use sqluice_core::rows::{self, Rows};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let connection = rusqlite::Connection::open_in_memory()?;
 //! # rows::register(&connection)?;
@@ -49,7 +49,7 @@
 //! Put arrays side by side: a row is found by its number at once, so this takes one pass.
 //!
 //! ```
-//! # use sqluice::rows::{self, Rows};
+//! # use sqluice_core::rows::{self, Rows};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let connection = rusqlite::Connection::open_in_memory()?;
 //! # rows::register(&connection)?;

@@ -14,7 +14,7 @@ const NEVER: u8 = 0xfe;
 /// What stands between fields: any text of up to 16 bytes, a run of blanks (spaces and tabs), or nothing.
 ///
 /// ```
-/// use sqluice::source::csv::Delimiter;
+/// use sqluice_sources::csv::Delimiter;
 ///
 /// assert_eq!("||".parse::<Delimiter>().unwrap().words(), "delimiter ||");
 /// assert_eq!("whitespace".parse::<Delimiter>().unwrap(), Delimiter::WHITESPACE);

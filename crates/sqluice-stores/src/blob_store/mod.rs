@@ -8,7 +8,7 @@
 //! ```
 //!
 //! ```
-//! use sqluice::blob_store::BlobStore;
+//! use sqluice_stores::blob_store::BlobStore;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;

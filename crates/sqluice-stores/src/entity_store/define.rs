@@ -15,7 +15,7 @@ const TAKEN: [&str; 5] = ["key", "value", "rowid", "oid", "_rowid_"];
 ///
 /// ```
 /// # use serde::{Serialize, Deserialize};
-/// use sqluice::entity_store::EntityType;
+/// use sqluice_stores::entity_store::EntityType;
 ///
 /// #[derive(Serialize, Deserialize)]
 /// struct Person {

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! # use serde::{Serialize, Deserialize};
-//! use sqluice::entity_store::{EntityStore, EntityType, field};
+//! use sqluice_stores::entity_store::{EntityStore, EntityType, field};
 //!
 //! #[derive(Serialize, Deserialize, Debug, PartialEq)]
 //! struct Person {

@@ -42,7 +42,7 @@ enum With {
 /// An indexed field, or the `key`, to be compared.
 ///
 /// ```
-/// # use sqluice::entity_store::field;
+/// # use sqluice_stores::entity_store::field;
 /// let grown_up_in_oslo = field("city").is("Oslo").and(field("age").at_least(18));
 /// ```
 pub fn field(name: impl Into<String>) -> FieldName {

@@ -6,7 +6,7 @@ use super::super::{Dialect, PART_BYTES};
 use super::{as_csv_core, csv_core, fast, options, slow};
 
 fn check(name: &str, rows: usize) {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/ourairports").join(name);
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sqluice/tests/data/ourairports").join(name);
     let input = std::fs::read(file).unwrap();
     let expected = csv_core(&input, Dialect::default());
     assert_eq!(expected.len(), rows + 1, "the file is the known one");

@@ -1,0 +1,7 @@
+//! Checks of sound and damaged databases.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod planted_faults;
+mod sound;

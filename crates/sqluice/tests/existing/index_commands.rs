@@ -1,0 +1,229 @@
+//! What `index` does besides its work: names that are taken, keys that come twice, databases that are in use or of another kind.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::support::files::{Home, integrity};
+use crate::support::lived_in::{but_for_counters, schema_rows};
+use rusqlite::Connection;
+use sqluice::error::{DuplicateRows, Error, ErrorKind};
+use sqluice::index::{Index, Report};
+use sqluice::options::WritePath;
+use sqluice::progress::{Amount, Cancel, Progress, Silent};
+
+/// A database with the table t: `rows` rows, its columns a (unique but for rows 5 and 900), b (text), c (7 different).
+fn database(home: &Home, rows: i64, before: &str) -> PathBuf {
+    let path = home.path("x.db");
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA synchronous = off; {before};
+             CREATE TABLE t (id INTEGER PRIMARY KEY, a, b TEXT, c); CREATE VIEW v AS SELECT 1;
+             CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END;
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows})
+             INSERT INTO t SELECT i, iif(i = 900, 5, i), 'text ' || (i * 7919 % 10007), i % 7 FROM n"
+        ))
+        .unwrap();
+    connection.close().unwrap();
+    path
+}
+
+fn index(path: &Path, sql: &[&str]) -> Result<Report, Error> {
+    Index { busy_timeout: Duration::ZERO, ..Index::new(path, sql.iter().copied()) }
+        .run(&Silent, &Cancel::new())
+}
+
+fn plan_of(connection: &Connection, sql: &str) -> String {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let lines = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+    lines.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn queries_use_the_index() {
+    for mode in ["delete", "wal"] {
+        let home = Home::new();
+        let path = database(&home, 20_000, &format!("PRAGMA journal_mode = {mode}"));
+        // It has read the schema before there was the index.
+        let other = Connection::open(&path).unwrap();
+        assert!(plan_of(&other, "SELECT * FROM t WHERE b = 'text 5'").contains("SCAN t"));
+        let report = index(&path, &["CREATE INDEX by_b ON t (b, c DESC)"]).unwrap();
+        assert_eq!((report.indexes[0].entries, report.indexes[0].road), (20_000, WritePath::Sorted));
+        assert_eq!((&*report.journal_mode_before, &*report.journal_mode_after), (mode, mode));
+        assert!(report.pages > report.pages_before);
+        let count = |sql: &str| other.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM t WHERE b = 'text 7919'"), 2);
+        assert!(plan_of(&other, "SELECT * FROM t WHERE b = 'text 5'").contains("USING INDEX by_b"));
+        assert_eq!(
+            count("SELECT count(*) FROM t WHERE b BETWEEN 'text 2' AND 'text 4'"),
+            count("SELECT count(*) FROM t NOT INDEXED WHERE b BETWEEN 'text 2' AND 'text 4'")
+        );
+        assert_eq!(integrity(&other), "ok");
+    }
+}
+
+#[test]
+fn a_key_that_comes_twice_is_told_with_both_rows_and_nothing_is_changed() {
+    for mode in ["delete", "wal"] {
+        let home = Home::new();
+        let path = database(&home, 20_000, &format!("PRAGMA journal_mode = {mode}"));
+        let before = but_for_counters(&path);
+        let sql = ["CREATE INDEX one ON t (b)", "CREATE UNIQUE INDEX two ON t (a)"];
+        let mut error = index(&path, &sql).unwrap_err();
+        assert_eq!(error.message(), "UNIQUE constraint failed: t.a = 5 in rowids 5 and 900");
+        assert_eq!(error.kind(), ErrorKind::Input);
+        assert_eq!(error.take_duplicate().unwrap().rows, DuplicateRows::Rowids(5, 900));
+        assert!(but_for_counters(&path) == before, "{mode}");
+        assert_eq!(integrity(&Connection::open(&path).unwrap()), "ok");
+    }
+    let home = Home::new();
+    let path = home.path("x.db");
+    let sql = "CREATE TABLE w (x, k TEXT, l, PRIMARY KEY (k, l)) WITHOUT ROWID; INSERT INTO w VALUES (1, 'a', 2), (1, 'b', 3)";
+    Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    let error = index(&path, &["CREATE UNIQUE INDEX i ON w (x)"]).unwrap_err();
+    assert_eq!(error.message(), "UNIQUE constraint failed: w.x = 1 in the rows ('a', 2) and ('b', 3)");
+}
+
+#[test]
+fn names_are_looked_at_before_any_work() {
+    let home = Home::new();
+    let path = database(&home, 10, "");
+    index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
+    for (sql, message) in [
+        ("CREATE INDEX I ON t (a)", "there is an index named I already"),
+        ("CREATE INDEX t ON t (a)", "there is a table named t already"),
+        ("CREATE INDEX IF NOT EXISTS v ON t (a)", "there is a view named v already"),
+        ("CREATE INDEX j ON x (a)", "there is no table x"),
+        ("CREATE INDEX j ON v (a)", "v can't have an index: it is a view, and has no rows of its own"),
+        ("CREATE INDEX j ON sqlite_schema (name)", "sqlite_schema can't have an index: it is SQLite's own"),
+        ("CREATE INDEX j ON t (nowhere)", "index j: no such column: nowhere"),
+        ("CREATE INDEX j ON t (a) a", "index j: near \"a\": syntax error"),
+        ("CREATE INDEX sqlite_j ON t (a)", "index sqlite_j: object name reserved for internal use: sqlite_j"),
+        ("CREATE INDEX j ON t (a); CREATE INDEX J ON t (b)", "there is an index named J already"),
+    ] {
+        let error = index(&path, &[sql]).unwrap_err();
+        assert!(error.message().starts_with(message), "{sql}: {error:?}");
+        assert_ne!(error.kind(), ErrorKind::Input);
+    }
+    // A trigger has names of its own.
+    let report = index(&path, &["CREATE INDEX r ON t (a)", "CREATE INDEX IF NOT EXISTS I ON t (c)"]).unwrap();
+    assert_eq!((report.indexes.len(), &report.there[..]), (1, &["I".to_owned()][..]));
+    let nothing = index(&path, &["CREATE INDEX IF NOT EXISTS i ON t (c)"]).unwrap();
+    assert_eq!((nothing.indexes.len(), nothing.pages), (0, nothing.pages_before));
+    assert!(index(&path, &[]).is_err());
+}
+
+#[test]
+fn sqlite_makes_what_only_it_can() {
+    let home = Home::new();
+    let path = database(&home, 2000, "");
+    let sql = [
+        "CREATE INDEX part ON t (b) WHERE c = 1",
+        "CREATE INDEX plain ON t (c)",
+        "CREATE INDEX computed ON t (a + 1, b)",
+    ];
+    let planned = Index::new(&path, sql).plan().unwrap();
+    let roads: Vec<(WritePath, &str)> =
+        planned.indexes.iter().map(|index| (index.road, &*index.why)).collect();
+    assert_eq!(
+        roads,
+        [
+            (WritePath::Sqlite, "only SQLite knows which rows its WHERE takes"),
+            (WritePath::Sorted, "what the table holds is sorted"),
+            (WritePath::Sqlite, "SQLite computes its expressions"),
+        ]
+    );
+    index(&path, &sql).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    assert_eq!(integrity(&connection), "ok");
+    assert_eq!(schema_rows(&connection).iter().filter(|row| row.0 == "index").count(), 3);
+    let error =
+        index(&path, &["CREATE INDEX new ON t (a)", "CREATE UNIQUE INDEX twice ON t (c + 1)"]).unwrap_err();
+    assert!(error.message().contains("UNIQUE constraint failed"), "{error:?}");
+    assert_eq!(schema_rows(&connection).iter().filter(|row| row.0 == "index").count(), 3);
+}
+
+#[test]
+fn databases_that_take_no_pages_get_their_index_from_sqlite() {
+    for (before, why) in [
+        ("PRAGMA auto_vacuum = FULL", "pointer map"),
+        ("PRAGMA encoding = 'UTF-16le'", "UTF-16le"),
+        ("PRAGMA legacy_file_format = ON", ""),
+    ] {
+        let home = Home::new();
+        let path = database(&home, 3000, before);
+        let planned = Index::new(&path, ["CREATE INDEX i ON t (b)"]).plan().unwrap();
+        assert!(planned.indexes[0].why.contains(why), "{planned:?}");
+        index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        assert_eq!(integrity(&connection), "ok");
+        assert!(plan_of(&connection, "SELECT * FROM t WHERE b = 'x'").contains("USING INDEX i"));
+    }
+}
+
+#[test]
+fn who_writes_is_waited_for_and_who_reads_goes_on_reading() {
+    let home = Home::new();
+    let path = database(&home, 2000, "PRAGMA journal_mode = wal");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; INSERT INTO t (b) VALUES ('new')").unwrap();
+    let error = index(&path, &["CREATE INDEX i ON t (b)"]).unwrap_err();
+    assert!(error.message().contains("in use"), "{error:?}");
+    other.execute_batch("COMMIT; BEGIN").unwrap();
+    let count = |sql: &str| other.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM t"), 2001);
+    // Its snapshot is the newest, so the log can be copied; or SQLite makes the index.
+    index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
+    assert_eq!(count("SELECT count(*) FROM sqlite_schema WHERE name = 'i'"), 0);
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(count("SELECT count(*) FROM sqlite_schema WHERE name = 'i'"), 1);
+    assert_eq!(integrity(&other), "ok");
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_nothing() {
+    /// Stops when so many phases have begun.
+    struct Stop(Cancel, std::sync::atomic::AtomicUsize);
+    impl Progress for Stop {
+        fn phase(&self, _: &str, _: Option<Amount>) {
+            if self.1.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) == 1 {
+                self.0.cancel();
+            }
+        }
+    }
+    for mode in ["delete", "wal"] {
+        let home = Home::new();
+        let path = database(&home, 5000, &format!("PRAGMA journal_mode = {mode}"));
+        let before = but_for_counters(&path);
+        let sql = ["CREATE INDEX i ON t (b)", "CREATE INDEX j ON t (b, a)"];
+        let mut stopped = 0;
+        for phases in 1..20 {
+            let cancel = Cancel::new();
+            let stop = Stop(cancel.clone(), phases.into());
+            match Index::new(&path, sql).run(&stop, &cancel) {
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error:?}");
+                    assert!(but_for_counters(&path) == before, "{mode}, phase {phases}");
+                    stopped += 1;
+                }
+                Ok(_) => break,
+            }
+        }
+        assert!(stopped >= 5, "{stopped}");
+        assert_eq!(integrity(&Connection::open(&path).unwrap()), "ok");
+    }
+}
+
+#[test]
+fn damage_is_told_with_its_page() {
+    let home = Home::new();
+    let path = database(&home, 5000, "");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // A leaf in the middle of the table says that it is something else.
+    let damaged = bytes.len() / 4096 / 2;
+    bytes[damaged * 4096] = 99;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = index(&path, &["CREATE INDEX i ON t (b)"]).unwrap_err();
+    assert!(error.message().contains(&format!("is damaged: t: page {}:", damaged + 1)), "{error:?}");
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}

@@ -1,0 +1,44 @@
+//! Where a part of a sorted tree ends: its last chunk never has one entry alone, of which no divider could be made before the
+//! next part.
+//!
+//! A part has 32 MiB of entries, about. They are large here, so that a part has a few dozen of them and a chunk two to
+//! nine: whatever chunks leave over at the ends of parts, some part leaves one.
+
+use std::path::Path;
+
+use crate::support::files::{Home, open};
+use sqluice::check::Check;
+use sqluice::generate::Generate;
+use sqluice::options::WriteOptions;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::schema::Schema;
+
+/// 130 MB: four parts.
+const ROWS: u32 = 130;
+
+const SQL: &str = "
+    CREATE TABLE w (
+        k INTEGER PRIMARY KEY,  -- gen: int(-4000000000000, 4000000000000)
+        v BLOB                  -- gen: blob(1000000, 1100000)
+    ) WITHOUT ROWID;";
+
+#[test]
+fn a_part_ends_wherever_a_chunk_does() {
+    // Two entries a chunk, which is the least, and then more.
+    for chunk_bytes in [1 << 20, 3 << 20, 4 << 20, 8 << 20] {
+        let home = Home::new();
+        let target = home.path("x.db");
+        let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
+        let write = WriteOptions { chunk_bytes, ..WriteOptions::default() };
+        let rows = vec![(None, ROWS.into())];
+        let generate = Generate { target: Some(target.clone()), schema, rows, seed: 1, write };
+        generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+        let sql = "SELECT count(*), count(DISTINCT k), sum(length(v)) / count(*) / 200000 FROM w";
+        let found: rusqlite::Result<[u32; 3]> =
+            open(&target).query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
+        assert_eq!(found.unwrap(), [ROWS, ROWS, 5], "chunks of {chunk_bytes} bytes");
+        let check = Check { target, full: false, checksum: false, threads: None };
+        let checked = check.run(&Silent, &Cancel::new()).unwrap();
+        assert!(checked.is_sound(), "chunks of {chunk_bytes} bytes: {:?}", checked.report.problems);
+    }
+}

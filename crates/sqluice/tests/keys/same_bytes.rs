@@ -1,0 +1,113 @@
+//! A database with keys and indexes has the same bytes with any number of threads and any memory, spilled or not.
+
+use std::path::Path;
+
+use crate::support::cases;
+use crate::support::files::{Home, checksum};
+use crate::support::keys::{KeyCase, key_case};
+use proptest::prelude::*;
+use sqluice::check::Check;
+use sqluice::error::Result;
+use sqluice::generate::Generate;
+use sqluice::options::WriteOptions;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::report::Report;
+use sqluice::schema::Schema;
+
+const THREADS: [usize; 4] = [1, 2, 3, 5];
+
+/// The least memory that a run which sorts can do with, in chunks.
+const CHUNKS_MIN: u64 = 4;
+
+/// Files, sorted or not, in which a run of another number of threads or bytes of memory must give the same.
+fn assert_same(
+    memory_bytes: &[u64],
+    mut run: impl FnMut(&Path, usize, u64) -> Result<Report>,
+) -> Option<Vec<u8>> {
+    let home = Home::new();
+    let mut first: Option<Result<Vec<u8>, String>> = None;
+    for threads in THREADS {
+        for &memory_bytes in memory_bytes {
+            let path = home.path("x.db");
+            let made = match run(&path, threads, memory_bytes) {
+                Ok(report) => {
+                    let bytes = std::fs::read(&path).unwrap();
+                    assert_eq!(report.checksum, checksum(&bytes));
+                    std::fs::remove_file(&path).unwrap();
+                    Ok(bytes)
+                }
+                Err(error) => Err(error.without_hint()),
+            };
+            assert_eq!(home.names(), [""; 0], "nothing is left behind");
+            match &first {
+                None => first = Some(made),
+                // Bytes are too many to be printed.
+                Some(first) => assert!(
+                    *first == made,
+                    "{threads} threads, {memory_bytes} bytes of memory: {:?} instead of {:?}",
+                    made.map(|bytes| bytes.len()),
+                    first.as_ref().map(Vec::len)
+                ),
+            }
+        }
+    }
+    first.and_then(Result::ok)
+}
+
+/// Of 12,600 rows, megabytes of entries: beyond the least memory many times over.
+const SQL: &str = "
+    CREATE TABLE a (
+        id INTEGER PRIMARY KEY,
+        s  TEXT,     -- gen: text(0, 60)
+        n  INTEGER,  -- gen: int(-100, 100)
+        r  REAL      -- gen: null(0.2, real(0, 1))
+    );
+    CREATE INDEX a_s ON a (s COLLATE NOCASE);
+    CREATE INDEX a_n ON a (n DESC, s);
+    CREATE INDEX a_r ON a (r, n);
+    CREATE TABLE b (
+        k TEXT,      -- gen: text(30, 40)
+        v BLOB,      -- gen: blob(0, 3000)
+        PRIMARY KEY (k)
+    ) WITHOUT ROWID;
+    CREATE INDEX b_v ON b (v);";
+
+#[test]
+fn a_database_that_spills_is_the_same_as_one_that_does_not() {
+    const CHUNK_BYTES: u64 = 100_000;
+    let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
+    let bytes =
+        assert_same(&[256 << 20, 5_000_000, CHUNKS_MIN * CHUNK_BYTES], |path, threads, memory_bytes| {
+            let write = WriteOptions {
+                threads: Some(threads),
+                memory_bytes,
+                chunk_bytes: CHUNK_BYTES as usize,
+                ..WriteOptions::default()
+            };
+            let rows = vec![(Some("a".to_owned()), 12_000), (Some("b".to_owned()), 600)];
+            let target = Some(path.to_owned());
+            let generate = Generate { target, schema: schema.clone(), rows, seed: 1, write };
+            generate.prepare()?.run(&Silent, &Cancel::new())
+        });
+    let home = Home::new();
+    let target = home.path("x.db");
+    std::fs::write(&target, bytes.expect("no two rows have the same key")).unwrap();
+    let check = Check { target, full: true, checksum: false, threads: None };
+    let checked = check.run(&Silent, &Cancel::new()).unwrap();
+    assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
+}
+
+proptest! {
+    #![proptest_config(cases(4))]
+
+    #[test]
+    fn any_keys_and_any_rows_give_the_same_file_or_the_same_error(case in key_case(400)) {
+        let rows = case.rows();
+        let least = case.least_memory();
+        assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {
+            let case = KeyCase { threads, ..case.clone() };
+            let options = WriteOptions { memory_bytes, ..case.options() };
+            case.write(path, &rows, &options)
+        });
+    }
+}

@@ -1,0 +1,444 @@
+//! Parquet and Arrow files that are unusual, damaged or larger than they look: they are read as they are meant, or refused with the
+//! reason.
+#![cfg(feature = "parquet")]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::support::columnar::{ALL, Container, batch, load, told};
+use crate::support::files::Home;
+use arrow_array::builder::*;
+use arrow_array::types::*;
+use arrow_array::*;
+use arrow_ipc::{
+    Endianness, FieldBuilder, FooterBuilder, IntBuilder, MessageBuilder, MessageHeader, MetadataVersion,
+    SchemaBuilder, Type,
+};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use flatbuffers::FlatBufferBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type as ParquetInt64};
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader, ParquetMetaDataWriter};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use rusqlite::Connection;
+use sqluice::load::Load;
+use sqluice::options::WriteOptions;
+use sqluice::source::arrow::{ArrowOptions, DecimalAs};
+
+/// The schema of one column of milliseconds, as Arrow's bytes in base64, cut short by so many bytes.
+fn encoded_schema(cut: usize) -> String {
+    let schema = Schema::new(vec![Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true)]);
+    let encoded = parquet::arrow::encode_arrow_schema(&schema);
+    encoded[..encoded.len() - cut].to_owned()
+}
+
+#[test]
+fn an_unreadable_arrow_schema_leaves_the_types_to_the_parquet_schema() {
+    let good = encoded_schema(0);
+    // A number that is not where numbers of its size lie, as nanoparquet writes it: two bytes moved in.
+    let unaligned = format!("{}AAAA{}", &good[..12], &good[12..]);
+    let hints = [
+        "".to_owned(),
+        "no base64!".to_owned(),
+        "AAAA".to_owned(),
+        encoded_schema(40),
+        unaligned,
+        good.replace('A', "B"),
+    ];
+    for hint in hints {
+        let home = Home::new();
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![KeyValue::new(
+            ARROW_SCHEMA_META_KEY.to_owned(),
+            hint.clone(),
+        )]));
+        let options =
+            ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
+        let rows = batch(vec![
+            ("t", Arc::new(TimestampMillisecondArray::from(vec![Some(1500), None])) as ArrayRef),
+            ("s", Arc::new(StringArray::from(vec!["é", ""]))),
+        ]);
+        let file = File::create(home.path("x.dat")).unwrap();
+        let mut writer = ArrowWriter::try_new_with_options(file, rows.schema(), options).unwrap();
+        writer.write(&rows).unwrap();
+        writer.close().unwrap();
+        let db = load(&home, |load| load).unwrap_or_else(|error| panic!("{hint:?}: {error}"));
+        assert_eq!(told(&db, "SELECT t, s FROM x"), ["'1970-01-01T00:00:01.500' 'é'", "- ''"], "{hint:?}");
+    }
+}
+
+#[test]
+fn empty_row_groups_are_read() {
+    for groups in [vec![0], vec![0, 2], vec![2, 0, 0, 3], vec![1, 0]] {
+        let home = Home::new();
+        let schema = Arc::new(parse_message_type("message m { required int64 a; }").unwrap());
+        let file = File::create(home.path("x.dat")).unwrap();
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
+        for rows in &groups {
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<ParquetInt64>().write_batch(&vec![7; *rows], None, None).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        writer.close().unwrap();
+        let db = load(&home, |load| load).unwrap();
+        let rows: usize = groups.iter().sum();
+        assert_eq!(
+            told(&db, "SELECT count(*), total(a) FROM x"),
+            [format!("{rows} {:?}", 7.0 * rows as f64)]
+        );
+    }
+}
+
+/// A stream, or a file, of a column `a` of 32 bits and the values 1 and 2, whose metadata say that its numbers have this byte order and
+/// that it is of this version.
+fn marked(container: Container, order: Endianness, version: MetadataVersion) -> Vec<u8> {
+    let mut builder = FlatBufferBuilder::new();
+    let name = builder.create_string("a");
+    let mut int = IntBuilder::new(&mut builder);
+    int.add_bitWidth(32);
+    int.add_is_signed(true);
+    let int = int.finish();
+    let mut field = FieldBuilder::new(&mut builder);
+    field.add_name(name);
+    field.add_nullable(true);
+    field.add_type_type(Type::Int);
+    field.add_type_(int.as_union_value());
+    let field = field.finish();
+    let fields = builder.create_vector(&[field]);
+    let mut schema = SchemaBuilder::new(&mut builder);
+    schema.add_endianness(order);
+    schema.add_fields(fields);
+    let schema = schema.finish();
+    if container == Container::File {
+        let mut footer = FooterBuilder::new(&mut builder);
+        footer.add_version(version);
+        footer.add_schema(schema);
+        let footer = footer.finish();
+        builder.finish(footer, None);
+        let footer = builder.finished_data();
+        return [b"ARROW1\0\0", footer, &(footer.len() as u32).to_le_bytes(), b"ARROW1"].concat();
+    }
+    let mut message = MessageBuilder::new(&mut builder);
+    message.add_version(version);
+    message.add_header_type(MessageHeader::Schema);
+    message.add_header(schema.as_union_value());
+    let message = message.finish();
+    builder.finish(message, None);
+    let message = builder.finished_data();
+    // What follows the schema in a stream of such values.
+    let mut usual = Vec::new();
+    let rows = batch(vec![("a", Arc::new(Int32Array::from(vec![1, 2])))]);
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut usual, &rows.schema()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let length = u32::from_le_bytes(usual[4..8].try_into().unwrap()) as usize;
+    [&[0xff; 4], &(message.len() as u32).to_le_bytes()[..], message, &usual[8 + length..]].concat()
+}
+
+#[test]
+fn numbers_of_the_other_byte_order_and_unknown_versions_are_refused_by_name() {
+    for container in [Container::Stream, Container::File] {
+        let refused = |order, version| {
+            let home = Home::new();
+            fs::write(home.path("x.dat"), marked(container, order, version)).unwrap();
+            load(&home, |load| load).map(|db| told(&db, "SELECT a FROM x"))
+        };
+        let (little, big) = (Endianness::Little, Endianness::Big);
+        let rows = if container == Container::Stream { vec!["1".to_owned(), "2".to_owned()] } else { vec![] };
+        assert_eq!(refused(little, MetadataVersion::V5).unwrap(), rows);
+        let error = refused(big, MetadataVersion::V5).unwrap_err();
+        let what = "x.dat: its numbers are big-endian, and only little-endian ones are supported";
+        assert!(error.starts_with(what), "{error}");
+        let error = refused(Endianness(7), MetadataVersion::V5).unwrap_err();
+        assert_eq!(error, "x.dat: its numbers are of the unknown byte order 7");
+        let error = refused(little, MetadataVersion(9)).unwrap_err();
+        assert!(error.contains("the unknown version 10; versions 4 and 5 are supported"), "{error}");
+        let error = refused(little, MetadataVersion::V3).unwrap_err();
+        assert!(error.contains("version 3, from before 2018"), "{error}");
+    }
+}
+
+#[test]
+fn a_decimal_with_more_digits_than_its_type_is_a_bad_row_unless_it_is_text() {
+    for container in [Container::File, Container::Stream] {
+        for (precision, scale, values) in
+            [(5, 2, [12345, 123_456]), (5, 0, [99_999, -100_000]), (5, -1, [1, 1 << 40])]
+        {
+            let home = Home::new();
+            let numbers = Decimal128Array::from(values.to_vec());
+            // What declares the digits does not look at the values.
+            let numbers = numbers.with_precision_and_scale(precision, scale).unwrap();
+            container.write(&home.path("x.dat"), &[batch(vec![("d", Arc::new(numbers))])], 9);
+            let error = load(&home, |load| load).unwrap_err();
+            assert!(
+                error.contains(&format!("is beyond its type, Decimal128({precision}, {scale}) (row 2)")),
+                "{error}"
+            );
+            let text = ArrowOptions { decimal: DecimalAs::Text, ..ArrowOptions::default() };
+            let db = load(&home, |load| Load { arrow: text, ..load }).unwrap();
+            let digits = |text: &String| text.bytes().filter(u8::is_ascii_digit).count();
+            assert_eq!(told(&db, "SELECT d FROM x").iter().map(digits).max().unwrap(), {
+                let digits = values[1].abs().to_string().len();
+                digits + usize::from(scale < 0)
+            });
+            fs::remove_file(home.path("x.db")).unwrap();
+            let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+            assert_eq!(told(&db, "SELECT count(*) FROM x"), ["1"]);
+        }
+    }
+}
+
+#[test]
+fn lossy_makes_floats_of_unsigned_integers_beyond_64_bits_with_a_sign() {
+    for container in ALL {
+        let home = Home::new();
+        let numbers = UInt64Array::from(vec![Some(1), None, Some(u64::MAX), Some(i64::MAX as u64)]);
+        container.write(&home.path("x.dat"), &[batch(vec![("u", Arc::new(numbers))])], 9);
+        let db = load(&home, |load| Load { lossy: true, ..load }).unwrap();
+        assert_eq!(told(&db, "SELECT u FROM x").join(" "), "1 - 1.8446744073709552e19 9223372036854775807");
+        // As SQLite has it.
+        assert_eq!(told(&db, "SELECT CAST('18446744073709551615' AS NUMERIC)"), ["1.8446744073709552e19"]);
+    }
+}
+
+#[test]
+fn nan_and_infinities_are_null_in_nested_values_and_dates_beyond_9999_make_bad_rows() {
+    for container in ALL {
+        let home = Home::new();
+        let reals = vec![Some(1.5), Some(f64::NAN), Some(f64::INFINITY), Some(f64::NEG_INFINITY)];
+        let lists =
+            ListArray::from_iter_primitive::<Float64Type, _, _>(vec![Some(reals), None, Some(vec![])]);
+        let dates = ListArray::from_iter_primitive::<Date32Type, _, _>(vec![
+            Some(vec![Some(0)]),
+            None,
+            Some(vec![Some(0), Some(i32::MAX), None]),
+        ]);
+        let mut maps = MapBuilder::new(None, Float32Builder::new(), TimestampMicrosecondBuilder::new());
+        for value in [0, 1, i64::MAX] {
+            maps.keys().append_value(f32::INFINITY);
+            maps.values().append_value(value);
+            maps.append(true).unwrap();
+        }
+        let rows =
+            batch(vec![("f", Arc::new(lists)), ("d", Arc::new(dates)), ("m", Arc::new(maps.finish()))]);
+        container.write(&home.path("x.dat"), &[rows], 9);
+        let error = load(&home, |load| load).unwrap_err();
+        assert_eq!(error, "x.dat: column d: 2147483647 of type Date32 is beyond the years 0 to 9999 (row 3)");
+        let only_maps = |load| Load { columns: Some(vec!["m".to_owned()]), ..load };
+        let error = load(&home, only_maps).unwrap_err();
+        assert!(
+            error.contains("column m: 9223372036854775807 of type Timestamp(µs) is beyond the years"),
+            "{error}"
+        );
+        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        assert_eq!(
+            told(&db, "SELECT * FROM x"),
+            [
+                r#"'[1.5,null,null,null]' '["1970-01-01"]' '{"null":"1970-01-01T00:00:00"}'"#,
+                r#"- - '{"null":"1970-01-01T00:00:00.000001"}'"#
+            ]
+        );
+        assert_eq!(told(&db, "SELECT json_valid(f) FROM x WHERE f IS NOT NULL"), ["1"]);
+        let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
+        assert!(rejects.contains("2147483647"), "{rejects}");
+    }
+}
+
+/// Writes a file of one row group, whose first column is written by `write`.
+fn write_column(
+    path: &Path,
+    schema: &str,
+    properties: WriterProperties,
+    write: impl FnOnce(&mut SerializedColumnWriter<'_>),
+) {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    write(&mut column);
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
+    for dictionary in [true, false] {
+        let home = Home::new();
+        let properties = WriterProperties::builder().set_dictionary_enabled(dictionary).build();
+        let texts: Vec<ByteArray> = ["good", "é", "caf\u{0}", "é", "last"]
+            .iter()
+            .map(|text| match *text {
+                "caf\u{0}" => ByteArray::from(b"caf\xe9 au lait".to_vec()),
+                text => ByteArray::from(text),
+            })
+            .collect();
+        write_column(
+            &home.path("x.dat"),
+            "message m { required binary s (UTF8); }",
+            properties.clone(),
+            |column| {
+                column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+            },
+        );
+        let error = load(&home, |load| load).unwrap_err();
+        assert!(error.starts_with("x.dat: column s: byte 3 of a text, 0xe9"), "{error}");
+        assert!(error.contains("(row 3)"), "{error}");
+        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        assert_eq!(told(&db, "SELECT rowid, s FROM x"), ["1 'good'", "2 'é'", "4 'é'", "5 'last'"]);
+        let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
+        assert!(rejects.contains("au lait") && rejects.contains("column s"), "{rejects}");
+        // Within a list, too.
+        let home = Home::new();
+        let schema = "message m { repeated binary s (UTF8); }";
+        write_column(&home.path("x.dat"), schema, properties, |column| {
+            let levels = ([1; 5], [0, 1, 0, 0, 1]);
+            column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels.0), Some(&levels.1)).unwrap();
+        });
+        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        assert_eq!(told(&db, "SELECT rowid, s FROM x"), [r#"1 '["good","é"]'"#, r#"3 '["é","last"]'"#]);
+    }
+}
+
+#[test]
+fn old_writers_are_read() {
+    // A dictionary that is not there is at offset 0.
+    let home = Home::new();
+    write_column(
+        &home.path("x.dat"),
+        "message m { repeated int64 a; }",
+        WriterProperties::builder().set_dictionary_enabled(false).build(),
+        |column| {
+            let levels = ([1, 1, 0, 1], [0, 1, 0, 0]);
+            column.typed::<ParquetInt64>().write_batch(&[1, 2, 3], Some(&levels.0), Some(&levels.1)).unwrap();
+        },
+    );
+    let bytes = fs::read(home.path("x.dat")).unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(bytes.clone())).unwrap();
+    let column = metadata.row_group(0).column(0).clone();
+    let column = column.into_builder().set_dictionary_page_offset(Some(0)).build().unwrap();
+    let group =
+        metadata.row_group(0).clone().into_builder().set_column_metadata(vec![column]).build().unwrap();
+    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let mut rewritten = bytes[..bytes.len() - 8 - footer].to_vec();
+    let mut tail = Vec::new();
+    ParquetMetaDataWriter::new(&mut tail, &metadata).finish().unwrap();
+    rewritten.extend(tail);
+    fs::write(home.path("x.dat"), rewritten).unwrap();
+    let db = load(&home, |load| load).unwrap();
+    // What is repeated without further marks is a list.
+    assert_eq!(told(&db, "SELECT a FROM x"), ["'[1,2]'", "'[]'", "'[3]'"]);
+}
+
+#[test]
+fn what_is_unknown_in_the_schema_is_named() {
+    let home = Home::new();
+    let properties = WriterProperties::builder().build();
+    write_column(&home.path("x.dat"), "message m { required binary text (UTF8); }", properties, |column| {
+        column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("x")], None, None).unwrap();
+    });
+    let mut bytes = fs::read(home.path("x.dat")).unwrap();
+    let at = bytes.windows(8).position(|window| window == b"\x18\x04text\x25\x00").unwrap();
+    bytes[at + 7] = 60;
+    fs::write(home.path("x.dat"), bytes).unwrap();
+    let error = load(&home, |load| load).unwrap_err();
+    assert!(
+        error.starts_with("x.dat: column text has the unknown converted type 30, which is not supported"),
+        "{error}"
+    );
+}
+
+/// A load of `x.dat` that may take so much memory.
+fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
+    load(home, |load| {
+        let write = WriteOptions { memory_bytes: memory_mib << 20, threads: Some(1), ..load.write.clone() };
+        Load { write, ..load }
+    })
+}
+
+#[test]
+fn a_few_bytes_that_stand_for_too_much_are_refused_and_the_memory_that_they_need_is_named() {
+    let (text, packed) = ("x".repeat(9 << 20), "x".repeat(34 << 20));
+    for container in ALL {
+        let home = Home::new();
+        let keys = Int32Array::from(vec![0; 30]);
+        let words = DictionaryArray::new(keys, Arc::new(StringArray::from(vec![text.as_str()])));
+        container.write(&home.path("x.dat"), &[batch(vec![("w", Arc::new(words))])], 4000);
+        let error = load_within(&home, 64).unwrap_err();
+        assert!(
+            error.contains("would take at least 9.4 MB of memory, more than the 8.4 MB they may"),
+            "{error}"
+        );
+        assert!(error.contains("`memory = 72MiB`"), "{error}");
+        // Compressed, it is refused before it is there.
+        let home = Home::new();
+        match container {
+            Container::Parquet => {
+                let rows = batch(vec![("w", Arc::new(StringArray::from(vec![packed.as_str()])))]);
+                for codec in [
+                    Compression::SNAPPY,
+                    Compression::GZIP(Default::default()),
+                    Compression::ZSTD(Default::default()),
+                    Compression::BROTLI(Default::default()),
+                    Compression::LZ4_RAW,
+                    Compression::LZ4,
+                ] {
+                    let properties = WriterProperties::builder().set_compression(codec).build();
+                    let file = File::create(home.path("x.dat")).unwrap();
+                    let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties)).unwrap();
+                    writer.write(&rows).unwrap();
+                    writer.close().unwrap();
+                    let error = load_within(&home, 32).unwrap_err();
+                    assert!(
+                        error.contains("of memory, more than the 33.6 MB they may"),
+                        "{codec:?}: {error}"
+                    );
+                    assert!(error.contains("`memory = "), "{error}");
+                }
+            }
+            _ => {
+                let rows = batch(vec![("w", Arc::new(StringArray::from(vec![packed.as_str()])))]);
+                let options = arrow_ipc::writer::IpcWriteOptions::default()
+                    .try_with_compression(Some(arrow_ipc::CompressionType::ZSTD))
+                    .unwrap();
+                let file = File::create(home.path("x.dat")).unwrap();
+                let mut writer =
+                    arrow_ipc::writer::StreamWriter::try_new_with_options(file, &rows.schema(), options)
+                        .unwrap();
+                writer.write(&rows).unwrap();
+                writer.finish().unwrap();
+                let error = load_within(&home, 32).unwrap_err();
+                assert!(
+                    error.contains("a record batch, decompressed, would take at least 35.7 MB"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_are_large_together_are_read_a_few_at_a_time() {
+    let text = "y".repeat(1 << 20);
+    for container in ALL {
+        let home = Home::new();
+        let words = StringArray::from_iter_values((0..40).map(|_| text.as_str()));
+        let small = StringArray::from_iter_values((0..5000).map(|n| n.to_string()));
+        let rows = [batch(vec![("w", Arc::new(small) as ArrayRef)]), batch(vec![("w", Arc::new(words))])];
+        container.write(&home.path("x.dat"), &rows, 6000);
+        let db = load_within(&home, 32).unwrap();
+        assert_eq!(
+            told(&db, "SELECT count(*), sum(length(w)) FROM x"),
+            [format!("5040 {}", 18_890 + 40 * text.len())]
+        );
+    }
+}

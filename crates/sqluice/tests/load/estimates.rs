@@ -1,0 +1,72 @@
+//! How large a plan says that the file will be.
+
+#![cfg(feature = "load")]
+
+use std::path::{Path, PathBuf};
+
+use crate::support::files::Home;
+use crate::support::load::Way;
+use crate::support::tpch;
+use sqluice::load::Load;
+use sqluice::progress::{Cancel, Silent};
+
+/// Sees that the estimate is within a tenth of what comes of it.
+#[track_caller]
+fn assert_estimated(load: Load) {
+    let prepared = load.prepare(&Cancel::new()).unwrap();
+    let estimated = prepared.plan().estimated_bytes.expect("the size of the input is known") as f64;
+    let bytes = prepared.run(&Silent).unwrap().bytes as f64;
+    assert!((estimated / bytes - 1.0).abs() < 0.1, "{estimated} instead of {bytes}");
+}
+
+#[test]
+fn the_size_of_real_tables_is_known_before() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/ourairports");
+    for name in ["airport-frequencies", "navaids", "runways", "regions", "countries"] {
+        let home = Home::new();
+        let excerpt = std::fs::read(folder.join(format!("{name}.csv"))).unwrap();
+        let header_bytes = excerpt.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        let (header, records) = excerpt.split_at(header_bytes);
+        let file = home.path(&format!("{name}.csv"));
+        std::fs::write(&file, [header, &records.repeat(16)].concat()).unwrap();
+        let load = Load::new(home.path("x.db"), [file]);
+        // Small enough that each file is larger.
+        assert_estimated(Load { sample_bytes: 200_000, ..load });
+    }
+}
+
+#[test]
+fn the_size_of_tables_of_tpch_is_known_before() {
+    let writers =
+        [("lineitem", tpch::write_line_items as fn(&Path) -> usize), ("orders", tpch::write_orders)];
+    for sample_bytes in [200_000, 1 << 20] {
+        let home = Home::new();
+        let files = writers.map(|(name, write)| {
+            let file = home.path(&format!("{name}.csv"));
+            write(&file);
+            file
+        });
+        for limit in [None, Some(10_000), Some(100)] {
+            let home = Home::new();
+            assert_estimated(Load { sample_bytes, limit, ..Load::new(home.path("x.db"), &files) });
+        }
+    }
+}
+
+#[test]
+fn many_small_tables_are_not_counted_more_than_once() {
+    let home = Home::new();
+    let files = (0..50).map(|number| Way::Path.put(&home, &format!("{number}.csv"), b"a,b\n1,2\n"));
+    let files: Vec<PathBuf> = files.collect();
+    assert_estimated(Load::new(home.path("x.db"), files));
+}
+
+#[test]
+fn the_size_of_what_comes_through_a_pipe_or_is_compressed_is_not_known() {
+    for way in [Way::Pipe, Way::Gzip] {
+        let home = Home::new();
+        let file = way.put(&home, "t.csv", "a,b\n1,2\n".repeat(1000).as_bytes());
+        let load = Load { sample_bytes: 100, ..Load::new(home.path("x.db"), [file]) };
+        assert_eq!(load.prepare(&Cancel::new()).unwrap().plan().estimated_bytes, None);
+    }
+}

@@ -1,0 +1,353 @@
+//! Bad rows: each goes to the reject file or ends the load, and what is good is loaded, as SQLite would have it.
+
+#![cfg(feature = "load")]
+
+use std::io::Cursor;
+use std::path::Path;
+
+use crate::support::cases;
+use crate::support::files::{Home, integrity, open};
+use crate::support::load::{plain, run, schema, shown};
+use crate::support::twin::CsvCore;
+use proptest::prelude::*;
+use proptest::sample::select;
+use rusqlite::{Connection, ToSql, params_from_iter};
+use sqluice::batch::{Batch, Value};
+use sqluice::error::{Error, ErrorKind, Result, Setting};
+use sqluice::load::Load;
+use sqluice::options::WriteOptions;
+use sqluice::source::csv::{ColumnFrom, CsvOptions, CsvReader};
+use sqluice::source::{BadRow, Refused, RefusedRow, Sink, Source};
+
+/// Lines, good and bad, below a header of three columns.
+fn csv() -> impl Strategy<Value = Vec<u8>> {
+    let good = select(vec![
+        &b"1,2,3\n"[..],
+        b"12,x,1.5\n",
+        b",,\n",
+        b"7,,\"\"\n",
+        b"\"a\n,b\",0.1,9\r\n",
+        b"-5,1e3,zz\n",
+        b"12345678901234567890,0x1f,9007199254740993\n",
+        b" 8 ,+1,.5\r",
+        b"3,\"x\"\"y\",0\n",
+    ]);
+    let piece = select(vec![
+        &b","[..],
+        b",",
+        b"\"",
+        b"\n",
+        b"\r\n",
+        b"1",
+        b"ab",
+        b"\0",
+        b"\xff",
+        b"\xc3\xa9",
+        b"\"\"",
+    ]);
+    let rubble = prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat());
+    let line = prop_oneof![4 => good.prop_map(<[u8]>::to_vec), 1 => rubble];
+    prop::collection::vec(line, 0..60).prop_map(|lines| [&b"a,b,c\n"[..], &lines.concat()].concat())
+}
+
+/// A table of those columns, with or without one for the rowid.
+fn ddl() -> impl Strategy<Value = String> {
+    let declared = |strict: bool| {
+        let types = if strict {
+            vec!["INTEGER", "REAL", "TEXT", "ANY"]
+        } else {
+            vec!["INTEGER", "REAL", "TEXT", "NUMERIC", ""]
+        };
+        let column = (select(types), any::<bool>())
+            .prop_map(|(name, null)| format!("{name}{}", if null { "" } else { " NOT NULL" }));
+        (prop::collection::vec(column, 3), select(vec!["", "id INTEGER PRIMARY KEY, "]), Just(strict))
+    };
+    any::<bool>().prop_flat_map(declared).prop_map(|(types, id, strict)| {
+        let strict = if strict { " STRICT" } else { "" };
+        format!("CREATE TABLE t ({id}a {}, b {}, c {}){strict}", types[0], types[1], types[2])
+    })
+}
+
+/// SQLite beside: each record goes in by an INSERT of its fields as text, its number as its rowid, or is a bad row.
+struct Twin {
+    database: Connection,
+    records: i64,
+    bad: Vec<BadRow>,
+}
+
+impl Sink for Twin {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        let transaction = self.database.transaction().unwrap();
+        let mut insert = transaction.prepare("INSERT INTO t (rowid, a, b, c) VALUES (?, ?, ?, ?)").unwrap();
+        let mut refused = Vec::new();
+        for row in 0..batch.rows {
+            let text = |column: usize| match batch.columns[column].get(row) {
+                Value::Text(text) => Some(str::from_utf8(text).unwrap().to_owned()),
+                _ => None,
+            };
+            let fields = [text(0), text(1), text(2)];
+            let rowid = self.records + row as i64 + 1;
+            let values =
+                [&rowid as &dyn ToSql].into_iter().chain(fields.iter().map(|field| field as &dyn ToSql));
+            if let Err(error) = insert.execute(params_from_iter(values)) {
+                let message = error.to_string();
+                assert!(
+                    message.contains("constraint failed") || message.contains("cannot store"),
+                    "{message}"
+                );
+                refused.push(RefusedRow { row, column: 0, error: Error::input("refused") });
+            }
+        }
+        drop(insert);
+        if !refused.is_empty() {
+            return Err(Refused::Rows(refused));
+        }
+        transaction.commit().unwrap();
+        self.records += batch.rows as i64;
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        self.records += 1;
+        self.bad.push(bad);
+        Ok(())
+    }
+}
+
+impl Twin {
+    fn of(ddl: &str, csv: &[u8]) -> Twin {
+        let database = Connection::open_in_memory().unwrap();
+        database.execute_batch(ddl).unwrap();
+        let mut twin = Twin { database, records: 0, bad: Vec::new() };
+        let input = Box::new(Cursor::new(csv.to_vec()));
+        let reader = CsvReader::new(input, Path::new("t.csv"), CsvOptions::default()).unwrap();
+        let mut source = reader.into_source((0..3).map(ColumnFrom::Field).collect(), 0..u64::MAX);
+        while let Some(mut part) = source.next_part().unwrap() {
+            part.decode(&mut twin).unwrap();
+        }
+        twin
+    }
+}
+
+/// Rowid and values of all rows.
+fn values(database: &Connection) -> Vec<String> {
+    let sql = "SELECT concat_ws(' ', rowid, typeof(a), quote(a), typeof(b), quote(b), typeof(c), quote(c))
+               FROM t ORDER BY rowid";
+    let mut rows = database.prepare(sql).unwrap();
+    rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+/// The records of a reject file, without its header.
+fn rejected(file: &Path) -> Vec<Vec<Vec<u8>>> {
+    let Ok(text) = std::fs::read(file) else { return Vec::new() };
+    // Records are bytes; each becomes the character of that number.
+    let text: String = text.into_iter().map(char::from).collect();
+    let mut records = CsvCore::new(text.as_bytes());
+    assert_eq!(records.next().unwrap(), ["file", "line", "column", "reason", "record"]);
+    let bytes = |field: &String| field.chars().map(|c| c as u8).collect();
+    std::iter::from_fn(|| Some(records.next()?.iter().map(bytes).collect())).collect()
+}
+
+fn write(threads: usize) -> WriteOptions {
+    WriteOptions { threads: Some(threads), chunk_bytes: 8192, ..WriteOptions::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(120))]
+
+    #[test]
+    fn good_rows_are_loaded_and_bad_ones_kept_in_their_order(
+        csv in csv(), ddl in ddl(), part_bytes in 1..400usize, lossy: bool, max in 0..5u64,
+    ) {
+        let home = Home::new();
+        let file = home.path("t.csv");
+        std::fs::write(&file, &csv).unwrap();
+        let load = |name: &str, threads| Load {
+            schema: Some(schema(&ddl)), format: plain(), part_bytes, lossy, write: write(threads),
+            ..Load::new(home.path(&format!("{name}.db")), [&file])
+        };
+        let keep = |name: &str, threads| {
+            // Any number of them: files of bad rows alone are among these.
+            let load = Load {
+                reject: Some(home.path(&format!("{name}.rejected"))),
+                rejects_max: u64::MAX - 1,
+                ..load(name, threads)
+            };
+            run(load).map(|report| (report.rows, report.rejected))
+        };
+        let counts = keep("1", 1).unwrap();
+        let (database, bad) = (open(&home.path("1.db")), rejected(&home.path("1.rejected")));
+        prop_assert_eq!(integrity(&database), "ok");
+        prop_assert_eq!(counts.1, bad.len() as u64);
+
+        let twin = Twin::of(&ddl, &csv);
+        prop_assert_eq!(counts.0 + counts.1, twin.records as u64);
+        let (ours, twins) = (values(&database), values(&twin.database));
+        if lossy {
+            prop_assert_eq!(ours, twins);
+            let raw: Vec<&[u8]> = bad.iter().map(|fields| &fields[4][..]).collect();
+            prop_assert_eq!(raw, twin.bad.iter().map(|bad| &bad.raw[..]).collect::<Vec<_>>());
+        } else {
+            // What loses nothing is stored as SQLite does; the rest is kept.
+            prop_assert!(ours.iter().all(|row| twins.contains(row)), "{:?} {:?}", ours, twins);
+        }
+
+        for threads in [2, 4] {
+            let name = threads.to_string();
+            prop_assert_eq!(keep(&name, threads).unwrap(), counts);
+            for end in ["db", "rejected"] {
+                let read = |name: &str| std::fs::read(home.path(&format!("{name}.{end}"))).ok();
+                prop_assert!(read("1") == read(&name), "{}", end);
+            }
+        }
+
+        // Without a file for them, the first ends the load.
+        let before = home.names().len();
+        for threads in [1, 3] {
+            let ended = run(load("strict", threads));
+            let Some(first) = bad.first() else {
+                prop_assert!(ended.is_ok());
+                std::fs::remove_file(home.path("strict.db")).unwrap();
+                continue;
+            };
+            let error = ended.unwrap_err();
+            let place = error.place().unwrap();
+            let message = error.message();
+            prop_assert_eq!(home.names().len(), before);
+            // Rows that are like each other and none like the header: the header is what is told of.
+            if counts.0 == 0 && message.starts_with("the header has 3 fields, and the rows have ") {
+                let odd = |fields: &Vec<Vec<u8>>| String::from_utf8_lossy(&fields[3]).contains("the header has ");
+                prop_assert!(bad.len() > 1 && bad.iter().any(odd), "{}", message);
+                continue;
+            }
+            prop_assert_eq!(message.as_bytes(), &first[3][..]);
+            let told = [place.line.unwrap(), place.column.unwrap()].map(|number| number.to_string().into_bytes());
+            prop_assert_eq!(&told[..], &first[1..3]);
+        }
+
+        // With one that is full: one more row than may be is in it.
+        let limited = Load { reject: Some(home.path("few.rejected")), rejects_max: max, ..load("few", 2) };
+        let ended = run(limited);
+        prop_assert_eq!(ended.is_err(), counts.1 > max);
+        prop_assert_eq!(home.path("few.db").exists(), counts.1 <= max);
+        prop_assert_eq!(rejected(&home.path("few.rejected")), bad[..bad.len().min(max as usize + 1)].to_vec());
+        prop_assert!(!home.names().iter().any(|name| name.contains("tmp")));
+    }
+}
+
+/// Loads CSV text into a table `t`, bad rows to `bad.csv`.
+fn load(home: &Home, csv: &str, with: impl FnOnce(Load) -> Load) -> Result<(u64, u64)> {
+    let file = home.path("t.csv");
+    std::fs::write(&file, csv).unwrap();
+    let load = Load { reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), [file]) };
+    run(with(load)).map(|report| (report.rows, report.rejected))
+}
+
+#[test]
+fn a_load_without_bad_rows_leaves_a_reject_file_with_a_header_alone() {
+    let home = Home::new();
+    assert_eq!(load(&home, "a,b\n1,2\n", |load| load).unwrap(), (1, 0));
+    assert_eq!(std::fs::read_to_string(home.path("bad.csv")).unwrap(), "file,line,column,reason,record\n");
+}
+
+#[test]
+fn a_load_that_fails_leaves_a_reject_file_only_if_it_has_rows() {
+    let twice =
+        |load: Load| Load { schema: Some(schema("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")), ..load };
+    let home = Home::new();
+    let error = load(&home, "id,a\n5,x\n5,y\n", twice).unwrap_err();
+    assert_eq!(error.message(), "UNIQUE constraint failed: t.id = 5 (rows 1 and 2: lines 2 and 3)");
+    assert_eq!(home.names(), ["t.csv"]);
+    let error = load(&home, "id,a\nx,x\n5,x\n5,y\n", twice).unwrap_err();
+    assert_eq!(error.message(), "UNIQUE constraint failed: t.id = 5 (rows 2 and 3: lines 3 and 4)");
+    assert_eq!(rejected(&home.path("bad.csv")).len(), 1);
+    assert!(!home.path("x.db").exists());
+}
+
+#[test]
+fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
+    // Four bytes a record, five records a part: bad rows at both ends of each, and a part of nothing else.
+    let records: Vec<&str> = (0..35)
+        .map(|row| if row % 5 == 0 || row % 5 == 4 || (10..15).contains(&row) { "x,y" } else { "a,1" })
+        .collect();
+    let csv = format!("t,n\n{}\n", records.join("\n"));
+    for threads in 1..5 {
+        let home = Home::new();
+        let sql = "CREATE TABLE t (t TEXT, n INTEGER NOT NULL, id INTEGER PRIMARY KEY) STRICT";
+        let with = |load| Load {
+            schema: Some(schema(sql)),
+            part_bytes: 20,
+            write: write(threads),
+            format: plain(),
+            ..load
+        };
+        assert_eq!(load(&home, &csv, with).unwrap(), (18, 17));
+        let database = open(&home.path("x.db"));
+        let mut ids = database.prepare("SELECT id FROM t").unwrap();
+        let ids: Vec<i64> = ids.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let expected: Vec<i64> =
+            (1..).zip(&records).filter(|(_, record)| **record == "a,1").map(|(id, _)| id).collect();
+        assert_eq!(ids, expected);
+    }
+}
+
+#[test]
+fn a_row_that_is_one_too_many_says_where_the_others_are() {
+    let home = Home::new();
+    let error =
+        load(&home, "a,b\n1\n2\n3,4\n", |load| Load { rejects_max: 1, format: plain(), ..load }).unwrap_err();
+    assert_eq!(
+        shown(&error, &home),
+        "t.csv:3:2: the record ends after field 1: the header has 2 (bad row 2, and at most 1 may be) \
+         [all of them are in bad.csv; `max_rejects` lets more pass]"
+    );
+}
+
+#[test]
+fn a_reject_file_replaces_nothing_and_is_none_of_the_other_files() {
+    let home = Home::new();
+    std::fs::write(home.path("bad.csv"), "precious").unwrap();
+    for overwrite in [false, true] {
+        let write = || WriteOptions { overwrite, ..WriteOptions::default() };
+        let error = load(&home, "a\n1\n", |load| Load { write: write(), ..load }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Target);
+        let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
+        assert_eq!(settings, [Setting::OverwriteReject]);
+        assert_eq!(std::fs::read_to_string(home.path("bad.csv")).unwrap(), "precious");
+    }
+    for other in ["t.csv", "x.db", "./t.csv"] {
+        let reject = Some(home.path(other));
+        let write = WriteOptions { overwrite: true, ..WriteOptions::default() };
+        let error =
+            load(&home, "a\n1\n", |load| Load { reject, overwrite_reject: true, write, ..load }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert_eq!(std::fs::read_to_string(home.path("t.csv")).unwrap(), "a\n1\n");
+    }
+}
+
+#[test]
+fn the_first_fault_of_the_input_is_told_whatever_was_guessed() {
+    // Line 4 is refused, line 7 breaks the guess, line 9 is malformed, and the last is longer than allowed.
+    let csv = "k,a\nx,1\nx,2\n,3\nx,4\nx,5\nx,word\nx,7\nx\nx,8\n";
+    for tail in ["", &format!("x,\"{}", "long ".repeat(100))] {
+        for (threads, sample_bytes) in [(1, 12), (2, 12), (4, 12), (2, 30), (2, 1000)] {
+            let home = Home::new();
+            let with = |load: Load| Load {
+                schema: Some(schema("CREATE TABLE t (k TEXT NOT NULL)")),
+                add_columns: true,
+                reject: None,
+                format: plain(),
+                sample_bytes,
+                part_bytes: 4,
+                write: WriteOptions {
+                    chunk_bytes: 512,
+                    memory_bytes: 3200 * threads as u64,
+                    ..write(threads)
+                },
+                ..load
+            };
+            let error = load(&home, &format!("{csv}{tail}"), with).unwrap_err();
+            assert_eq!(shown(&error, &home), "t.csv:4:1: NULL in column k, which is NOT NULL");
+        }
+    }
+}

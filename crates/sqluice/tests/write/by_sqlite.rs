@@ -1,0 +1,431 @@
+//! What only SQLite can do, through the public API: generated columns, CHECK, foreign keys, partial and expression indexes, FTS5.
+//! A twin is filled by SQLite row by row; a load gives what the twin holds, or nothing where the twin refuses a row.
+#![cfg(feature = "load")]
+
+use std::path::{Path, PathBuf};
+
+use crate::support::cases;
+use crate::support::files::{Home, assert_sound, checksum, integrity, open};
+use proptest::prelude::*;
+use rusqlite::{Connection, params};
+use sqluice::error::{Error, ErrorKind};
+use sqluice::generate::Generate;
+use sqluice::load::Load;
+use sqluice::options::{OnConflict, WriteOptions, WritePath};
+use sqluice::progress::{Amount, Cancel, Progress, Silent};
+use sqluice::report::Report;
+use sqluice::schema::Schema;
+use sqluice::source::NoRows;
+use sqluice::write::write_tables;
+use sqluice_format::page::PENDING_BYTE;
+
+fn parse(sql: &str) -> Schema {
+    Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap()
+}
+
+fn load(
+    target: &Path,
+    file: &Path,
+    sql: &str,
+    write: WriteOptions,
+    cancel: &Cancel,
+) -> Result<Report, Error> {
+    let load = Load { schema: Some(parse(sql)), write, ..Load::new(target, [file]) };
+    load.prepare(cancel)?.run(&Silent)
+}
+
+/// A folder with `t.csv`.
+fn home_of(csv: &str) -> (Home, PathBuf, PathBuf) {
+    let home = Home::new();
+    let (file, target) = (home.path("t.csv"), home.path("ours.db"));
+    std::fs::write(&file, csv).unwrap();
+    (home, file, target)
+}
+
+fn refused(csv: &str, sql: &str) -> Error {
+    let (home, file, target) = home_of(csv);
+    let error = load(&target, &file, sql, WriteOptions::default(), &Cancel::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+    assert_eq!(home.names(), ["t.csv"]);
+    error
+}
+
+/// All values of a query, as literals.
+fn literals(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let values = (0..columns).map(|column| Ok(format!("{:?}", row.get_ref(column)?)));
+        Ok(values.collect::<rusqlite::Result<Vec<_>>>()?.join(", "))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// A table `t (a, b, ...)`, what else there is, and rows of a and b.
+#[derive(Clone, Debug)]
+struct Case {
+    sql: String,
+    rows: Vec<(Option<i64>, Option<&'static str>)>,
+    on_conflict: OnConflict,
+}
+
+const COLUMNS: [&str; 8] = [
+    "s INT AS (a * 2) STORED",
+    "v TEXT AS (b || '!')",
+    "w INT AS (a % 4) NOT NULL",
+    "n INT AS (a + 1) STORED NOT NULL ON CONFLICT IGNORE",
+    "x INT AS (a % 5) STORED UNIQUE",
+    "y TEXT AS (b || a) UNIQUE",
+    "CHECK (a <> 3 OR b <> 'z')",
+    "FOREIGN KEY (a) REFERENCES p",
+];
+
+const OBJECTS: [&str; 6] = [
+    "CREATE INDEX partial ON t (a) WHERE b > 'x'",
+    "CREATE INDEX expression ON t (lower(b) COLLATE nocase DESC, a)",
+    "CREATE UNIQUE INDEX only ON t (a, b) WHERE a > 4",
+    "CREATE VIRTUAL TABLE f USING fts5(b, content=t)",
+    "CREATE VIEW seen AS SELECT count(*) FROM t",
+    "CREATE TRIGGER never AFTER INSERT ON t BEGIN SELECT raise(ABORT, 'fired'); END",
+];
+
+const UNIQUE: [&str; 4] = ["", " UNIQUE", " UNIQUE ON CONFLICT IGNORE", " UNIQUE ON CONFLICT REPLACE"];
+
+fn case() -> impl Strategy<Value = Case> {
+    let texts = prop_oneof![Just(None), prop::sample::select(vec!["x", "X", "y", "z", "zz"]).prop_map(Some)];
+    let ints = prop_oneof![1 => Just(None), 9 => (0..40i64).prop_map(Some)];
+    (
+        prop::sample::subsequence(COLUMNS.to_vec(), 0..3),
+        prop::sample::subsequence(OBJECTS.to_vec(), 0..4),
+        prop::sample::select(UNIQUE.to_vec()),
+        prop::collection::vec((ints, texts), 0..12),
+        prop_oneof![2 => Just(OnConflict::Abort), 1 => Just(OnConflict::Ignore), 1 => Just(OnConflict::Replace)],
+    )
+        .prop_map(|(columns, objects, unique, rows, on_conflict)| {
+            let columns: String = columns.iter().map(|column| format!(", {column}")).collect();
+            let sql = format!(
+                "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT{unique}, b TEXT{columns}); {}",
+                objects.join("; ")
+            );
+            // A CHECK is about the rows that stay, to SQLite about all that come.
+            let checked = ["CHECK", "FOREIGN", "NOT NULL"].iter().any(|word| sql.contains(word));
+            Case { sql, rows, on_conflict: if checked { OnConflict::Abort } else { on_conflict } }
+        })
+}
+
+impl Case {
+    /// A database that SQLite filled with the rows; `None` when it refuses one.
+    fn twin(&self) -> Option<Connection> {
+        let twin = Connection::open_in_memory().unwrap();
+        twin.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        let (tables, trigger) = match self.sql.find("CREATE TRIGGER") {
+            Some(at) => self.sql.split_at(at),
+            None => (self.sql.as_str(), ""),
+        };
+        twin.execute_batch(tables).unwrap();
+        let (or, on) = match self.on_conflict {
+            OnConflict::Abort => ("ABORT", ""),
+            OnConflict::Ignore => ("ABORT", "ON CONFLICT DO NOTHING"),
+            OnConflict::Replace => ("REPLACE", ""),
+        };
+        let insert = format!("INSERT OR {or} INTO t (rowid, a, b) VALUES (?1, ?2, ?3) {on}");
+        for (record, (a, b)) in (1..).zip(&self.rows) {
+            twin.execute(&insert, params![record, a, b]).ok()?;
+        }
+        twin.execute_batch(trigger).unwrap();
+        literals(&twin, "PRAGMA foreign_key_check").is_empty().then_some(twin)
+    }
+
+    fn compare(&self) {
+        let mut csv = String::from("a,b\n");
+        for (a, b) in &self.rows {
+            csv += &format!("{},{}\n", a.map_or(String::new(), |a| a.to_string()), b.unwrap_or_default());
+        }
+        let (home, file, target) = home_of(&csv);
+        let write =
+            WriteOptions { on_conflict: self.on_conflict, chunk_bytes: 8192, ..WriteOptions::default() };
+        let loaded = load(&target, &file, &self.sql, write, &Cancel::new());
+        let Some(twin) = self.twin() else {
+            let error = loaded.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+            assert_eq!(home.names(), ["t.csv"]);
+            return;
+        };
+        let report = loaded.unwrap_or_else(|error| panic!("{error}: {:?}", error.hint_text()));
+        let bytes = std::fs::read(&target).unwrap();
+        assert_eq!((report.bytes, &report.checksum), (bytes.len() as u64, &checksum(&bytes)));
+        self.compare_counts(&report, &twin);
+        assert_sound(&bytes, PENDING_BYTE);
+        let ours = open(&target);
+        assert_eq!(integrity(&ours), "ok");
+        for sql in [
+            "SELECT rowid, * FROM t ORDER BY rowid",
+            "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name",
+        ] {
+            assert_eq!(literals(&ours, sql), literals(&twin, sql));
+        }
+    }
+
+    /// What a report counts is what the twin has.
+    fn compare_counts(&self, report: &Report, twin: &Connection) {
+        let count = |sql: &str| twin.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().cast_unsigned();
+        let rows = count("SELECT count(*) FROM t");
+        let of_t = report.tables.iter().find(|table| table.name == "t").unwrap();
+        assert_eq!((report.rows, of_t.rows, of_t.rejected), (rows, rows, 0));
+        assert_eq!(of_t.ignored + of_t.replaced.unwrap(), self.rows.len() as u64 - rows);
+        for index in &of_t.indexes {
+            let partial = ["partial", "only"].contains(&index.name.as_str());
+            assert_eq!(index.entries, if partial { 0 } else { rows }, "{}", index.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn a_load_gives_what_sqlite_would_hold_or_nothing_where_it_refuses_a_row(case in case()) {
+        case.compare();
+    }
+}
+
+#[test]
+fn a_check_that_fails_ends_the_load_with_the_rows() {
+    let error = refused("a\n1\n-3\n2\n-4\n", "CREATE TABLE t (a INT CHECK (a > 0))");
+    assert_eq!(error.message(), "table t, row 2: CHECK (a > 0) fails, a = -3");
+    assert_eq!(error.hint_text().as_deref(), Some("2 such rows; next: row 4: CHECK (a > 0) fails, a = -4"));
+}
+
+#[test]
+fn an_orphan_ends_the_load_unless_foreign_keys_are_left_alone() {
+    let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT REFERENCES p)";
+    let error = refused("a\n7\n", sql);
+    assert_eq!(error.message(), "table t, row 1: p has no row for a = 7");
+    let (_home, file, target) = home_of("a\n7\n");
+    let write = WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() };
+    load(&target, &file, sql, write, &Cancel::new()).unwrap();
+}
+
+#[test]
+fn a_row_that_sqlite_refuses_ends_the_load_with_its_record() {
+    let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
+    let error = refused("a\n1\n2\n1\n", sql);
+    assert_eq!(error.record(), Some(("t", 3)));
+    assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");
+}
+
+#[test]
+fn rows_that_sqlite_leaves_out_are_counted_as_ignored_or_replaced() {
+    let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
+    for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
+        let (_home, file, target) = home_of("a\n1\n2\n1\n");
+        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
+        let report = load(&target, &file, sql, write, &Cancel::new()).unwrap();
+        let table = &report.tables[0];
+        let left_out = match on_conflict {
+            OnConflict::Ignore => (1, Some(0)),
+            _ => (0, Some(1)),
+        };
+        assert_eq!((report.rows, table.rows, table.indexes[0].entries), (2, 2, 2));
+        assert_eq!((table.ignored, table.replaced), left_out);
+    }
+}
+
+#[test]
+fn a_clause_of_the_schema_drops_no_row_whoever_stores_the_rows() {
+    for column in ["", ", c INT AS (a) STORED"] {
+        for (table, csv) in [
+            ("a INT UNIQUE ON CONFLICT IGNORE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
+            ("a INT UNIQUE ON CONFLICT REPLACE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
+            ("a INT, b INT NOT NULL ON CONFLICT IGNORE", "a,b\n1,1\n2,2\n1,\n"),
+            ("a INT, b INT NOT NULL ON CONFLICT REPLACE DEFAULT 7", "a,b\n1,1\n2,2\n1,\n"),
+        ] {
+            let error = refused(csv, &format!("CREATE TABLE t ({table}{column})"));
+            assert_eq!(error.place().unwrap().line, Some(4), "{table}{column}: {error}");
+        }
+    }
+}
+
+#[test]
+fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
+    let sql = "CREATE TABLE t (a INT NOT NULL DEFAULT 5, b INT AS (a + 1) STORED, c TEXT)";
+    for on_conflict in [OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace] {
+        let (home, file, target) = home_of("a,c\n1,x\n,y\n3,z\n");
+        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
+        let load = Load {
+            schema: Some(parse(sql)),
+            write,
+            reject: Some(home.path("bad.csv")),
+            ..Load::new(&target, [&file])
+        };
+        let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
+        let table = &report.tables[0];
+        assert_eq!((report.rejected, table.rows, table.rejected, table.ignored), (1, 2, 1, 0));
+        let bad = std::fs::read_to_string(home.path("bad.csv")).unwrap();
+        assert!(bad.contains("NULL in column a, which is NOT NULL") && bad.contains(",y"), "{bad}");
+        let kept = literals(&open(&target), "SELECT rowid, * FROM t");
+        assert_eq!(kept, literals(&open(&target), "SELECT 1, 1, 2, 'x' UNION ALL SELECT 3, 3, 4, 'z'"));
+    }
+    let error = refused("a,c\n1,x\n,y\n3,z\n", sql);
+    assert!(error.without_hint().ends_with("t.csv:3:1: NULL in column a, which is NOT NULL"), "{error}");
+}
+
+#[test]
+fn a_row_that_sqlite_refuses_is_told_with_its_file_and_line() {
+    for (sql, said) in [
+        ("CREATE TABLE t (a INT UNIQUE, b INT AS (a) STORED)", "record 3: UNIQUE constraint failed: t.a"),
+        ("CREATE TABLE t (a INT, b INT AS (a) VIRTUAL UNIQUE)", "table t: rows 1 and 3 have the same key"),
+        ("CREATE TABLE t (a INT, b INT AS (a) STORED CHECK (a + rowid < 10))", "record 3: CHECK"),
+        ("CREATE TABLE t (a INT, CHECK (a + rowid < 10))", "table t, row 3: CHECK (a + rowid < 10) fails"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b INT AS (a) STORED)", "record 3: UNIQUE constraint failed"),
+    ] {
+        let error = refused("a\n7\n2\n7\n", sql);
+        assert!(error.without_hint().contains(&format!("t.csv:4: {said}")), "{error}");
+        assert_eq!(error.record(), Some(("t", 3)));
+    }
+    let sql = "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a INT REFERENCES p)";
+    let error = refused("a\n4\n", sql);
+    assert!(error.without_hint().contains("t.csv:2: table t, row 1: p has no row for a = 4"), "{error}");
+}
+
+#[test]
+fn a_plan_says_what_sqlite_does() {
+    let (_home, file, target) = home_of("a\n1\n");
+    let sql =
+        "CREATE TABLE t (a INT, b INT AS (a + 1) STORED); CREATE TABLE u (a); CREATE INDEX i ON u (a + 1)";
+    let schema = parse(sql);
+    let load = Load { schema: Some(schema), ..Load::new(&target, [&file]) };
+    let prepared = load.prepare(&Cancel::new()).unwrap();
+    let tables = &prepared.plan().tables;
+    assert_eq!(
+        (tables[0].road, tables[1].road, tables[1].indexes[0].road),
+        (WritePath::Sqlite, WritePath::Pages, WritePath::Sqlite)
+    );
+    let report = prepared.run(&Silent).unwrap();
+    assert_eq!((report.rows, report.tables[0].rows, report.tables[0].road), (1, 1, WritePath::Sqlite));
+}
+
+#[test]
+fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
+    let schema = parse(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b INT AS (a * 2) STORED);
+         CREATE TABLE u (id INTEGER PRIMARY KEY, c INT); CREATE INDEX i ON u (c % 10) WHERE c > 5",
+    );
+    let home = Home::new();
+    let target = home.path("ours.db");
+    let write = WriteOptions::default();
+    let generate =
+        Generate { target: Some(target.clone()), schema, rows: vec![(None, 5000)], seed: 1, write };
+    let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+    assert_eq!(report.rows, 10_000);
+    let ours = open(&target);
+    assert_eq!(integrity(&ours), "ok");
+    assert_eq!(
+        literals(&ours, "SELECT count(*), sum(b = a * 2) FROM t"),
+        literals(&ours, "SELECT 5000, 5000")
+    );
+    assert_eq!(home.names(), ["ours.db"]);
+    let nowhere = Generate { target: None, ..generate };
+    let run = nowhere.prepare().and_then(|prepared| prepared.run(&Silent, &Cancel::new()));
+    assert!(run.unwrap_err().hint_text().is_some());
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_threads_or_memory() {
+    let schema = parse(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, -- gen: row()\n b TEXT AS (a || a) STORED UNIQUE);
+         CREATE TABLE u (id INTEGER PRIMARY KEY, c TEXT CHECK (c <> '')); CREATE INDEX i ON u (substr(c, 2))",
+    );
+    let mut files = Vec::new();
+    for (threads, memory_bytes) in [(1, 24 << 20), (3, 256 << 20)] {
+        let home = Home::new();
+        let target = home.path("ours.db");
+        let write =
+            WriteOptions { threads: Some(threads), memory_bytes, analyze: true, ..WriteOptions::default() };
+        let generate = Generate {
+            target: Some(target.clone()),
+            schema: schema.clone(),
+            rows: vec![(None, 20_000)],
+            seed: 7,
+            write,
+        };
+        generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
+        files.push(std::fs::read(target).unwrap());
+    }
+    assert!(files[0] == files[1]);
+}
+
+#[test]
+fn empty_tables_get_everything_that_is_declared() {
+    let sql = "CREATE TABLE t (a INT CHECK (a > 0) REFERENCES nobody, b AS (a) STORED UNIQUE, c AS (a + 1) NOT NULL);
+               CREATE INDEX i ON t (abs(a)) WHERE a IS NOT NULL; CREATE VIRTUAL TABLE f USING fts5(x);
+               CREATE VIEW v AS SELECT * FROM f; CREATE TRIGGER r AFTER DELETE ON t BEGIN DELETE FROM f; END";
+    let home = Home::new();
+    let target = home.path("ours.db");
+    let options = WriteOptions { analyze: true, ..WriteOptions::default() };
+    write_tables(Some(&target), &parse(sql), vec![Box::new(NoRows)], &options, &Silent, &Cancel::new())
+        .unwrap();
+    let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());
+    assert_eq!(integrity(&ours), "ok");
+    twin.execute_batch(&format!("{sql}; ANALYZE")).unwrap();
+    let objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+    assert_eq!(literals(&ours, objects), literals(&twin, objects));
+    assert_eq!(home.names(), ["ours.db"]);
+}
+
+/// Sets the flag when a phase begins.
+struct StopIn<'a>(&'a str, Cancel);
+
+impl Progress for StopIn<'_> {
+    fn phase(&self, name: &str, _: Option<Amount>) {
+        if name == self.0 {
+            self.1.cancel();
+        }
+    }
+}
+
+#[test]
+fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
+    let rows: String = (0..20_000).map(|i| format!("{i}\n")).collect();
+    for (phase, sql) in [
+        ("rows", "CREATE TABLE t (a INT, b INT AS (a) STORED)"),
+        ("indexes", "CREATE TABLE t (a INT); CREATE INDEX i ON t (a + 1)"),
+        ("constraints", "CREATE TABLE t (a INT CHECK (a >= 0))"),
+        ("analyze", "CREATE TABLE t (a INT)"),
+    ] {
+        let (home, file, target) = home_of(&format!("a\n{rows}"));
+        let cancel = Cancel::new();
+        let write = WriteOptions { analyze: true, ..WriteOptions::default() };
+        let load = Load { schema: Some(parse(sql)), write, ..Load::new(&target, [&file]) };
+        let error = load.prepare(&cancel).unwrap().run(&StopIn(phase, cancel.clone())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{phase}: {error}");
+        assert_eq!(home.names(), ["t.csv"]);
+    }
+}
+
+#[test]
+fn a_table_that_is_named_like_one_of_a_virtual_table_is_the_users_if_the_schema_declares_it() {
+    for sql in [
+        "CREATE TABLE g_content (a, b); CREATE VIRTUAL TABLE g USING fts5(a, content='g_content');",
+        "CREATE VIRTUAL TABLE g USING fts5(a, content='g_content'); CREATE TABLE g_content (a, b);",
+    ] {
+        let home = Home::new();
+        let target = home.path("ours.db");
+        let schema = parse(sql);
+        assert_eq!(schema.tables.len(), 1, "{sql}");
+        write_tables(
+            Some(&target),
+            &schema,
+            vec![Box::new(NoRows)],
+            &WriteOptions::default(),
+            &Silent,
+            &Cancel::new(),
+        )
+        .unwrap();
+        let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());
+        assert_eq!(integrity(&ours), "ok");
+        twin.execute_batch(sql).unwrap();
+        let objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+        assert_eq!(literals(&ours, objects), literals(&twin, objects), "{sql}");
+    }
+}

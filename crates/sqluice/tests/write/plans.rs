@@ -1,0 +1,240 @@
+//! What is decided before anything is written.
+
+use std::path::Path;
+
+use crate::support::files::Home;
+use sqluice::error::{Error, ErrorKind};
+use sqluice::generate::Generate;
+use sqluice::options::{OnConflict, WriteOptions};
+use sqluice::plan::Plan;
+use sqluice::progress::{Cancel, Silent};
+use sqluice::schema::Schema;
+use sqluice::write::write_tables;
+
+fn generate(sql: &str, rows: &[(Option<&str>, u64)], write: WriteOptions) -> Result<Plan, Error> {
+    let generate = Generate {
+        target: None,
+        schema: Schema::parse(sql.to_owned(), Path::new("x.sql"))?,
+        rows: rows.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect(),
+        seed: 7,
+        write,
+    };
+    Ok(generate.prepare()?.plan().clone())
+}
+
+fn refused(sql: &str) -> Error {
+    generate(sql, &[(None, 1)], WriteOptions::default()).unwrap_err()
+}
+
+/// The road of the only table, and of each of its indexes.
+fn roads(sql: &str, write: WriteOptions) -> String {
+    let plan = generate(sql, &[(None, 1)], write).unwrap();
+    let [table] = &plan.tables[..] else { panic!("{sql}: one table") };
+    let roads = std::iter::once(table.road).chain(table.indexes.iter().map(|index| index.road));
+    roads.map(|road| road.name()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_table_and_index_takes_the_fastest_road_that_can_make_it() {
+    for (sql, expected) in [
+        ("CREATE TABLE t (a)", "pages"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY)", "pages"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)", "sorted"),
+        ("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID", "sorted"),
+        ("CREATE TABLE t (a INT PRIMARY KEY)", "pages sorted"),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY DESC)", "pages sorted"),
+        ("CREATE TABLE t (a UNIQUE, b); CREATE INDEX i ON t (b, a)", "pages sorted sorted"),
+        ("CREATE TABLE t (a); CREATE INDEX i ON t (a) WHERE a > 1", "pages sqlite"),
+        ("CREATE TABLE t (a); CREATE INDEX i ON t (a + 1)", "pages sqlite"),
+        ("CREATE TABLE t (a, b AS (a)); CREATE INDEX i ON t (b)", "pages sqlite"),
+        ("CREATE TABLE t (a, b AS (a) STORED); CREATE INDEX i ON t (a)", "sqlite sqlite"),
+    ] {
+        assert_eq!(roads(sql, WriteOptions::default()), expected, "{sql}");
+    }
+    let ignore = || WriteOptions { on_conflict: OnConflict::Ignore, ..WriteOptions::default() };
+    assert_eq!(roads("CREATE TABLE t (a INTEGER PRIMARY KEY)", ignore()), "sorted");
+    assert_eq!(roads("CREATE TABLE t (a UNIQUE)", ignore()), "sorted sorted");
+    assert_eq!(roads("CREATE TABLE t (a); CREATE INDEX i ON t (a)", ignore()), "pages sorted");
+}
+
+#[test]
+fn a_schema_without_tables_is_refused() {
+    let error = refused("CREATE VIEW v AS SELECT 1");
+    assert_eq!((error.kind(), error.message().as_str()), (ErrorKind::Input, "the schema declares no table"));
+}
+
+#[test]
+fn what_sorts_needs_memory_to_sort_with() {
+    let plan = |sql, memory_bytes| {
+        let options =
+            WriteOptions { chunk_bytes: 1 << 20, memory_bytes, threads: Some(1), ..WriteOptions::default() };
+        generate(sql, &[(None, 1)], options)
+    };
+    for sql in ["CREATE TABLE t (a UNIQUE)", "CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)"] {
+        let sorting = plan(sql, 16 << 20).unwrap();
+        assert!(sorting.sort_bytes >= 4 << 20 && sorting.buffer_bytes <= 16 << 20, "{sql}");
+        let error = plan(sql, 3 << 20).unwrap_err();
+        let said = (error.kind(), error.message(), error.hint_text());
+        let expected = "3 MiB of memory are too little to sort with: 4 MiB are enough";
+        let hint = "give at least `memory = 4MiB`";
+        assert_eq!(said, (ErrorKind::Usage, expected.to_owned(), Some(hint.to_owned())), "{sql}");
+    }
+    assert_eq!(plan("CREATE TABLE t (a)", 16 << 20).unwrap().sort_bytes, 0);
+}
+
+#[test]
+fn a_printed_plan_is_a_schema_that_makes_the_same_plan() {
+    let sql = "CREATE TABLE \"a\nb\" (x INTEGER PRIMARY KEY, y UNIQUE, z TEXT COLLATE NOCASE);
+        CREATE TABLE c (d, e INTEGER, PRIMARY KEY (e DESC, d)) WITHOUT ROWID;
+        CREATE TABLE s (n INTEGER PRIMARY KEY AUTOINCREMENT);
+        CREATE UNIQUE INDEX i ON c (d COLLATE RTRIM) -- a comment;
+        ; CREATE INDEX \"j k\" ON \"a\nb\" (z DESC, x);
+        CREATE INDEX p ON c (e) WHERE d IS NOT NULL;
+        CREATE VIEW v AS SELECT 1; PRAGMA user_version = 7;
+        CREATE INDEX last ON c (e) -- no end";
+    let options =
+        || WriteOptions { analyze: true, on_conflict: OnConflict::Replace, ..WriteOptions::default() };
+    let printed = generate(sql, &[(None, 3)], options()).unwrap().to_string();
+    let again = generate(&printed, &[(None, 3)], options()).unwrap().to_string();
+    assert_eq!(again, printed);
+    for line in [
+        "\n-- analyze  at the end\n",
+        "\n-- conflict an earlier row with the same key is left out\n",
+        "\n-- sorting  in ",
+    ] {
+        assert!(printed.contains(line), "{line} {printed}");
+    }
+}
+
+#[test]
+fn rows_for_a_table_by_name_count_more_than_rows_for_all_and_later_ones_more_than_earlier() {
+    let sql = "CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE c (x);";
+    let rows = |rows: &[(Option<&str>, u64)]| -> Vec<u64> {
+        let plan = generate(sql, rows, WriteOptions::default()).unwrap();
+        plan.tables.iter().map(|table| table.rows.unwrap()).collect()
+    };
+    assert_eq!(rows(&[(None, 5)]), [5, 5, 5]);
+    assert_eq!(rows(&[(Some("B"), 7), (None, 5)]), [5, 7, 5]);
+    assert_eq!(rows(&[(None, 5), (Some("b"), 7), (Some("b"), 0), (None, 6)]), [6, 0, 6]);
+    assert_eq!(rows(&[(Some("a"), 1), (Some("b"), 2), (Some("c"), 3)]), [1, 2, 3]);
+
+    let nobody = generate(sql, &[(Some("a"), 1), (Some("c"), 1)], WriteOptions::default()).unwrap_err();
+    assert_eq!(
+        (nobody.kind(), nobody.message().as_str()),
+        (ErrorKind::Usage, "the row count of b is missing")
+    );
+    let unknown = generate(sql, &[(None, 1), (Some("d"), 1)], WriteOptions::default()).unwrap_err();
+    assert_eq!(unknown.without_hint(), "x.sql:1:14: the schema has no table d, only: a, b, c");
+}
+
+#[test]
+fn threads_are_as_many_as_asked_for_and_fit_the_memory() {
+    let plan = |options| generate("CREATE TABLE t (a)", &[(None, 1)], options);
+    let options = WriteOptions { chunk_bytes: 1 << 20, ..WriteOptions::default() };
+    let threads = |threads, memory_bytes| {
+        plan(WriteOptions { threads: Some(threads), memory_bytes, ..options.clone() })
+            .map(|plan| plan.threads)
+    };
+    assert_eq!(threads(5, 256 << 20).unwrap(), 5);
+    assert_eq!(threads(5, 6 << 20).unwrap(), 2);
+    assert_eq!(threads(1, 3 << 20).unwrap(), 1);
+    let error = threads(1, (3 << 20) - 1).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message().as_str()),
+        (ErrorKind::Usage, "2.9 MiB of memory are too little: 3 MiB are enough")
+    );
+    assert_eq!(threads(0, 256 << 20).unwrap_err().kind(), ErrorKind::Usage);
+    assert!(plan(options).unwrap().threads > 0);
+}
+
+#[test]
+fn a_plan_prints_what_will_be_done() {
+    let plan = generate("CREATE TABLE t (a)", &[(None, 3)], WriteOptions::default()).unwrap();
+    let printed = plan.to_string();
+    for part in [
+        "target   none",
+        "pages    of 4096 bytes, 2048 at a time",
+        "t: 3 rows from the generator, seed 7",
+        "CREATE TABLE t (a)",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+#[test]
+fn estimates_are_right_to_a_tenth() {
+    for (sql, rows) in [
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: text(3, 20)\n)", 100_000),
+        ("CREATE TABLE t (a INTEGER, -- gen: int(1, 10000)\n b REAL -- gen: real(1, 500)\n)", 100_000),
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: null(0.1, digits(5))\n)", 100_000),
+        ("CREATE TABLE t (a TEXT -- gen: text(200, 400)\n)", 20_000),
+    ] {
+        let generate = Generate {
+            target: None,
+            schema: Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap(),
+            rows: vec![(None, rows)],
+            seed: 7,
+            write: WriteOptions::default(),
+        };
+        let prepared = generate.prepare().unwrap();
+        let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
+        let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;
+        assert!((0.9..1.1).contains(&(estimated / bytes)), "{sql}: {estimated} of {bytes}");
+    }
+}
+
+#[test]
+fn a_plan_replaces_what_is_there_when_that_is_asked_for() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    let plan = |overwrite| {
+        let generate = Generate {
+            target: Some(path.clone()),
+            schema: Schema::parse("CREATE TABLE t (a)".to_owned(), Path::new("x.sql")).unwrap(),
+            rows: vec![(None, 3)],
+            seed: 7,
+            write: WriteOptions { overwrite, ..WriteOptions::default() },
+        };
+        generate.prepare().unwrap().plan().clone()
+    };
+    assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, false]);
+    std::fs::write(&path, "").unwrap();
+    assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, true]);
+    let said = format!("-- target   {} (replaces the old one)\n", path.display());
+    assert!(plan(true).to_string().starts_with(&said));
+    // An empty file is an empty database, which gets the table.
+    assert!(plan(false).wanted().is_none());
+    plan(false).refuse().unwrap();
+    plan(true).wanted().unwrap().refuse().unwrap();
+}
+
+#[test]
+fn nothing_is_written_for_a_plan_that_is_refused() {
+    let home = Home::new();
+    let path = home.path("x.db");
+    let schema = Schema::parse("CREATE TABLE t (a UNIQUE)".to_owned(), Path::new("x.sql")).unwrap();
+    let write = |sources| {
+        let options = WriteOptions { memory_bytes: 1, ..WriteOptions::default() };
+        write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap_err()
+    };
+    assert_eq!(write(vec![Box::new(sqluice::source::NoRows)]).kind(), ErrorKind::Usage);
+    assert_eq!(write(vec![]).message(), "0 sources of rows for 1 tables");
+    assert_eq!(home.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_notes_that_triggers_do_not_fire() {
+    let sql = "CREATE TABLE t (a); CREATE TRIGGER later AFTER INSERT ON t BEGIN DELETE FROM t; END;";
+    let generate = Generate {
+        target: None,
+        schema: Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap(),
+        rows: vec![(None, 3)],
+        seed: 1,
+        write: WriteOptions::default(),
+    };
+    let plan = generate.prepare().unwrap().plan().to_string();
+    assert!(
+        plan.contains("\n-- note     trigger later is made after the rows, and does not fire for them\n"),
+        "{plan}"
+    );
+}
