@@ -7,6 +7,7 @@
 //!
 //! Invariant: how the input is cut depends on the input alone, never on threads or memory.
 
+pub mod around;
 pub mod chain;
 pub mod columns;
 pub mod project;

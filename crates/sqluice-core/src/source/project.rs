@@ -1,8 +1,9 @@
 //! Some of the columns of a source.
 
+use super::around::decoded_by;
 use super::{BadRow, Part, Refused, Sink, Source};
 use crate::batch::Batch;
-use crate::error::{Place, Result};
+use crate::error::Result;
 use crate::progress::Amount;
 
 /// A source with some of its columns.
@@ -21,39 +22,15 @@ impl<'a> Project<'a> {
 
 impl Source for Project<'_> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let part = self.source.next_part()?;
-        Ok(part.map(|part| Box::new(ProjectPart { part, columns: self.columns.clone() }) as Box<dyn Part>))
+        let Some(part) = self.source.next_part()? else { return Ok(None) };
+        let columns = self.columns.clone();
+        Ok(Some(decoded_by(part, move |part, sink| {
+            part.decode(&mut ProjectSink { sink, columns: &columns })
+        })))
     }
 
     fn total(&self) -> Option<Amount> {
         self.source.total()
-    }
-}
-
-struct ProjectPart {
-    part: Box<dyn Part>,
-    columns: Vec<usize>,
-}
-
-impl Part for ProjectPart {
-    fn first_row(&self) -> u64 {
-        self.part.first_row()
-    }
-
-    fn input_bytes(&self) -> u64 {
-        self.part.input_bytes()
-    }
-
-    fn place(&self) -> Option<Place> {
-        self.part.place()
-    }
-
-    fn is_typed(&self) -> bool {
-        self.part.is_typed()
-    }
-
-    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        self.part.decode(&mut ProjectSink { sink, columns: &self.columns })
     }
 }
 

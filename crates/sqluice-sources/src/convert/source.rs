@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, Span, Spans, Value, Values};
-use sqluice_core::error::{Place, Result};
+use sqluice_core::error::Result;
 use sqluice_core::progress::Amount;
+use sqluice_core::source::around::decoded_by;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
 
@@ -47,9 +48,12 @@ impl Converting {
 
 impl Source for Converting {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let part = self.source.next_part()?;
-        let columns = || Arc::clone(&self.columns);
-        Ok(part.map(|part| Box::new(ConvertingPart { part, columns: columns() }) as Box<dyn Part>))
+        let Some(part) = self.source.next_part()? else { return Ok(None) };
+        let columns = Arc::clone(&self.columns);
+        Ok(Some(decoded_by(part, move |part, sink| {
+            let scratch = columns.iter().map(|_| Scratch::default()).collect();
+            part.decode(&mut ConvertingSink { sink, columns: &columns, scratch })
+        })))
     }
 
     fn total(&self) -> Option<Amount> {
@@ -60,34 +64,6 @@ impl Source for Converting {
 impl Counted for Converting {
     fn rows_done(&self) -> u64 {
         self.source.rows_done()
-    }
-}
-
-struct ConvertingPart {
-    part: Box<dyn Part>,
-    columns: Arc<[ConvertedColumn]>,
-}
-
-impl Part for ConvertingPart {
-    fn first_row(&self) -> u64 {
-        self.part.first_row()
-    }
-
-    fn input_bytes(&self) -> u64 {
-        self.part.input_bytes()
-    }
-
-    fn place(&self) -> Option<Place> {
-        self.part.place()
-    }
-
-    fn is_typed(&self) -> bool {
-        self.part.is_typed()
-    }
-
-    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let scratch = self.columns.iter().map(|_| Scratch::default()).collect();
-        self.part.decode(&mut ConvertingSink { sink, columns: &self.columns, scratch })
     }
 }
 

@@ -14,8 +14,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sqluice_core::batch::Batch;
-use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
+use sqluice_core::source::around::decoded_by;
 use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
 use super::{Evidence, Inferred, see_all};
@@ -138,47 +139,21 @@ struct WatchedSource<'a> {
 
 impl Source for WatchedSource<'_> {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let part = self.source.next_part()?;
-        Ok(part.map(|part| Box::new(WatchedPart { part, watch: self.watch.clone() }) as Box<dyn Part>))
+        let Some(part) = self.source.next_part()? else { return Ok(None) };
+        let watch = self.watch.clone();
+        Ok(Some(decoded_by(part, move |part, sink| {
+            let (evidence, typed) = (watch.begin()?, part.is_typed());
+            let mut watching = Watching { sink, watch: &watch, evidence, typed };
+            let decoded = part.decode(&mut watching);
+            // A value that was refused may be good for the right type.
+            let Watching { evidence, .. } = watching;
+            watch.end(&evidence)?;
+            decoded
+        })))
     }
 
     fn total(&self) -> Option<Amount> {
         self.source.total()
-    }
-}
-
-/// A part under watch.
-struct WatchedPart {
-    part: Box<dyn Part>,
-    watch: Watch,
-}
-
-impl Part for WatchedPart {
-    fn first_row(&self) -> u64 {
-        self.part.first_row()
-    }
-
-    fn input_bytes(&self) -> u64 {
-        self.part.input_bytes()
-    }
-
-    fn place(&self) -> Option<Place> {
-        self.part.place()
-    }
-
-    fn is_typed(&self) -> bool {
-        self.part.is_typed()
-    }
-
-    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let evidence = self.watch.begin()?;
-        let typed = self.part.is_typed();
-        let mut watching = Watching { sink, watch: &self.watch, evidence, typed };
-        let decoded = self.part.decode(&mut watching);
-        // A value that was refused may be good for the right type.
-        let Watching { evidence, .. } = watching;
-        self.watch.end(&evidence)?;
-        decoded
     }
 }
 

@@ -1,0 +1,43 @@
+//! A part whose batches pass through something on their way to the sink.
+
+use super::{Part, Sink};
+use crate::error::{Place, Result};
+
+/// A part around another, which decodes it by `decode`; all else is as in the part within.
+struct AroundPart<D> {
+    part: Box<dyn Part>,
+    decode: D,
+}
+
+/// The part with another way to decode it: `decode` gets the part and the sink, and decodes the part into a sink of its own.
+pub fn decoded_by<D>(part: Box<dyn Part>, decode: D) -> Box<dyn Part>
+where
+    D: FnMut(&mut dyn Part, &mut dyn Sink) -> Result<()> + Send + 'static,
+{
+    Box::new(AroundPart { part, decode })
+}
+
+impl<D> Part for AroundPart<D>
+where
+    D: FnMut(&mut dyn Part, &mut dyn Sink) -> Result<()> + Send,
+{
+    fn first_row(&self) -> u64 {
+        self.part.first_row()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.part.input_bytes()
+    }
+
+    fn place(&self) -> Option<Place> {
+        self.part.place()
+    }
+
+    fn is_typed(&self) -> bool {
+        self.part.is_typed()
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        (self.decode)(&mut *self.part, sink)
+    }
+}
