@@ -19,30 +19,29 @@ pub struct WriteOptions {
     pub threads: Option<usize>,
     /// Bytes that the run may take, besides the largest single row: at least 24 MiB.
     pub memory_bytes: u64,
-    /// The page size of a new file; one that is there keeps its own.
+    /// The page size of a new file; an existing one keeps its own.
     pub page_size: PageSize,
-    /// Whether a database that has the target's name is replaced. No connection of this process may have it open, not even
-    /// an idle one: it would lose its locks.
+    /// Whether an existing database with the target's name is replaced. No connection of this process may have it open, not
+    /// even an idle one: it would lose its locks.
     pub overwrite: bool,
     /// Where to keep what does not fit the memory; `None`: in the folder of the target.
     pub temp_dir: Option<PathBuf>,
-    /// What becomes of a row that has a key which another row has. ON CONFLICT clauses of the schema are not followed.
+    /// How rows with the same key are handled. ON CONFLICT clauses of the schema are not followed.
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
     pub analyze: bool,
-    /// Whether rows whose FOREIGN KEY points nowhere end the run; `None`: in a new database they do, and in one that is there
-    /// nobody looks, as SQLite itself would not.
+    /// Whether a FOREIGN KEY without the row that it refers to ends the run; `None`: foreign keys are checked in a new database,
+    /// and not in an existing one, as SQLite itself does by default.
     pub foreign_keys: Option<bool>,
-    /// What becomes of a table that the database has already.
+    /// How a table that exists in the database is handled.
     pub if_exists: IfExists,
-    /// How long a database that is in use is waited for.
+    /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
-    /// So many rows at least are worth to make the indexes of a table that is there anew: below, SQLite is done before these are
-    /// read. Tests make it small.
+    /// From this number of rows on, the indexes of an existing table are rebuilt: with fewer, SQLite has inserted them before
+    /// the indexes are read. Tests make it small.
     #[doc(hidden)]
     pub many_rows: u64,
-    /// Bytes of pages that go to the writer at a time. The file depends on it, so it is no user's choice: tests make it
-    /// small.
+    /// Bytes of pages that go to the writer at a time. The bytes of the file depend on it, so only tests change it.
     #[doc(hidden)]
     pub chunk_bytes: usize,
     /// Where SQLite's lock byte is: tests move it to where small files reach it.
@@ -70,7 +69,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// What becomes of a row that has a PRIMARY KEY or UNIQUE key which a row before it has
+/// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has
 /// ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,7 +83,7 @@ pub enum OnConflict {
     Replace,
 }
 
-/// What becomes of a table that the database has already.
+/// How a table that exists in the database is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfExists {
     /// It ends the run.
@@ -94,8 +93,8 @@ pub enum IfExists {
     Append,
     /// It gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.
     Replace,
-    /// Rows whose values in these columns, which are a key of the table, are there already are changed, in the columns that
-    /// are given; others are added.
+    /// Existing rows with the same values in these columns, which are a key of the table, are updated in the columns that are
+    /// given; other rows are added.
     Upsert(Vec<String>),
 }
 

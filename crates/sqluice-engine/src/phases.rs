@@ -14,7 +14,7 @@ pub struct PhaseReport {
     pub seconds: f64,
 }
 
-/// The phases of a run, as they come: told to who watches, and timed.
+/// The phases of a run, in order: reported to the progress of the caller, and timed.
 pub struct Phases<'p> {
     progress: &'p dyn Progress,
     done: Vec<PhaseReport>,
@@ -22,12 +22,12 @@ pub struct Phases<'p> {
 }
 
 impl<'p> Phases<'p> {
-    /// Begins with a phase that was told already.
+    /// Begins with a phase that was reported before.
     pub fn new(progress: &'p dyn Progress, first: &str) -> Phases<'p> {
         Phases { progress, done: Vec::new(), current: Some((first.to_owned(), Instant::now())) }
     }
 
-    /// Who watches.
+    /// The progress of the caller.
     pub(crate) fn progress(&self) -> &'p dyn Progress {
         self.progress
     }
@@ -38,7 +38,7 @@ impl<'p> Phases<'p> {
         self.time(name);
     }
 
-    /// A phase begins that others tell of.
+    /// Begins a phase that is reported elsewhere.
     pub(crate) fn time(&mut self, name: &str) {
         if let Some((name, since)) = self.current.replace((name.to_owned(), Instant::now())) {
             self.done.push(PhaseReport { name, seconds: since.elapsed().as_secs_f64() });

@@ -100,7 +100,7 @@ impl TableSpec {
         self.source_in(World { seed, rows: all }, first, rows)
     }
 
-    /// The same, where each table of the schema has so many rows in all, `all`: those that rows of this one can refer to.
+    /// Like [`TableSpec::source_from`], where `all` has the number of rows of each table of the schema: those that rows can refer to.
     ///
     /// # Errors
     /// When there are more than SQLite can number.
@@ -122,7 +122,8 @@ impl TableSpec {
         Ok(GeneratedTable::new(columns.collect(), bytes, world, (first, rows)))
     }
 
-    /// So many rows there are values for, if every table has so many rows in all, with the column that has the fewest.
+    /// The number of rows that all columns have values for, if there is a limit, and the column that sets it. `all` has the number of
+    /// rows of each table.
     fn limit(&self, seed: u64, all: &[u64]) -> Result<Option<(u64, &ColumnSpec)>> {
         let world = World { seed, rows: all.iter().copied().map(Some).collect() };
         let mut least: Option<(u64, &ColumnSpec)> = None;
@@ -136,7 +137,7 @@ impl TableSpec {
         Ok(least)
     }
 
-    /// So many rows there are values for, if there is a limit and every table has so many rows in all.
+    /// The number of rows that all columns have values for, if there is a limit. `all` has the number of rows of each table.
     ///
     /// # Errors
     /// When a table that others refer to has no rows.

@@ -105,7 +105,7 @@ pub struct Variant {
     pub outcome: Outcome,
 }
 
-/// Whose way it is.
+/// Who proposes a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {

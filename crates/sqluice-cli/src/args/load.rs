@@ -225,7 +225,7 @@ impl From<NameFrom> for load::NameFrom {
     }
 }
 
-/// What becomes of a row that has the key of another.
+/// How a row is handled that has the key of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnConflict {
     /// It ends the load

@@ -17,10 +17,10 @@ use super::Existing;
 use crate::options::WriteOptions;
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// Looks at the database that rows go into; `None`: a new one is made.
+/// Looks at the database at `target`; `None`: none exists, or it will be replaced.
 ///
 /// # Errors
-/// When what is there is no database that we can read and write.
+/// When the file is not a database that can be read and written.
 pub fn look(target: &Path, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
     refuse_memory(target)?;
     if options.overwrite || !is_there(target)? {
@@ -95,7 +95,7 @@ fn rowid_in_sql(table: &Table) -> Option<String> {
     }
 }
 
-/// Whether there is a file. What is in the way of one is told when it is made.
+/// Whether the file exists. What prevents creating it is reported when it is created.
 fn is_there(target: &Path) -> Result<bool> {
     match fs::metadata(target) {
         Ok(about) if about.is_file() => Ok(true),

@@ -8,10 +8,10 @@ use sqluice_core::source::Source;
 
 use super::message::{PartId, Task};
 
-/// What is to be done, cut into parts.
+/// The work of a pass, cut into parts.
 pub(super) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
-    /// So many of each tree.
+    /// The number of ranges of each tree.
     Ranges(Vec<usize>),
 }
 

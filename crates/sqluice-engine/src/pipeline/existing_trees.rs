@@ -1,4 +1,4 @@
-//! Trees of a database that is there already: what they grow from.
+//! The existing trees of a table, which grow.
 //!
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
@@ -21,7 +21,7 @@ pub(crate) struct ExistingTrees {
     pub(crate) root_page: u32,
     /// The roots of its indexes, in the order of [`Table::indexes`]; 0 for those that are SQLite's to make. They will get new trees.
     pub(crate) indexes: Vec<u32>,
-    /// The rows that are there.
+    /// The right edge of its rows.
     pub(crate) edge: Edge,
 }
 

@@ -17,7 +17,7 @@ use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, o
 use crate::output::Output;
 use crate::reject::RejectFile;
 
-/// Where pages and bad rows go, who watches, and what ends the run.
+/// What a pass writes to, reports to, and is ended by.
 pub(super) struct PassContext<'a> {
     pub(super) output: &'a mut dyn Output,
     pub(super) rejects: Option<&'a mut RejectFile>,

@@ -27,7 +27,7 @@ struct Request {
 }
 
 impl Prefetch {
-    /// So many threads.
+    /// Starts this number of threads.
     ///
     /// # Errors
     /// When they can't be started.

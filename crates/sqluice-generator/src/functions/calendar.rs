@@ -4,7 +4,9 @@ use crate::vector::SLACK;
 
 /// Seconds of a day.
 pub(super) const DAY: u32 = 86_400;
+/// Bytes of a day as text.
 pub(super) const DAY_BYTES: usize = "2000-01-01".len();
+/// Bytes of a day and a second as text.
 pub(super) const SECOND_BYTES: usize = "2000-01-01 00:00:00".len();
 
 /// A day or a second, if it is one.
