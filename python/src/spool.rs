@@ -16,7 +16,7 @@ use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
-use sqluice::error::{Error, Result};
+use sqluice::error::{Assumption, Error, Result};
 use sqluice::source::Source;
 use sqluice::write::PreparedWrite;
 
@@ -299,7 +299,9 @@ pub(crate) fn write_spools(
                 });
                 return crate::commands::as_json(py, &Noted::new(report, Function::Load, notes.collect()));
             }
-            Err(error) if error.is_out_of_order() && !in_any_order => in_any_order = true,
+            Err(error) if error.refuted() == Some(Assumption::RowOrder) && !in_any_order => {
+                in_any_order = true
+            }
             Err(error) => return Err(raised(py, &error)),
         }
     }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Fields};
 use crossbeam_channel::bounded;
 use pyo3::prelude::*;
 use sqluice::affinity::Affinity;
-use sqluice::error::{Error, Result, Setting, message};
+use sqluice::error::{Assumption, Error, Result, Setting, message};
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
@@ -310,7 +310,9 @@ impl Writing {
     ) -> PyResult<Attempt> {
         match done {
             Ok(report) => Ok(Attempt::Done(Box::new(report), notes)),
-            Err(error) if error.is_out_of_order() && again && !self.in_any_order => Ok(Attempt::OutOfOrder),
+            Err(error) if error.refuted() == Some(Assumption::RowOrder) && again && !self.in_any_order => {
+                Ok(Attempt::OutOfOrder)
+            }
             Err(error) => Err(raised(py, &error)),
         }
     }

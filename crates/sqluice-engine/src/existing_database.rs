@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::source::BadRow;
@@ -29,9 +29,6 @@ use crate::reject::RejectFile;
 use crate::report::{ExistingReport, Report};
 use crate::sqlite::{check_foreign_keys, refuse_cascade};
 
-/// How often a database is looked at, if each time somebody else changes its schema before it is locked.
-pub const LOOKS_MAX: usize = 10;
-
 /// Rows are counted before and after only in databases up to this size in bytes, where that takes some milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
@@ -39,10 +36,9 @@ const COUNTED_BYTES_MAX: u64 = 64 << 20;
 /// to `rejects`, if that is there. `phase` is the one that the caller has begun.
 ///
 /// # Errors
-/// When a row can't be stored, somebody else uses the database all the time, or it can't be written: it is as it was, then. An
-/// error that [`Error::is_out_of_order`] says that rows did not come after the last of a table; one that
-/// [`Error::is_out_of_date`], that another plan is needed: no source has been asked for rows then.
-pub fn write(
+/// When a row can't be stored, another process keeps the database locked, or it can't be written: it is as it was, then. The error may
+/// refute an [`Assumption`] of the plan.
+pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,
@@ -99,7 +95,7 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
     let name = transaction.existing().name().display();
     Err(Error::target(format!("the schema of {name} has changed since it was looked at"))
         .hint("run again")
-        .out_of_date())
+        .refuting(Assumption::Schema))
 }
 
 /// A transaction and what it is for.

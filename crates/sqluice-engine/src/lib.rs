@@ -10,17 +10,18 @@
 //! * [`pipeline`]: workers encode and merge, one writer puts pages in order
 //! * [`report`]: what was done
 //! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
-//! * [`new_database`], [`existing`], [`existing_database`]: runs from start to end
+//! * `new_database`, [`existing`], `existing_database`: one attempt to write, from start to end
+//! * [`run`]: attempts until one is done
 
 #![deny(unsafe_code)]
 
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;
-pub mod existing_database;
+mod existing_database;
 #[doc(hidden)]
 pub mod insert;
-pub mod new_database;
+mod new_database;
 pub mod options;
 pub mod output;
 pub mod phases;
@@ -28,6 +29,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod reject;
 pub mod report;
+pub mod run;
 #[doc(hidden)]
 pub mod sort;
 pub mod sqlite;

@@ -25,7 +25,7 @@ use crate::sqlite::Work;
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if that is
 /// there. `phase` is the one that the caller has begun.
-pub fn write(
+pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
     jobs: Vec<Job<'_>>,

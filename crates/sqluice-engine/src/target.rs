@@ -85,6 +85,17 @@ impl TargetSnapshot {
         }
     }
 
+    /// [`TargetSnapshot::combine`] of a schema all of whose tables get rows; `hint` says what can be done with tables that exist.
+    ///
+    /// # Errors
+    /// As [`TargetSnapshot::combine`] and [`TargetSnapshot::refuse_name`].
+    pub fn combine_all(&self, schema: Schema, if_exists: &IfExists, hint: &Message) -> Result<Schema> {
+        for table in &schema.tables {
+            self.refuse_name(&table.name, if_exists, hint)?;
+        }
+        self.combine(schema)
+    }
+
     /// What is left to be made of `schema`: what is there already must be the same, and is left out; but tables, which are taken
     /// as they are there.
     ///

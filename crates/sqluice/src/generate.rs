@@ -9,12 +9,11 @@ use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::existing_database;
-use sqluice_engine::new_database;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
+use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview};
@@ -117,10 +116,7 @@ impl Generate {
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let there = match &self.target {
-            Some(target) => sqluice_engine::existing::look(target, &self.write)?,
-            None => None,
-        };
+        let there = run::look(self.target.as_deref(), &self.write)?;
         let (schema, mut plan) = self.plan(there.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
@@ -156,23 +152,16 @@ impl Generate {
 
     /// The schema of what is written, and how that is done.
     fn plan(&self, there: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
-        let Some(there) = there else {
-            let plan = Plan::new(&self.schema, self.target.clone(), &self.write)?;
-            return Ok((self.schema.clone(), plan));
-        };
-        if let IfExists::Upsert(_) = self.write.if_exists {
-            return Err(Error::usage("rows that are made up are added to others, or replace them")
-                .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
+        let mut schema = self.schema.clone();
+        if let Some(there) = there {
+            if let IfExists::Upsert(_) = self.write.if_exists {
+                return Err(Error::usage("rows that are made up are added to others, or replace them")
+                    .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
+            }
+            let hint = message![Setting::Append, " adds to its rows"];
+            schema = there.combine_all(schema, &self.write.if_exists, &hint)?;
         }
-        for table in &self.schema.tables {
-            there.refuse_name(
-                &table.name,
-                &self.write.if_exists,
-                message![Setting::Append, " adds to its rows"],
-            )?;
-        }
-        let schema = there.combine(self.schema.clone())?;
-        let plan = Plan::into_existing(&schema, there, &self.write)?;
+        let plan = Plan::of(&schema, self.target.as_deref(), there, &self.write)?;
         Ok((schema, plan))
     }
 
@@ -331,17 +320,16 @@ impl PreparedGenerate {
     /// # Errors
     /// When the database can't be written: there is none, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        let mut report = self.attempt(progress, cancel);
-        for _ in 1..existing_database::LOOKS_MAX {
-            match report {
-                // Another program that was waited for has changed the schema.
-                Err(error) if error.is_out_of_date() => {
-                    report = self.generate.prepare_as(&self.extent)?.attempt(progress, cancel);
-                }
-                other => return other,
-            }
-        }
-        report
+        let mut again: Option<PreparedGenerate> = None;
+        run::run(
+            &mut again,
+            |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
+            |again, refuted| {
+                refuted.by_schema()?;
+                *again = Some(self.generate.prepare_as(&self.extent)?);
+                Ok(())
+            },
+        )
     }
 
     /// Does what is planned, unless the database has another schema by now.
@@ -354,16 +342,8 @@ impl PreparedGenerate {
             Ok(Job { table, conversions: Conversions::All, source })
         });
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
-        let cancel = cancel.child();
-        let written = match self.plan.existing {
-            // What has no room is refused there, when what a killed run left is gone.
-            None => new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel),
-            Some(_) => {
-                self.plan.refuse()?;
-                existing_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel)
-            }
-        };
-        written.map_err(with_rows)
+        run::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel.child())
+            .map_err(with_rows)
     }
 }
 

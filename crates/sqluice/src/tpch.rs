@@ -20,15 +20,14 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::existing_database;
-use sqluice_engine::new_database;
 use sqluice_engine::options::{IfExists, WriteOptions};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::Report;
+use sqluice_engine::run::{self, Outcome};
 use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
 
-use crate::write::into_existing;
+use crate::write::plan_tables;
 pub use sqluice_sources::tpch::schema;
 
 /// The eight tables of TPC-H.
@@ -62,20 +61,7 @@ impl Tpch {
             return Err(Error::usage("the rows of TPC-H belong to no other table")
                 .hint("name a database that has none of its tables, or replace it as a whole"));
         }
-        let there = self
-            .target
-            .as_deref()
-            .map(|target| sqluice_engine::existing::look(target, options))
-            .transpose()?
-            .flatten();
-        let schema = schema()?;
-        let (schema, mut plan) = match there {
-            None => {
-                let plan = Plan::new(&schema, self.target.clone(), options)?;
-                (schema, plan)
-            }
-            Some(there) => into_existing(&schema, &there, options)?,
-        };
+        let (schema, mut plan) = plan_tables(&schema()?, self.target.as_deref(), options)?;
         plan.foreign_keys = options.foreign_keys.unwrap_or(false);
         for (plan, table) in plan.tables.iter_mut().zip(&tables) {
             plan.rows = table.rows();
@@ -98,17 +84,16 @@ impl PreparedTpch {
     /// # Errors
     /// When the database can't be written: it is as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
-        let mut report = self.attempt(progress, cancel);
-        for _ in 1..existing_database::LOOKS_MAX {
-            match report {
-                // Another program that was waited for has changed the schema.
-                Err(error) if error.is_out_of_date() => {
-                    report = self.tpch.prepare()?.attempt(progress, cancel);
-                }
-                other => return other,
-            }
-        }
-        report
+        let mut again: Option<PreparedTpch> = None;
+        run::run(
+            &mut again,
+            |again| Outcome::of(again.as_ref().unwrap_or(self).attempt(progress, cancel)),
+            |again, refuted| {
+                refuted.by_schema()?;
+                *again = Some(self.tpch.prepare()?);
+                Ok(())
+            },
+        )
     }
 
     /// Does what is planned, unless the database has another schema by now.
@@ -121,14 +106,6 @@ impl PreparedTpch {
             conversions: Conversions::All,
             source: Box::new(source),
         });
-        let (jobs, cancel) = (jobs.collect(), cancel.child());
-        match self.plan.existing {
-            // What has no room is refused there, when what a killed run left is gone.
-            None => new_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel),
-            Some(_) => {
-                self.plan.refuse()?;
-                existing_database::write(&self.plan, &self.schema, jobs, None, "generate", progress, &cancel)
-            }
-        }
+        run::write(&self.plan, &self.schema, jobs.collect(), None, "generate", progress, &cancel.child())
     }
 }

@@ -18,13 +18,11 @@ use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::existing_database;
-use sqluice_engine::new_database;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
-use sqluice_engine::target::TargetSnapshot;
+use sqluice_engine::run;
 
 /// Writes the tables of `schema` to the database `target`, or, if that is `None`, makes its pages and throws them away. Where it is
 /// there already, and not to be overwritten, tables that it has must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
@@ -45,42 +43,35 @@ pub fn write_tables(
     if tables != given {
         return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
     }
-    let there = target.map(|target| sqluice_engine::existing::look(target, options)).transpose()?.flatten();
-    let (schema, plan) = match there {
-        None => (schema.clone(), Plan::new(schema, target.map(Path::to_owned), options)?),
-        Some(there) => into_existing(schema, &there, options)?,
-    };
+    let (schema, plan) = plan_tables(schema, target, options)?;
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,
         conversions: Conversions::All,
         source,
     });
-    let (jobs, cancel) = (jobs.collect(), cancel.child());
-    match plan.existing {
-        None => new_database::write(&plan, &schema, jobs, None, "write", progress, &cancel),
-        Some(_) => existing_database::write(&plan, &schema, jobs, None, "write", progress, &cancel),
-    }
+    run::write(&plan, &schema, jobs.collect(), None, "write", progress, &cancel.child())
 }
 
-/// Nothing is known of the rows: SQLite takes those of tables that are there.
-pub(crate) fn into_existing(
+/// The schema of what is written, and the plan. Nothing is known of the rows: those of existing tables are inserted by SQLite.
+pub(crate) fn plan_tables(
     schema: &Schema,
-    there: &TargetSnapshot,
+    target: Option<&Path>,
     options: &WriteOptions,
 ) -> Result<(Schema, Plan)> {
-    for table in &schema.tables {
-        there.refuse_name(
-            &table.name,
-            &options.if_exists,
-            message!["add to its rows, or replace them: ", Setting::Append, ", ", Setting::ReplaceTable],
-        )?;
+    let existing = run::look(target, options)?;
+    let mut schema = schema.clone();
+    if let Some(existing) = &existing {
+        let hint =
+            message!["add to its rows, or replace them: ", Setting::Append, ", ", Setting::ReplaceTable];
+        schema = existing.combine_all(schema, &options.if_exists, &hint)?;
     }
-    let schema = there.combine(schema.clone())?;
-    let mut plan = Plan::into_existing(&schema, there, options)?;
-    for (index, table) in schema.tables.iter().enumerate() {
-        let rows = ExpectedRows { with_rowids: table.rowid_alias.is_some(), ..ExpectedRows::default() };
-        plan.choose((index, table), there, rows, options)?;
+    let mut plan = Plan::of(&schema, target, existing.as_ref(), options)?;
+    if let Some(existing) = &existing {
+        for (index, table) in schema.tables.iter().enumerate() {
+            let rows = ExpectedRows { with_rowids: table.rowid_alias.is_some(), ..ExpectedRows::default() };
+            plan.choose((index, table), existing, rows, options)?;
+        }
     }
     Ok((schema, plan))
 }

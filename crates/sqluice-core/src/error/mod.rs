@@ -84,6 +84,19 @@ impl fmt::Display for Place {
     }
 }
 
+/// Something that a plan takes for granted of its rows, its files or its database, to be faster or to say more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// The database still has the schema that the plan was made for. Until this is known, no source is asked for rows.
+    Schema,
+    /// Rows arrive in the order of their rowids, after those that the table has.
+    RowOrder,
+    /// All values have the types that a sample shows, and no record has more columns.
+    Types,
+    /// No file has a bad row.
+    SoundFiles,
+}
+
 /// What went wrong; see the module's description.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
@@ -97,8 +110,7 @@ struct Inner {
     record: Option<(String, u64)>,
     hint: Option<Message>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    out_of_order: bool,
-    out_of_date: bool,
+    refuted: Option<Assumption>,
     duplicate: Option<Duplicate>,
     parts: Vec<Error>,
 }
@@ -149,8 +161,7 @@ impl Error {
             record: None,
             hint: None,
             source: None,
-            out_of_order: false,
-            out_of_date: false,
+            refuted: None,
             duplicate: None,
             parts: Vec::new(),
         }))
@@ -249,17 +260,10 @@ impl Error {
         self
     }
 
-    /// Says that rows did not come in the order of their rowids, and that sorted they may be written.
+    /// Adds which assumption of the plan does not hold. By a plan without it the same rows may be written.
     #[must_use]
-    pub fn out_of_order(mut self) -> Error {
-        self.0.out_of_order = true;
-        self
-    }
-
-    /// Says that somebody has changed the schema since the plan was made, and that nothing was read or written after that.
-    #[must_use]
-    pub fn out_of_date(mut self) -> Error {
-        self.0.out_of_date = true;
+    pub fn refuting(mut self, assumption: Assumption) -> Error {
+        self.0.refuted = Some(assumption);
         self
     }
 
@@ -277,14 +281,9 @@ impl Error {
         self
     }
 
-    /// Whether rows did not come in the order of their rowids.
-    pub fn is_out_of_order(&self) -> bool {
-        self.0.out_of_order
-    }
-
-    /// Whether the plan was made for another schema: with a new one it may go.
-    pub fn is_out_of_date(&self) -> bool {
-        self.0.out_of_date
+    /// The assumption of the plan that does not hold, if that ended the run.
+    pub fn refuted(&self) -> Option<Assumption> {
+        self.0.refuted
     }
 
     /// Takes out which rows have the same key, if that is what happened.

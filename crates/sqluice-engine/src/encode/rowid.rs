@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sqluice_core::affinity::{self, Rowid};
 use sqluice_core::batch::describe;
 use sqluice_core::batch::{Batch, Value, Values};
-use sqluice_core::error::Error;
+use sqluice_core::error::{Assumption, Error};
 use sqluice_core::source::RefusedRow;
 
 use super::{LastRowid, Rowids, loss_of};
@@ -196,7 +196,7 @@ fn follow_each_other(ints: &[i64]) -> bool {
 pub(crate) fn null_among_numbers(name: &str) -> Error {
     Error::input(format!("NULL in column {name} among rows that have numbers there"))
         .hint("give all rows a number, or none")
-        .out_of_order()
+        .refuting(Assumption::RowOrder)
 }
 
 fn no_rowid_left(name: &str) -> Error {
@@ -206,12 +206,14 @@ fn no_rowid_left(name: &str) -> Error {
 
 /// The error for rows that would need rowids beyond the largest.
 pub(crate) fn no_rowids_left(table: &str) -> Error {
-    Error::input(format!("table {table} has no rowids left behind the largest")).out_of_order()
+    Error::input(format!("table {table} has no rowids left behind the largest"))
+        .refuting(Assumption::RowOrder)
 }
 
 /// The error for rows that do not come after those that are there.
 pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
-    Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table")).out_of_order()
+    Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table"))
+        .refuting(Assumption::RowOrder)
 }
 
 /// The error for rows that do not come in the order of their rowids.
@@ -219,9 +221,9 @@ pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
         return Error::input(format!("{name} = {rowid} twice"))
             .hint("an INTEGER PRIMARY KEY holds each number once: remove one of the rows, or declare it a plain INTEGER")
-            .out_of_order();
+            .refuting(Assumption::RowOrder);
     }
     Error::input(format!("{name} = {rowid} follows {last}"))
         .hint("rows must be in the order of their INTEGER PRIMARY KEY: sort them, or declare it a plain INTEGER")
-        .out_of_order()
+        .refuting(Assumption::RowOrder)
 }

@@ -47,8 +47,8 @@ impl Transaction<'_> {
     /// come last. Nothing is committed.
     ///
     /// # Errors
-    /// When a row can't be stored or the disk says no. An error that [`Error::is_out_of_order`] says that rows did not come after
-    /// the last of a table: by SQL they may be stored.
+    /// When a row can't be stored or the disk can't be written. An error that refutes [`Assumption::RowOrder`](sqluice_core::error::Assumption)
+    /// says that rows did not follow the last of a table: by SQL they may be stored.
     pub(crate) fn write(
         &mut self,
         plan: &Plan,

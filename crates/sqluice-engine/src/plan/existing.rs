@@ -10,6 +10,8 @@
 //!  where pages can't be written                         insert
 //! ```
 
+use std::path::Path;
+
 use sqluice_core::error::Result;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::similar::nearest_within;
@@ -50,11 +52,24 @@ pub struct ExpectedRows {
 }
 
 impl Plan {
-    /// The plan for the tables of `schema`, of which some are there already.
+    /// The plan for the tables of `schema` in the database at `target`: the existing one, if `existing` shows one, or else a new one.
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub fn into_existing(schema: &Schema, there: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
+    pub fn of(
+        schema: &Schema,
+        target: Option<&Path>,
+        existing: Option<&TargetSnapshot>,
+        options: &WriteOptions,
+    ) -> Result<Plan> {
+        match existing {
+            None => Plan::new(schema, target.map(Path::to_owned), options),
+            Some(existing) => Plan::into_existing(schema, existing, options),
+        }
+    }
+
+    /// The plan for the tables of `schema`, of which the database may have some.
+    fn into_existing(schema: &Schema, there: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
         let options = WriteOptions { page_size: there.page_size, overwrite: false, ..options.clone() };
         let mut plan = Plan::new(schema, Some(there.name.clone()), &options)?;
         let (action, upsert) = match &options.if_exists {

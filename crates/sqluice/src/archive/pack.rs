@@ -9,12 +9,11 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::existing_database;
-use sqluice_engine::new_database;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
+use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 
 use super::files::Files;
@@ -111,9 +110,9 @@ impl Pack {
     /// What will be done with a list.
     fn plan(&self, list: Arc<List>) -> Result<PreparedPack> {
         let declared = Schema::parse(format!("{};\n", self.layout.sql()), Path::new(""))?;
-        let (schema, mut plan) = match sqluice_engine::existing::look(&self.target, &self.write)? {
+        let (schema, mut plan) = match run::look(Some(&self.target), &self.write)? {
             None => {
-                let plan = Plan::new(&declared, Some(self.target.clone()), &self.write)?;
+                let plan = Plan::of(&declared, Some(&self.target), None, &self.write)?;
                 (declared, plan)
             }
             Some(there) => self.add_to(declared, &there, &list)?,
@@ -154,7 +153,7 @@ impl Pack {
         let adds = there.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = WriteOptions { on_conflict, ..self.write.clone() };
-        let mut plan = Plan::into_existing(&schema, there, &options)?;
+        let mut plan = Plan::of(&schema, Some(&self.target), Some(there), &options)?;
         let rows = ExpectedRows { about: Some(list.entries.len() as u64), ..ExpectedRows::default() };
         for (index, table) in schema.tables.iter().enumerate() {
             plan.choose((index, table), there, rows.clone(), &options)?;
@@ -180,17 +179,17 @@ impl PreparedPack {
     /// # Errors
     /// When a file can't be read any more or the database can't be written: it is as it was, or not there, then.
     pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
-        let mut report = self.attempt(progress, cancel);
-        for _ in 1..existing_database::LOOKS_MAX {
-            match report {
-                // Another program that was waited for has changed the schema.
-                Err(error) if error.is_out_of_date() => {
-                    report = self.pack.plan(Arc::clone(&self.list))?.attempt(progress, cancel);
-                }
-                other => return other.map(|report| self.report(report)),
-            }
-        }
-        report.map(|report| self.report(report))
+        let mut prepared = self;
+        let report = run::run(
+            &mut prepared,
+            |prepared| Outcome::of(prepared.attempt(progress, cancel)),
+            |prepared, refuted| {
+                refuted.by_schema()?;
+                *prepared = prepared.pack.plan(Arc::clone(&prepared.list))?;
+                Ok(())
+            },
+        )?;
+        Ok(prepared.report(report))
     }
 
     fn attempt(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
@@ -203,14 +202,7 @@ impl PreparedPack {
             source: Box::new(Files::new(Arc::clone(&self.list), layout, compression, self.plan.geometry())),
         };
         let jobs = self.schema.tables.iter().map(source).collect();
-        let cancel = cancel.child();
-        match self.plan.existing {
-            None => new_database::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel),
-            Some(_) => {
-                self.plan.refuse()?;
-                existing_database::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel)
-            }
-        }
+        run::write(&self.plan, &self.schema, jobs, None, "pack", progress, &cancel.child())
     }
 
     fn report(&self, report: Report) -> PackReport {

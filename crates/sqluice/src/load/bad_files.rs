@@ -11,17 +11,11 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::error::{Error, ErrorKind, Message, Result, Setting, message};
-use sqluice_core::progress::Amount;
-use sqluice_core::source::chain::Counted;
-use sqluice_core::source::{Part, Source};
-use sqluice_engine::reject::Tally;
 use sqluice_engine::report::SkippedFile;
 
-use super::files::LoadFile;
+use super::file::LoadFile;
 use super::request::Request;
 
 /// A file that can't be loaded.
@@ -90,38 +84,4 @@ pub(super) fn with_bad_rows(load: &Request, files: Vec<LoadFile>) -> (Vec<LoadFi
         }
     }
     (good, bad)
-}
-
-/// A source that keeps count of its rows for others.
-pub(super) struct Tallied {
-    source: Box<dyn Counted>,
-    rows: Arc<AtomicU64>,
-    before: u64,
-}
-
-impl Tallied {
-    /// Over the rows of a file, of which so many come before it.
-    pub(super) fn over(source: Box<dyn Counted>, tally: &Tally) -> Box<dyn Counted> {
-        let rows = Arc::clone(&tally.rows);
-        rows.store(0, Ordering::Relaxed);
-        Box::new(Tallied { before: source.rows_done(), source, rows })
-    }
-}
-
-impl Source for Tallied {
-    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let part = self.source.next_part();
-        self.rows.store(self.source.rows_done() - self.before, Ordering::Relaxed);
-        part
-    }
-
-    fn total(&self) -> Option<Amount> {
-        self.source.total()
-    }
-}
-
-impl Counted for Tallied {
-    fn rows_done(&self) -> u64 {
-        self.source.rows_done()
-    }
 }

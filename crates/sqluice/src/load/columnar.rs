@@ -1,100 +1,31 @@
-//! Parquet and Arrow files of a load: they say themselves what columns they have, and of which types.
+//! Parquet and Arrow files of a load: they declare their columns and types themselves.
 
 use std::ops::Range;
-use std::path::Path;
 
 use arrow_schema::SchemaRef;
-use sqluice_core::error::{Error, Place, Result};
-use sqluice_core::progress::Silent;
+use sqluice_core::error::Result;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
-use sqluice_sources::arrow::{ArrowOptions, ArrowSource, MemoryBound, Rows, declared_type, ipc};
-use sqluice_sources::infer::Evidence;
+use sqluice_sources::arrow::{ArrowOptions, ArrowSource, Rows, ipc};
 use sqluice_sources::input::InputFile;
-use sqluice_sources::json::unique_names;
-use sqluice_sources::parquet::{self, FilePart, ParquetFile};
+use sqluice_sources::parquet::{FilePart, ParquetFile};
 
-use super::files::{Content, LoadFile, Opened};
-use super::format::FileFormat;
-use super::request::Request;
+use super::sample::changed;
 
-/// Rows of a sample.
-const SAMPLE_ROWS: u64 = 16 << 10;
-
-/// How such a file is read.
+/// How a Parquet or Arrow file is read.
 pub(super) struct ColumnarFile {
-    kind: Kind,
-    options: ArrowOptions,
-    schema: SchemaRef,
+    pub(super) kind: ColumnarKind,
+    pub(super) options: ArrowOptions,
+    pub(super) schema: SchemaRef,
 }
 
-enum Kind {
+pub(super) enum ColumnarKind {
     Parquet(Box<ParquetFile>),
-    /// IPC; whether it is a file, and no stream.
+    /// Arrow IPC; whether it is a file, not a stream.
     Arrow(bool),
 }
 
 impl ColumnarFile {
-    /// Looks at a file.
-    pub(super) fn open(
-        mut file: LoadFile,
-        format: FileFormat,
-        load: &Request,
-        rows_max: u64,
-    ) -> Result<LoadFile> {
-        // Its end is read first.
-        file.input.spool(&load.temp_folder()?, &Silent)?;
-        let memory = MemoryBound(Some(load.write.memory_bytes));
-        let options = ArrowOptions { lossy: load.lossy, memory, ..load.arrow };
-        let part = regular(&file.input)?;
-        let name = file.input.name().to_owned();
-        let mut notes = Vec::new();
-        let (kind, schema, rows) = match format {
-            FileFormat::Parquet => {
-                let parquet = ParquetFile::open(part, &name)?;
-                let (schema, rows) = (parquet.schema().clone(), parquet.rows());
-                if parquet.has_unreadable_hint() {
-                    notes.push("its Arrow schema can't be read, its Parquet schema says the types");
-                }
-                (Kind::Parquet(Box::new(parquet)), schema, Some(rows))
-            }
-            _ => {
-                let is_file = file.input.sample(ipc::FILE_MAGIC.len())?.text.starts_with(ipc::FILE_MAGIC);
-                let (schema, mut batches) = ipc::read(part, is_file, &name, options.memory)?;
-                let mut seen = 0;
-                let all = loop {
-                    match batches.next() {
-                        None => break Some(seen),
-                        Some(batch) => seen += batch?.num_rows() as u64,
-                    }
-                    if seen >= SAMPLE_ROWS {
-                        break None;
-                    }
-                };
-                (Kind::Arrow(is_file), schema, all)
-            }
-        };
-        if schema.fields().is_empty() {
-            return Err(Error::input("the file has no column").at(Place::file(&name)));
-        }
-        let sample = rows.unwrap_or(SAMPLE_ROWS).min(SAMPLE_ROWS).min(rows_max);
-        let whole = rows.is_some_and(|rows| sample == rows.min(rows_max));
-        let opened = Opened {
-            sample_bytes: 0,
-            text_bytes: sample,
-            whole,
-            plain: false,
-            compression: None,
-            encoding: None,
-        };
-        file.sampled(opened);
-        (file.sample_rows, file.text_bytes, file.words) = (sample, rows, format.words().to_owned());
-        name_columns(&mut file, &schema, load);
-        file.notes.extend(notes.into_iter().map(Into::into));
-        file.content = Content::Columnar(ColumnarFile { kind, options, schema });
-        Ok(file)
-    }
-
     /// Opens a file for its rows.
     pub(super) fn source(
         &self,
@@ -104,12 +35,12 @@ impl ColumnarFile {
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
         match &self.kind {
-            Kind::Parquet(parquet) => Ok(Box::new(parquet.source(map, as_text, self.options, rows))),
-            Kind::Arrow(is_file) => {
+            ColumnarKind::Parquet(parquet) => Ok(Box::new(parquet.source(map, as_text, self.options, rows))),
+            ColumnarKind::Arrow(is_file) => {
                 let (schema, batches) =
                     ipc::read(regular(input)?, *is_file, input.name(), self.options.memory)?;
                 if schema != self.schema {
-                    return Err(super::changed());
+                    return Err(changed());
                 }
                 let fields = schema.fields().len();
                 let of = Rows::new(input.name().to_owned(), fields, map, as_text, self.options);
@@ -119,41 +50,8 @@ impl ColumnarFile {
     }
 }
 
-/// The names of the columns, and their types.
-fn name_columns(file: &mut LoadFile, schema: &SchemaRef, load: &Request) {
-    let fields = schema.fields();
-    let (names, renamed) = unique_names(fields.iter().map(|field| field.name().clone()).collect());
-    let notes = renamed.iter().map(|renamed| {
-        format!("column {} ({:?}) is called {:?}", renamed.index + 1, renamed.from, renamed.to)
-    });
-    file.notes = notes.map(Into::into).collect();
-    file.places = Some(vec![Place::file(file.input.name()); names.len()]);
-    let types = fields.iter().map(|field| {
-        // A STRICT table has no NUMERIC columns.
-        let declared = declared_type(field.data_type(), load.arrow);
-        declared.map(|name| if load.strict && name == "NUMERIC" { "REAL" } else { name })
-    });
-    file.types = types.collect();
-    let evidence = |declared: &Option<&str>| declared.map_or(Evidence::new(), Evidence::of_declared);
-    file.evidence = file.types.iter().map(evidence).collect();
-    file.names = names;
-}
-
 /// The file that an input is.
-fn regular(input: &InputFile) -> Result<FilePart> {
+pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
-}
-
-/// Whether a file begins as one of these.
-pub(super) fn of_magic(head: &[u8], path: &Path) -> Option<FileFormat> {
-    let is_stream = head.starts_with(ipc::STREAM_MAGIC);
-    let is_parquet = head.starts_with(parquet::MAGIC) || head.starts_with(parquet::ENCRYPTED_MAGIC);
-    match super::format::extension(path).as_deref() {
-        _ if is_parquet => Some(FileFormat::Parquet),
-        _ if head.starts_with(ipc::FILE_MAGIC) || is_stream => Some(FileFormat::Arrow),
-        Some("parquet" | "pq") => Some(FileFormat::Parquet),
-        Some("arrow" | "arrows" | "feather" | "ipc") => Some(FileFormat::Arrow),
-        _ => None,
-    }
 }

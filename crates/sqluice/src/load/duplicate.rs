@@ -22,7 +22,7 @@ use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::{BadRow, Part, Refused, RefusedRow, Sink};
 
 use super::request::Request;
-use super::tables::LoadTable;
+use super::table::LoadTable;
 
 /// Adds to an error about two rows with the same key which they are, and to one about a record where it is, as far as that can
 /// be found out.

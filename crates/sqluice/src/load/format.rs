@@ -12,15 +12,18 @@
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
+#[cfg(feature = "parquet")]
+use sqluice_sources::arrow::ipc;
 use sqluice_sources::input::{InputFile, foreign};
 use sqluice_sources::json::Layout;
+#[cfg(feature = "parquet")]
+use sqluice_sources::parquet;
 
-use super::csv::SAMPLE_GROWTH;
-use super::files::record_bytes_max;
+use super::options::{FileKind, Format};
 use super::request::Request;
-use super::{FileKind, Format};
+use super::sample::{SAMPLE_GROWTH, record_bytes_max};
 
-/// So many bytes of a file are looked at.
+/// The bytes of a file that are looked at first.
 const HEAD_BYTES: usize = 4096;
 
 /// What a file is.
@@ -117,7 +120,7 @@ fn of_longer_head(input: &mut InputFile, path: &Path, load: &Request) -> Result<
 /// Of a file that begins with `head`; `None`: more of it decides, unless there is no more.
 fn of_content(head: &[u8], no_more: bool, path: &Path, asked: Option<FileKind>) -> Option<FileFormat> {
     #[cfg(feature = "parquet")]
-    if let (None, Some(format)) = (asked, super::columnar::of_magic(head, path)) {
+    if let (None, Some(format)) = (asked, of_magic(head, path)) {
         return Some(format);
     }
     let layout = || Layout::of_text(head, no_more).map(FileFormat::Json);
@@ -139,8 +142,22 @@ fn of_content(head: &[u8], no_more: bool, path: &Path, asked: Option<FileKind>) 
     }
 }
 
+/// The columnar format that a file's first bytes or its name say.
+#[cfg(feature = "parquet")]
+fn of_magic(head: &[u8], path: &Path) -> Option<FileFormat> {
+    let is_stream = head.starts_with(ipc::STREAM_MAGIC);
+    let is_parquet = head.starts_with(parquet::MAGIC) || head.starts_with(parquet::ENCRYPTED_MAGIC);
+    match extension(path).as_deref() {
+        _ if is_parquet => Some(FileFormat::Parquet),
+        _ if head.starts_with(ipc::FILE_MAGIC) || is_stream => Some(FileFormat::Arrow),
+        Some("parquet" | "pq") => Some(FileFormat::Parquet),
+        Some("arrow" | "arrows" | "feather" | "ipc") => Some(FileFormat::Arrow),
+        _ => None,
+    }
+}
+
 /// What a name ends with, in small letters, but for what it is compressed with.
-pub(super) fn extension(path: &Path) -> Option<String> {
+fn extension(path: &Path) -> Option<String> {
     let of = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     match of(path)?.as_str() {
         "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),

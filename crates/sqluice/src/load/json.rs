@@ -1,4 +1,4 @@
-//! JSON files of a load: their keys, which may come first anywhere.
+//! JSON files of a load: their keys, of which any record may bring new ones.
 //!
 //! ```text
 //!  the sample ──> keys ──> columns ──> load ──> done
@@ -9,149 +9,50 @@
 use std::io::{Cursor, Read};
 use std::ops::Range;
 
-use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
+use sqluice_core::error::{Message, Place, Result};
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
-use sqluice_engine::options::IfExists;
 use sqluice_sources::csv::Renamed;
-use sqluice_sources::infer::{self, Evidence};
+use sqluice_sources::infer;
 use sqluice_sources::input::{InputFile, Sample};
-use sqluice_sources::json::{
-    JsonColumn, JsonOptions, JsonSource, Key, Layout, NewKeysMet, Wanted, arrays_of_objects, unique_names,
-};
+use sqluice_sources::json::{JsonColumn, JsonOptions, JsonSource, Key, NewKeysMet, Wanted, unique_names};
 
-use super::csv::SAMPLE_GROWTH;
-use super::files::{Content, CutOff, LoadFile, Opened, record_bytes_max};
-use super::format::FileFormat;
-use super::keys;
-use super::request::Request;
+use super::sample::CutOff;
 
 /// How a JSON file is read.
 pub(super) struct JsonFile {
-    options: JsonOptions,
+    pub(super) options: JsonOptions,
     /// Its keys, as far as they are known.
     keys: Vec<Key>,
     /// There are no more.
-    complete: bool,
+    pub(super) complete: bool,
     /// What the last source met of others.
     met: Option<NewKeysMet>,
     /// Where the records may be, or what stands around them.
-    remark: Option<Message>,
+    pub(super) remark: Option<Message>,
+}
+
+/// The columns of a file, as its keys name them.
+pub(super) struct KeyColumns {
+    pub(super) names: Vec<String>,
+    pub(super) places: Vec<Place>,
+    /// Which columns are called otherwise than their keys, and where the records are.
+    pub(super) notes: Vec<Message>,
 }
 
 impl JsonFile {
-    /// Looks at a file.
-    pub(super) fn open(
-        mut file: LoadFile,
-        layout: Layout,
-        load: &Request,
-        rows_max: u64,
-    ) -> Result<LoadFile> {
-        let wanted = load.columns.clone().map_or(Wanted::All, Wanted::Named);
-        let options = JsonOptions {
-            part_bytes: load.part_bytes,
-            record_bytes_max: record_bytes_max(load),
-            records: load.format.records.clone(),
-            wanted,
-            ..JsonOptions::new(layout)
-        };
-        file.words = match &options.records {
-            Some(path) => format!("JSON, records in {path}"),
-            None => FileFormat::Json(layout).words().to_owned(),
-        };
-        let remark = options.records.as_ref().map(|path| {
-            format!("records are the elements of {path}; what stands around that array is left out").into()
-        });
-        let mut json = JsonFile { options, keys: Vec::new(), complete: false, met: None, remark };
-        let mut sample_bytes = load.sample_bytes;
-        loop {
-            let sample = file.input.sample(sample_bytes)?;
-            let opened = Opened::of(&sample, sample_bytes);
-            let (whole, text_bytes) = (opened.whole, opened.text_bytes);
-            file.sampled(opened);
-            let more =
-                sample_bytes <= json.options.record_bytes_max && text_bytes >= sample_bytes as u64 && !whole;
-            let head = Sample { text: sample.text.clone(), ..sample };
-            let mut source = match json.of_sample(sample, &file.input, rows_max) {
-                // The array has not begun.
-                Err(_) if more => {
-                    sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
-                    continue;
-                }
-                source => source?,
-            };
-            // Where the sample is cut off, it can't be read.
-            let _ = json.read_keys(&mut source, 1);
-            json.name_columns(&mut file);
-            let source = json.all_of_sample(&mut file.input, sample_bytes, rows_max)?;
-            file.observe(source, load, rows_max)?;
-            if !more || file.sample_rows > 0 {
-                json.suggest_records(&mut file, &head)?;
-                break;
-            }
-            sample_bytes = sample_bytes.max(1).saturating_mul(SAMPLE_GROWTH);
-        }
-        json.complete = file.seen;
-        if json.lacks_asked(&file, load) {
-            if !file.can_reopen() {
-                file.keep(&load.temp_folder()?, &Silent)?;
-            }
-            let mut source = json.keys_source(&mut file.input, 0..rows_max)?;
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            json.read_keys(&mut source, load.write.threads.unwrap_or(threads))?;
-            json.complete = true;
-            json.name_columns(&mut file);
-        }
-        file.content = Content::Json(json);
-        Ok(file)
-    }
-
-    /// Suggests the array in which the records may be, where a file is one object that has such an array.
-    ///
-    /// # Errors
-    /// When no memory holds that object.
-    fn suggest_records(&mut self, file: &mut LoadFile, sample: &Sample) -> Result<()> {
-        if self.options.layout == Layout::Array
-            || file.sample_rows > 1
-            || file.sample_rows == 1 && !sample.whole
-        {
-            return Ok(());
-        }
-        let Some(path) = arrays_of_objects(&sample.text).into_iter().next() else { return Ok(()) };
-        let suggestion =
-            message![Setting::Records.to(path.to_string()), " loads a row for each of its elements"];
-        if file.sample_rows == 0 && !sample.whole {
-            let message = format!("the file is one long object, with an array of objects in {path}");
-            return Err(Error::input(message).at(Place::file(file.input.name())).hint(suggestion));
-        }
-        let words = format!("the file is one object, with an array of objects in {path}; ");
-        self.remark = Some(message![words, suggestion]);
-        self.name_columns(file);
-        Ok(())
-    }
-
-    /// Whether the user names a column that the sample does not have.
-    fn lacks_asked(&self, file: &LoadFile, load: &Request) -> bool {
-        let mut asked: Vec<&str> = load.columns.iter().flatten().map(String::as_str).collect();
-        asked.extend(load.types.iter().map(|(name, _)| name.as_str()));
-        asked.extend(load.convert.iter().map(|(name, _)| name.as_str()));
-        asked.extend(load.primary_key.iter().map(String::as_str));
-        if let IfExists::Upsert(keys) = &load.write.if_exists {
-            asked.extend(keys.iter().map(String::as_str));
-        }
-        let indexed = keys::indexed(load);
-        asked.extend(indexed.iter().map(String::as_str));
-        let is_there = |name: &&str| file.names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        !self.complete && !asked.iter().all(is_there)
+    /// A file of which no key is known yet.
+    pub(super) fn new(options: JsonOptions, remark: Option<Message>) -> JsonFile {
+        JsonFile { options, keys: Vec::new(), complete: false, met: None, remark }
     }
 
     /// The keys of a sample.
-    fn of_sample(&self, sample: Sample, input: &InputFile, rows_max: u64) -> Result<JsonSource> {
+    pub(super) fn of_sample(&self, sample: Sample, input: &InputFile, rows_max: u64) -> Result<JsonSource> {
         JsonSource::of_keys(reader(sample), input.name(), &self.options, &self.names(), 0..rows_max)
     }
 
-    fn all_of_sample(
+    pub(super) fn all_of_sample(
         &self,
         input: &mut InputFile,
         sample_bytes: usize,
@@ -162,26 +63,24 @@ impl JsonFile {
     }
 
     /// Reads a source for its keys, on some threads.
-    fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
+    pub(super) fn read_keys(&mut self, source: &mut JsonSource, threads: usize) -> Result<()> {
         let met = source.new_keys();
         let (_, read) = infer::scan(source, &[], threads, &Cancel::new(), &Silent);
         self.keys.extend(met.all());
         read
     }
 
-    /// What the columns are called after the keys.
-    pub(super) fn name_columns(&self, file: &mut LoadFile) {
+    /// The columns of the keys that are known.
+    pub(super) fn columns(&self) -> KeyColumns {
         let (names, renamed) = unique_names(self.names());
-        file.names = names;
-        file.places = Some(self.keys.iter().map(|key| key.place.clone()).collect());
-        file.evidence.resize(file.names.len(), Evidence::new());
         let notes = renamed.into_iter().map(|Renamed { from, to, .. }| match from.is_empty() {
             true => format!("the key \"\" is no name, and its column is called {to:?}"),
             false => {
                 format!("the key {from:?} is another by its case alone, and its column is called {to:?}")
             }
         });
-        file.notes = notes.map(Into::into).chain(self.remark.clone()).collect();
+        let notes = notes.map(Into::into).chain(self.remark.clone()).collect();
+        KeyColumns { names, places: self.keys.iter().map(|key| key.place.clone()).collect(), notes }
     }
 
     fn names(&self) -> Vec<String> {
@@ -260,7 +159,7 @@ fn columns(map: Vec<ColumnFrom>, as_text: &[bool]) -> Vec<JsonColumn> {
     columns.map(|(index, from)| JsonColumn { from, as_text: as_text.get(index) == Some(&true) }).collect()
 }
 
-/// Opens a sample; behind its last byte, one that is not all of its file can't be read.
+/// Opens a sample. One that is not all of its file ends with the error of a [`CutOff`].
 fn reader(sample: Sample) -> Box<dyn Read + Send> {
     let bytes = sample.text.len();
     let text = Cursor::new(sample.text);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_engine::output;
 
-use super::Load;
+use super::options::Load;
 
 /// What SQLite finds beside a database.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_engine::options::{IfExists, OnConflict};
-use sqluice_engine::output::Wanted;
+use sqluice_engine::output::{self, Wanted};
 use sqluice_engine::plan::Plan;
 use sqluice_engine::reject::RejectFile;
+use sqluice_engine::run;
 use sqluice_engine::target::TargetSnapshot;
 use sqluice_sources::convert::Conversion;
 
-use super::Load;
-use super::keys;
+use super::key_specs;
+use super::names::refuse_twice;
+use super::options::Load;
 use super::type_names::{self, GivenType, VALID};
 
 /// What can be done with a table that exists.
@@ -29,12 +31,12 @@ fn if_exists() -> Message {
     ]
 }
 
-/// A load, and the database that is there for it.
+/// A load, and the existing database that it is for, if there is one.
 pub(super) struct Request {
     load: Load,
-    /// What became of the types that the user gives.
+    /// How the types that the user gives are called in SQLite.
     pub(super) type_notes: Vec<Message>,
-    pub(super) there: Option<TargetSnapshot>,
+    pub(super) existing: Option<TargetSnapshot>,
     /// How the text of columns is converted, by name.
     pub(super) conversions: Vec<(String, Arc<Conversion>)>,
     /// The folder that all files are in, at some depth.
@@ -54,12 +56,12 @@ impl Request {
     #[cfg(test)]
     pub(super) fn of_new(load: Load) -> Request {
         let conversions = Conversion::all(&load.convert, load.lossy).unwrap();
-        Request { load, type_notes: Vec::new(), there: None, conversions, shared_folder: PathBuf::new() }
+        Request { load, type_notes: Vec::new(), existing: None, conversions, shared_folder: PathBuf::new() }
     }
 
-    /// Looks at the database.
+    /// Completes a load by what its database has.
     pub(super) fn new(mut load: Load, inputs: &[PathBuf]) -> Result<Request> {
-        let there = sqluice_engine::existing::look(&load.target, &load.write)?;
+        let existing = run::look(Some(&load.target), &load.write)?;
         let mut type_notes = Vec::new();
         for (column, given) in &mut load.types {
             if let GivenType::Meant { name, is, declared } = type_names::meaning(given, load.strict) {
@@ -68,12 +70,12 @@ impl Request {
             }
         }
         let conversions = Conversion::all(&load.convert, load.lossy)?;
-        Ok(Request { load, type_notes, there, conversions, shared_folder: shared_folder(inputs) })
+        Ok(Request { load, type_notes, existing, conversions, shared_folder: shared_folder(inputs) })
     }
 
     /// The table of that name that the database has.
     pub(super) fn has(&self, name: &str) -> Option<&Table> {
-        self.there.as_ref().and_then(|there| there.table(name))
+        self.existing.as_ref().and_then(|existing| existing.table(name))
     }
 
     /// The table of that name that the database has or the schema declares.
@@ -83,8 +85,8 @@ impl Request {
 
     /// Refuses a table that can't be loaded.
     pub(super) fn refuse_table(&self, name: &str) -> Result<()> {
-        if let Some(there) = &self.there {
-            there.refuse_name(name, &self.write.if_exists, if_exists())?;
+        if let Some(existing) = &self.existing {
+            existing.refuse_name(name, &self.write.if_exists, if_exists())?;
         }
         match &self.write.if_exists {
             IfExists::Upsert(keys) if self.has(name).is_none() => {
@@ -101,9 +103,17 @@ impl Request {
         }
     }
 
+    /// The folder for what does not fit the memory.
+    pub(super) fn temp_folder(&self) -> Result<PathBuf> {
+        match &self.write.temp_dir {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(output::place(&self.target)?.folder),
+        }
+    }
+
     /// Whether nothing is in the way of what the load writes.
     pub(super) fn check_targets(&self) -> Result<()> {
-        if self.there.is_none() {
+        if self.existing.is_none() {
             let replaces = self.write.overwrite && self.target.exists();
             Wanted { path: &self.target, replaces, estimated_bytes: None }.refuse()?;
         }
@@ -145,13 +155,13 @@ pub(super) fn check(load: &Load) -> Result<()> {
         ]));
     }
     check_if_exists(load)?;
-    keys::refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
-    keys::check(load)?;
+    refuse_twice(Setting::Columns, load.columns.as_deref().unwrap_or_default())?;
+    key_specs::check(load)?;
     Conversion::all(&load.convert, load.lossy)?;
     load.types.iter().try_for_each(|(name, declared)| check_type(load, name, declared))
 }
 
-/// Whether what is to become of a table that is there goes with the rest.
+/// Whether what is to be done with an existing table fits the other settings.
 fn check_if_exists(load: &Load) -> Result<()> {
     let (flag, keys): (_, &[String]) = match &load.write.if_exists {
         IfExists::Refuse => return Ok(()),
@@ -183,10 +193,10 @@ fn check_if_exists(load: &Load) -> Result<()> {
         ])
         .hint("leave one of the two out"));
     }
-    keys::refuse_twice(Setting::Upsert, keys)
+    refuse_twice(Setting::Upsert, keys)
 }
 
-/// Whether what the user gives as a type declares its column, and nothing else, and is one that is known.
+/// Whether a type that the user gives declares its column, and nothing else, and is a known one.
 fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
     let meaning = type_names::meaning(given, load.strict);
     let declared = match &meaning {
@@ -209,7 +219,7 @@ fn check_type(load: &Load, name: &str, given: &str) -> Result<()> {
         if !alone || columns != 2 {
             return Err(Error::input("that declares more or less than a column"));
         }
-        Plan::new(&schema, None, &load.write)
+        Plan::of(&schema, None, None, &load.write)
     });
     plan.map_err(|error| refused(error.what().into(), message!["types are ", VALID]))?;
     let GivenType::Unknown { name, near } = meaning else { return Ok(()) };

@@ -11,7 +11,8 @@ use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Progress};
 
 use super::bad_files::BadFile;
-use super::files::LoadFile;
+use super::file::LoadFile;
+use super::opening;
 use super::request::Request;
 
 /// The memory of a sample while it is looked at, as a multiple of its text: it exists as text, as fields, and as columns.
@@ -39,7 +40,7 @@ pub(super) fn open_all(
             let index = next.fetch_add(1, Ordering::Relaxed);
             match paths.get(index) {
                 Some(path) if cancel.check().is_ok() => {
-                    opened.push((index, LoadFile::open(path, load, cancel, rows_max)));
+                    opened.push((index, opening::open(path, load, cancel, rows_max)));
                     watched.one_more();
                 }
                 _ => return opened,
@@ -99,7 +100,7 @@ fn open_in_turn(
     let mut opened = Vec::new();
     for path in paths {
         cancel.check()?;
-        let mut file = LoadFile::open(path, load, cancel, rows_left.unwrap_or(0));
+        let mut file = opening::open(path, load, cancel, rows_left.unwrap_or(0));
         if let Ok(file) = &mut file {
             if rows_left.is_none() {
                 file.unsee();

@@ -5,8 +5,10 @@ use std::path::Path;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_engine::options::WriteOptions;
+use sqluice_engine::run;
 
-use crate::load::keys::{IndexSpec, names_in};
+use crate::load::key_specs::IndexSpec;
+use crate::load::names::names_in;
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +36,7 @@ impl NewTable {
     /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
-        if let Some(there) = sqluice_engine::existing::look(target, options)? {
+        if let Some(there) = run::look(Some(target), options)? {
             taken.extend(names_in(&there.schema));
         }
         let sql = self.table_sql()? + &self.index_sql(&mut taken)?;

@@ -8,18 +8,17 @@
 
 use std::path::{Path, PathBuf};
 
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{NoRows, Part, Source};
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::existing_database;
-use sqluice_engine::new_database;
 use sqluice_engine::options::{IfExists, WriteOptions, WritePath};
 use sqluice_engine::pipeline::Job;
 use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
+use sqluice_engine::run::{self, Outcome, Refuted};
 use sqluice_engine::target::TargetSnapshot;
 
 use super::add;
@@ -33,7 +32,7 @@ pub struct NamedRows {
     /// The columns that the rows have, in the order in which the source has them.
     pub columns: Vec<String>,
     /// Rows may come in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
-    /// Otherwise rows that do not ascend end the run with an error that [`Error::is_out_of_order`].
+    /// Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
     pub in_any_order: bool,
     /// How many rows there are, about.
     pub about: Option<u64>,
@@ -69,7 +68,7 @@ pub struct PreparedWrite {
 /// # Errors
 /// When what is there is no database that we can read and write.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    Ok(sqluice_engine::existing::look(target, options)?.and_then(|there| there.table(name).cloned()))
+    Ok(run::look(Some(target), options)?.and_then(|there| there.table(name).cloned()))
 }
 
 impl Write {
@@ -79,15 +78,12 @@ impl Write {
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self) -> Result<PreparedWrite> {
         let Write { target, rows, options, .. } = self;
-        let there = sqluice_engine::existing::look(target, options)?;
-        let (schema, mut plan) = match &there {
-            None => (self.schema.clone(), Plan::new(&self.schema, Some(target.clone()), options)?),
-            Some(there) => {
-                let schema = self.with_tables(there)?;
-                let plan = Plan::into_existing(&schema, there, options)?;
-                (schema, plan)
-            }
+        let there = run::look(Some(target), options)?;
+        let schema = match &there {
+            None => self.schema.clone(),
+            Some(there) => self.with_tables(there)?,
         };
+        let mut plan = Plan::of(&schema, Some(target), there.as_ref(), options)?;
         let mut tables: Vec<(usize, Vec<ColumnFrom>)> = Vec::new();
         for rows in rows {
             let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
@@ -259,25 +255,29 @@ impl PreparedWrite {
         if tables != given {
             return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
         }
-        let mut looks = 1;
-        loop {
-            match self.attempt(&mut sources, progress, cancel) {
-                // No source has been asked for rows.
-                Err(error) if error.is_out_of_date() && looks < existing_database::LOOKS_MAX => {
-                    looks += 1;
-                    let again = self.write.prepare()?;
-                    let same = |(one, other): (usize, usize)| {
-                        let (one, other) = (self.filled(one), again.filled(other));
-                        one.0.sql == other.0.sql && one.1 == other.1
-                    };
-                    if !(0..tables).zip(0..tables).all(same) {
-                        return Err(error);
-                    }
-                    self = again;
-                }
-                done => return done.map_err(with_rows),
-            }
+        let done = run::run(
+            &mut self,
+            |prepared| Outcome::of(prepared.attempt(&mut sources, progress, cancel)),
+            PreparedWrite::plan_again,
+        );
+        done.map_err(with_rows)
+    }
+
+    /// Plans for the schema that the database has now, if its tables take the same rows.
+    fn plan_again(&mut self, refuted: Refuted) -> Result<()> {
+        if refuted.assumption != Assumption::Schema {
+            return Err(refuted.error);
         }
+        let again = self.write.prepare()?;
+        let same = |rows| {
+            let (before, now) = (self.filled(rows), again.filled(rows));
+            before.0.sql == now.0.sql && before.1 == now.1
+        };
+        if !(0..self.tables.len()).all(same) {
+            return Err(refuted.error);
+        }
+        *self = again;
+        Ok(())
     }
 
     fn attempt(
@@ -300,13 +300,7 @@ impl PreparedWrite {
                 None => Box::new(NoRows) as Box<dyn Source + '_>,
             },
         });
-        let (jobs, cancel) = (jobs.collect(), cancel.child());
-        match self.plan.existing {
-            None => new_database::write(&self.plan, &self.schema, jobs, None, "write", progress, &cancel),
-            Some(_) => {
-                existing_database::write(&self.plan, &self.schema, jobs, None, "write", progress, &cancel)
-            }
-        }
+        run::write(&self.plan, &self.schema, jobs.collect(), None, "write", progress, &cancel.child())
     }
 }
 

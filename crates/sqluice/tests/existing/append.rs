@@ -9,6 +9,7 @@ use crate::support::rows::Owned;
 use crate::support::{Random, cases};
 use proptest::prelude::*;
 use rusqlite::Connection;
+use sqluice::error::Assumption;
 use sqluice::options::WriteOptions;
 
 /// A table, the rows that it has and those that it gets.
@@ -113,7 +114,7 @@ fn compare(case: &Case) {
     let added = add(&path, &schema, vec![source(&rows, 97)], &options);
     if case.given == Some(0) && last.is_some() && !rows.is_empty() {
         let error = added.unwrap_err();
-        assert!(error.is_out_of_order(), "{error}");
+        assert!(error.refuted() == Some(Assumption::RowOrder), "{error}");
         assert!(error.message().contains(" is not greater than "), "{error}");
         assert_whole(&path, case.old.mode());
         assert!(content(&Connection::open(&path).unwrap()) == before, "it is as it was");
@@ -185,7 +186,7 @@ fn no_rowid_is_left_after_the_largest() {
     let schema = schema("CREATE TABLE t (x)");
     let rows = |count: usize| vec![source(&vec![vec![Owned::Int(1)]; count], 50)];
     let error = add(&path, &schema, rows(3), &WriteOptions::default()).unwrap_err();
-    assert!(error.is_out_of_order(), "{error}");
+    assert!(error.refuted() == Some(Assumption::RowOrder), "{error}");
     assert_whole(&path, "delete");
     add(&path, &schema, rows(2), &WriteOptions::default()).unwrap();
     let database = Connection::open(&path).unwrap();

@@ -1,16 +1,17 @@
-//! Tables that the database has already: what is asked for must fit them.
+//! Existing tables: what is asked for must fit them.
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_engine::options::IfExists;
 use sqluice_engine::target::TargetSnapshot;
 
-use super::request::Request;
-use super::tables::{LoadTable, listed};
+use super::names::listed;
+use super::request::{Request, of_made_sql};
+use super::table::LoadTable;
 
-/// Whether what is asked for fits the tables that are there.
+/// Whether what is asked for fits the existing tables.
 pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
-    if let Some(first) = tables.first().filter(|_| tables.iter().all(LoadTable::is_there)) {
+    if let Some(first) = tables.first().filter(|_| tables.iter().all(LoadTable::exists)) {
         refuse_declarations(load, first)?;
     }
     if let Some((column, _)) = load.types.iter().find(|(column, _)| !is_new(column, tables, load)) {
@@ -21,14 +22,14 @@ pub(super) fn check(load: &Request, tables: &[LoadTable]) -> Result<()> {
         return Err(Error::usage(message).hint("leave it out; values are converted as the table says"));
     }
     for table in tables {
-        if let (IfExists::Upsert(keys), Some(there)) = (&load.write.if_exists, load.has(table.name())) {
-            check_keys(keys, table, there, load)?;
+        if let (IfExists::Upsert(keys), Some(own)) = (&load.write.if_exists, load.has(table.name())) {
+            check_keys(keys, table, own, load)?;
         }
     }
     Ok(())
 }
 
-/// Refuses flags that say what a new table is like, where none is made.
+/// Refuses settings of new tables where none is made.
 fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
     let said = [
         (Setting::Strict, load.strict, "the table stays as it is".into()),
@@ -56,22 +57,22 @@ fn refuse_declarations(load: &Request, table: &LoadTable) -> Result<()> {
 /// Whether a column is made for some table.
 fn is_new(column: &str, tables: &[LoadTable], load: &Request) -> bool {
     let in_files = |table: &LoadTable| table.files.iter().any(|file| file.gives(load, column));
-    tables.iter().any(|table| table.makes(column) || (!table.is_there() && in_files(table)))
+    tables.iter().any(|table| table.makes(column) || (!table.exists() && in_files(table)))
 }
 
 /// Whether the columns that rows are to be found by are given, and a key of the table.
-fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request) -> Result<()> {
+fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -> Result<()> {
     let name = table.name();
     for key in keys {
-        let Some(column) = there.column(key) else {
-            let names: Vec<&str> = there.columns.iter().map(|column| column.name.as_str()).collect();
+        let Some(column) = own.column(key) else {
+            let names: Vec<&str> = own.columns.iter().map(|column| column.name.as_str()).collect();
             return Err(Error::usage(message![
                 Setting::Upsert,
                 format!(" names the column {key:?}, which table {name} does not have")
             ])
             .hint(format!("there are: {}", listed(&names))));
         };
-        if !table.given(there, load).any(|(index, given)| index == column && given) {
+        if !table.given(own, load).any(|(index, given)| index == column && given) {
             return Err(Error::usage(message![
                 Setting::Upsert,
                 format!(" names the column {key:?}, which no file has")
@@ -83,9 +84,9 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
         names.len() == keys.len()
             && keys.iter().all(|key| names.iter().any(|name| name.eq_ignore_ascii_case(key)))
     };
-    let name_of = |column: usize| there.columns[column].name.as_str();
+    let name_of = |column: usize| own.columns[column].name.as_str();
     let named = |key: Vec<usize>| key.into_iter().map(name_of).collect();
-    let known: Vec<Vec<&str>> = there.unique_keys().into_iter().map(named).collect();
+    let known: Vec<Vec<&str>> = own.unique_keys().into_iter().map(named).collect();
     if known.iter().any(is_key) {
         return Ok(());
     }
@@ -97,16 +98,20 @@ fn check_keys(keys: &[String], table: &LoadTable, there: &Table, load: &Request)
     }))
 }
 
-/// The schema with the tables that are there and get rows, instead of those that do not.
-pub(super) fn with_tables(declared: Schema, there: &TargetSnapshot, tables: &[LoadTable]) -> Result<Schema> {
-    let mut schema = there.combine(declared)?;
-    schema.tables.retain(|table| there.table(&table.name).is_none());
+/// The schema with the existing tables that get rows, without those that get none.
+pub(super) fn with_tables(
+    declared: Schema,
+    existing: &TargetSnapshot,
+    tables: &[LoadTable],
+) -> Result<Schema> {
+    let mut schema = existing.combine(declared)?;
+    schema.tables.retain(|table| existing.table(&table.name).is_none());
     for table in tables {
-        if let Some(own) = there.table(table.name()) {
+        if let Some(own) = existing.table(table.name()) {
             schema.tables.push(altered(own, table)?);
         }
     }
-    // As their files come; those that get no rows are made last.
+    // In the order of their files; those that get no rows are made last.
     let place =
         |table: &Table| tables.iter().position(|loaded| loaded.name().eq_ignore_ascii_case(&table.name));
     schema.tables.sort_by_key(|table| place(table).unwrap_or(usize::MAX));
@@ -119,7 +124,7 @@ fn altered(own: &Table, table: &LoadTable) -> Result<Table> {
     let alter: Vec<String> = table.alter().collect();
     if !alter.is_empty() {
         let sql = format!("{}\n;\n{};\n", own.sql, alter.join(";\n"));
-        let schema = Schema::parse(sql, std::path::Path::new("")).map_err(super::request::of_made_sql)?;
+        let schema = Schema::parse(sql, std::path::Path::new("")).map_err(of_made_sql)?;
         let columns = schema.tables.into_iter().flat_map(|table| table.columns);
         altered.columns.extend(columns.skip(own.columns.len()));
     }

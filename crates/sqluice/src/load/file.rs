@@ -1,13 +1,12 @@
-//! One file of a load: its sample, and what that tells.
+//! One file of a load: what its sample shows, and how its rows are read.
 
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::Progress;
 use sqluice_core::schema::{Column, Table};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
@@ -16,22 +15,21 @@ use sqluice_engine::reject::Tally;
 use sqluice_engine::report::{InputReport, Recognised};
 use sqluice_sources::convert::{Conversion, Converting};
 use sqluice_sources::infer::Evidence;
-use sqluice_sources::input::{self, Compression, Encoding, InputFile, InputOptions, Sample};
+use sqluice_sources::input::InputFile;
 
-use super::bad_files::Tallied;
+use super::ascending::Ascending;
+#[cfg(feature = "parquet")]
+use super::columnar::ColumnarFile;
+use super::conversions::FieldConversions;
 use super::csv::CsvFile;
 use super::default;
-use super::format::FileFormat;
-use super::json::JsonFile;
-use super::missed::Miss;
-use super::options::NameFrom;
-use super::order::Ascending;
+use super::json::{JsonFile, KeyColumns};
+use super::miss::Miss;
 use super::request::Request;
+use super::sample::{Opened, changed};
+use super::tally::Tallied;
 
-/// A record takes this part of the memory at most: it is there a few times over, as it is read, unescaped and encoded.
-const RECORD_SHARE: u64 = 8;
-
-/// A file and what its sample tells.
+/// A file and what its sample shows.
 pub(super) struct LoadFile {
     /// The name of its table.
     pub(super) table: String,
@@ -47,8 +45,8 @@ pub(super) struct LoadFile {
     pub(super) misses: Vec<Miss>,
     /// The type of each column, where the file says it.
     pub(super) types: Vec<Option<&'static str>>,
-    /// How the text of each column is converted, and what its table calls that column.
-    pub(super) conversions: Vec<Option<(String, Arc<Conversion>)>>,
+    /// How the text of its fields is converted.
+    pub(super) conversions: FieldConversions,
     /// How much of the text the sample is at least, in bytes.
     sample_bytes: usize,
     /// Bytes of its text.
@@ -77,58 +75,28 @@ pub(super) struct LoadFile {
 
 /// What a file has, and how it is read.
 pub(super) enum Content {
-    /// Nobody has looked yet.
-    Unknown,
+    /// The file is not opened yet.
+    Unopened,
     Csv(CsvFile),
     Json(JsonFile),
     #[cfg(feature = "parquet")]
-    Columnar(super::columnar::ColumnarFile),
-}
-
-/// A sample, as far as it concerns the whole file.
-pub(super) struct Opened {
-    /// How many bytes were asked for.
-    pub(super) sample_bytes: usize,
-    /// Bytes of its text.
-    pub(super) text_bytes: u64,
-    /// It is all of the file.
-    pub(super) whole: bool,
-    /// It is as it lies in the file.
-    pub(super) plain: bool,
-    /// What it was compressed with.
-    pub(super) compression: Option<Compression>,
-    /// What it was transcoded from.
-    pub(super) encoding: Option<Encoding>,
-}
-
-impl Opened {
-    /// Of a sample for which so many bytes were asked for.
-    pub(super) fn of(sample: &Sample, sample_bytes: usize) -> Opened {
-        let Sample { ref text, whole, plain, compression, encoding } = *sample;
-        Opened { sample_bytes, text_bytes: text.len() as u64, whole, plain, compression, encoding }
-    }
+    Columnar(ColumnarFile),
 }
 
 impl LoadFile {
-    /// Opens a file, of which `rows_max` rows are loaded.
-    pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
-        let encoding = load.format.encoding;
-        let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
-        // Before anything is waited for.
-        let table = table_name(path, input.name(), load)?;
-        load.refuse_table(&table)?;
-        let format = FileFormat::of(&mut input, path, load)?;
+    /// A file that is not opened yet, for the table of that name.
+    pub(super) fn new(table: String, input: InputFile, format: &'static str) -> LoadFile {
         let tally = Tally { input: input.name().to_owned(), rows: Arc::default() };
-        let file = LoadFile {
+        LoadFile {
             table,
             input,
-            content: Content::Unknown,
+            content: Content::Unopened,
             names: Vec::new(),
             places: None,
             evidence: Vec::new(),
             misses: Vec::new(),
             types: Vec::new(),
-            conversions: Vec::new(),
+            conversions: FieldConversions::default(),
             sample_bytes: 0,
             sample_text_bytes: 0,
             sample_rows: 0,
@@ -136,29 +104,12 @@ impl LoadFile {
             seen: false,
             text_bytes: None,
             words: String::new(),
-            recognised: Recognised { format: format.name(), ..Recognised::default() },
+            recognised: Recognised { format, ..Recognised::default() },
             notes: Vec::new(),
             first_fault: None,
             all_bad: false,
             tally,
-        };
-        let mut file = match format {
-            FileFormat::Csv => CsvFile::open(path, file, load, rows_max)?,
-            FileFormat::Json(layout) => JsonFile::open(file, layout, load, rows_max)?,
-            #[cfg(feature = "parquet")]
-            FileFormat::Parquet | FileFormat::Arrow => {
-                super::columnar::ColumnarFile::open(file, format, load, rows_max)?
-            }
-            #[cfg(not(feature = "parquet"))]
-            FileFormat::Parquet | FileFormat::Arrow => {
-                let message =
-                    format!("{} is {}, which this build does not read", file.name(), format.words());
-                return Err(Error::usage(message).hint("build it with the feature parquet"));
-            }
-        };
-        file.find_conversions(load)?;
-        file.input.forget_sample();
-        Ok(file)
+        }
     }
 
     /// Notes what the sample says of the whole.
@@ -226,7 +177,7 @@ impl LoadFile {
 
     /// The type of a field, where the file says it, or the user by what its text means.
     pub(super) fn type_of(&self, field: usize) -> Option<&'static str> {
-        let converted = self.conversion(field).and_then(Conversion::declared_type);
+        let converted = self.conversions.of_field(field).and_then(Conversion::declared_type);
         converted.or_else(|| self.types.get(field).copied().flatten())
     }
 
@@ -323,13 +274,13 @@ impl LoadFile {
         as_text: &[bool],
         rows: Range<u64>,
     ) -> Result<Box<dyn Counted>> {
-        let converted = self.converted(&map);
+        let converted = self.conversions.converted(&map);
         let source = match &mut self.content {
             Content::Csv(csv) => csv.source(&mut self.input, &self.names, map, rows)?,
             Content::Json(json) => json.source(&mut self.input, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
             Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
-            Content::Unknown => return Err(super::changed()),
+            Content::Unopened => return Err(changed()),
         };
         Ok(Tallied::over(Converting::over(source, converted), &self.tally))
     }
@@ -340,13 +291,14 @@ impl LoadFile {
         map: Vec<ColumnFrom>,
         as_text: &[bool],
     ) -> Result<Box<dyn Counted>> {
-        let (sample_bytes, rows, converted) = (self.sample_bytes, 0..self.sample_rows, self.converted(&map));
+        let (sample_bytes, rows, converted) =
+            (self.sample_bytes, 0..self.sample_rows, self.conversions.converted(&map));
         let source = match &self.content {
             Content::Csv(csv) => csv.sample_source(&mut self.input, sample_bytes, map, rows)?,
             Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
             Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
-            Content::Unknown => return Err(super::changed()),
+            Content::Unopened => return Err(changed()),
         };
         Ok(Converting::over(source, converted))
     }
@@ -374,10 +326,10 @@ impl LoadFile {
 
     /// Takes the names of the columns that were met.
     pub(super) fn take_new_names(&mut self) {
-        match std::mem::replace(&mut self.content, Content::Unknown) {
+        match std::mem::replace(&mut self.content, Content::Unopened) {
             Content::Json(mut json) => {
                 json.take_met();
-                json.name_columns(self);
+                self.name_json_columns(&json);
                 self.content = Content::Json(json);
             }
             content => self.content = content,
@@ -388,7 +340,7 @@ impl LoadFile {
     pub(super) fn observe(&mut self, source: Box<dyn Counted>, load: &Request, rows_max: u64) -> Result<()> {
         self.find_conversions(load)?;
         let all: Vec<ColumnFrom> = (0..self.names.len()).map(ColumnFrom::Field).collect();
-        let mut source = Converting::over(source, self.converted(&all));
+        let mut source = Converting::over(source, self.conversions.converted(&all));
         let mut observer = Observer {
             evidence: vec![Evidence::new(); self.names.len()],
             misses: vec![Miss::default(); self.names.len()],
@@ -414,6 +366,51 @@ impl LoadFile {
         Ok(())
     }
 
+    /// Names its columns after the keys that are known.
+    pub(super) fn name_json_columns(&mut self, json: &JsonFile) {
+        let KeyColumns { names, places, notes } = json.columns();
+        self.evidence.resize(names.len(), Evidence::new());
+        (self.names, self.places, self.notes) = (names, Some(places), notes);
+    }
+
+    /// Finds how the text of its fields is converted, once their names are known.
+    ///
+    /// # Errors
+    /// When the file itself declares the type of such a field.
+    pub(super) fn find_conversions(&mut self, load: &Request) -> Result<()> {
+        if load.conversions.is_empty() {
+            return Ok(());
+        }
+        self.conversions = FieldConversions::of_columns(self.column_names(load), load);
+        let mut conversions = self.conversions.iter();
+        let misplaced = match self.content {
+            #[cfg(feature = "parquet")]
+            Content::Columnar(_) => conversions.next(),
+            Content::Json(_) => conversions.find(|conversion| conversion.is_number()),
+            Content::Csv(_) | Content::Unopened => None,
+        };
+        misplaced.map_or(Ok(()), |conversion| Err(self.typed(conversion)))
+    }
+
+    /// The names of the columns that its fields go to.
+    pub(super) fn column_names(&self, load: &Request) -> Vec<String> {
+        match load.declared(&self.table).filter(|_| self.is_by_position(load)) {
+            None => self.names.clone(),
+            Some(table) => {
+                let taking = table.columns.iter().filter(|column| column.generated.is_none());
+                taking.map(|column| column.name.clone()).take(self.names.len()).collect()
+            }
+        }
+    }
+
+    fn typed(&self, conversion: &Conversion) -> Error {
+        let message = message![
+            conversion.setting(),
+            format!(" is for text, and {} ({}) has numbers of its own", self.name(), self.words)
+        ];
+        Error::usage(message).hint(message!["leave out ", conversion.setting()])
+    }
+
     /// The field whose values are the rowids, as far as that is known before the table is declared.
     fn rowid_field(&self, load: &Request) -> Option<usize> {
         let name = match (load.declared(&self.table), &load.primary_key[..]) {
@@ -425,49 +422,6 @@ impl LoadFile {
             return load.declared(&self.table)?.rowid_alias;
         }
         self.names.iter().position(|found| found.eq_ignore_ascii_case(name))
-    }
-}
-
-/// How long a record may be, in bytes.
-pub(super) fn record_bytes_max(load: &Request) -> usize {
-    usize::try_from(load.write.memory_bytes / RECORD_SHARE).unwrap_or(usize::MAX)
-}
-
-/// The table of the file at `path`, which messages call `name`.
-fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
-    let of_file = || match load.name_from {
-        NameFrom::File => input::stem(path),
-        NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
-    };
-    let named = load.table.clone().or_else(of_file).filter(|table| !table.contains('\0'));
-    named.ok_or_else(|| {
-        Error::usage(format!("no table can be named after {}", name.display()))
-            .hint(message!["name it: ", Setting::Table.to("NAME")])
-    })
-}
-
-/// The columns of the declared table that the file is for.
-pub(super) fn declared_columns<'a>(table: &str, load: &'a Request) -> Vec<&'a str> {
-    let table = load.declared(table);
-    table.iter().flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
-}
-
-/// What ends a sample of so many bytes that is not all of its file.
-pub(super) struct CutOff {
-    pub(super) bytes: usize,
-    /// The user skips lines already; `None`: none can be skipped.
-    pub(super) skips: Option<bool>,
-}
-
-impl Read for CutOff {
-    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        let message = format!("the first record does not end within {} bytes", self.bytes);
-        let hint = match self.skips {
-            Some(true) => message!["skip fewer lines, or give more memory: ", Setting::Memory],
-            None => message!["if it is that long, give more memory: ", Setting::Memory],
-            Some(false) => message![Setting::SkipLines.to("N"), " skips the lines before the first record"],
-        };
-        Err(Error::input(message).hint(hint).into())
     }
 }
 

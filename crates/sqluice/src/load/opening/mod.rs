@@ -1,0 +1,55 @@
+//! Opens the files of a load: a sample of each shows what the file is, which columns it has, and what its values could be.
+
+#[cfg(feature = "parquet")]
+mod columnar;
+mod csv;
+mod json;
+
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_sources::input::{self, InputFile, InputOptions};
+
+use super::file::LoadFile;
+use super::format::FileFormat;
+use super::options::NameFrom;
+use super::request::Request;
+
+/// Opens a file, of which at most `rows_max` rows are loaded.
+pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
+    let encoding = load.format.encoding;
+    let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
+    // Before the wait for a pipe begins.
+    let table = table_name(path, input.name(), load)?;
+    load.refuse_table(&table)?;
+    let format = FileFormat::of(&mut input, path, load)?;
+    let file = LoadFile::new(table, input, format.name());
+    let mut file = match format {
+        FileFormat::Csv => csv::open(path, file, load, rows_max)?,
+        FileFormat::Json(layout) => json::open(file, layout, load, rows_max)?,
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet | FileFormat::Arrow => columnar::open(file, format, load, rows_max)?,
+        #[cfg(not(feature = "parquet"))]
+        FileFormat::Parquet | FileFormat::Arrow => {
+            let message = format!("{} is {}, which this build does not read", file.name(), format.words());
+            return Err(Error::usage(message).hint("build it with the feature parquet"));
+        }
+    };
+    file.find_conversions(load)?;
+    file.input.forget_sample();
+    Ok(file)
+}
+
+/// The table of the file at `path`, which messages call `name`.
+fn table_name(path: &Path, name: &Path, load: &Request) -> Result<String> {
+    let of_file = || match load.name_from {
+        NameFrom::File => input::stem(path),
+        NameFrom::Path => input::stem_with_folders(path, &load.shared_folder),
+    };
+    let named = load.table.clone().or_else(of_file).filter(|table| !table.contains('\0'));
+    named.ok_or_else(|| {
+        Error::usage(format!("no table can be named after {}", name.display()))
+            .hint(message!["name it: ", Setting::Table.to("NAME")])
+    })
+}
