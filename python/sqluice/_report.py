@@ -248,7 +248,7 @@ class MadeIndexes:
     seconds: float
     phases: tuple[Phase, ...]
     indexes: tuple[IndexReport, ...]
-    there: tuple[str, ...]
+    existing: tuple[str, ...]
     """Those that were there already, and whose statements say IF NOT EXISTS."""
 
     def __repr__(self) -> str:

@@ -103,7 +103,7 @@ def test_index_makes_what_create_index_makes(db: Path) -> None:
     assert sound(db)
     with pytest.raises(sqluice.InputError, match="UNIQUE"):
         sqluice.index(db, "CREATE UNIQUE INDEX k ON t (a)")
-    assert sqluice.index(db, "CREATE INDEX IF NOT EXISTS i ON t (a)").there == ("i",)
+    assert sqluice.index(db, "CREATE INDEX IF NOT EXISTS i ON t (a)").existing == ("i",)
 
 
 def test_check_finds_what_is_wrong(db: Path) -> None:

@@ -25,7 +25,7 @@ use support::strace::{Call, calls, strace};
 use support::{Random, end, run, start, tell};
 
 /// Kills in each phase.
-const KILLS: usize = 20;
+const KILLS: usize = 12;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

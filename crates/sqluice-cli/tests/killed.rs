@@ -1,6 +1,6 @@
 //! SIGKILL at any moment: the target is absent, what lies beside it is untouched, and the next run clears what is left.
 //!
-//! `SQLUICE_KILLS` sets the number of rounds (100).
+//! `SQLUICE_KILLS` sets the number of rounds (20).
 
 mod support;
 
@@ -73,7 +73,7 @@ fn siblings(folder: &Path) -> Vec<(Vec<u8>, i64)> {
 
 #[test]
 fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
-    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(100, |rounds| rounds.parse().unwrap());
+    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(20, |rounds| rounds.parse().unwrap());
     let mut random = Random::new();
     let folder = folder();
     let folder = folder.path();
@@ -149,7 +149,7 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
 
 #[test]
 fn a_killed_run_that_overwrites_leaves_the_old_database_or_the_new_one() {
-    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(30, |rounds| rounds.parse().unwrap());
+    let rounds: usize = std::env::var("SQLUICE_KILLS").map_or(15, |rounds| rounds.parse().unwrap());
     let mut random = Random::new();
     let rows = 1_000_000;
     let args = [&generate("x.db", "1M")[..], &["--overwrite"]].concat();

@@ -1,6 +1,6 @@
-//! `generate`: a database from a schema and a seed, or more rows for one that is there.
+//! `generate`: a database from a schema and a seed, or more rows for an existing one.
 //!
-//! Rows that are added to a table are those that come next: of a table of 1,000 rows that gets 500 more, the same seed makes what it
+//! Rows that are added to a table continue its rows: of a table of 1,000 rows that gets 500 more, the same seed makes what it
 //! makes of 1,500.
 
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use sqluice_generator::{Spec, TableSpec, parents, preview};
 /// A database to make up.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// The database; `None`: make its pages and throw them away. Of one that is there, tables must be declared the same, and
-    /// [`IfExists`] says what becomes of them.
+    /// The database; `None`: build its pages and discard them. Tables of an existing one must be declared the same, and [`IfExists`]
+    /// says how they are handled.
     pub target: Option<PathBuf>,
     /// What it declares, and what its columns hold.
     pub schema: Schema,
-    /// How many rows: of the table of that name, or of each that is not named. What comes later counts more.
+    /// How many rows: of the table of that name, or of each that is not named. Later entries override earlier ones.
     pub rows: Vec<(Option<String>, u64)>,
     /// Makes the values differ; the same seed makes the same file.
     pub seed: u64,
@@ -39,12 +39,12 @@ pub struct Generate {
 pub struct Extent {
     /// Of the table of that name, rows for each row of its parent: the other table that its first FOREIGN KEY names. At least 0.
     pub per_parent: Vec<(String, f64)>,
-    /// The share of so many, both counted from 1, that is made; `None`: all. The rows of all shares together, in their order, are the
+    /// The share that is made, counted from 1, and the number of shares; `None`: all. The rows of all shares together, in their order, are the
     /// rows of the whole. A row may refer to one of another share, so FOREIGN KEYs are not checked.
     pub share: Option<(u64, u64)>,
 }
 
-/// Rows for each row of the parent, of a table of which nobody says how many it gets.
+/// Rows for each row of the parent, of a table whose row count is not given.
 const PER_PARENT: f64 = 3.0;
 
 /// A generation whose schema is understood.
@@ -68,15 +68,15 @@ impl Generate {
     /// Understands the schema and decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When a comment is malformed, a table is unknown, nobody said how many rows it gets, or what is there is in the way.
+    /// When a comment is malformed, a table is unknown, the row count of a table is missing, or existing tables are in the way.
     pub fn prepare(&self) -> Result<PreparedGenerate> {
         self.prepare_extent(&Extent::default())
     }
 
-    /// The same, of so much.
+    /// [`Generate::prepare`] with an [`Extent`].
     ///
     /// # Errors
-    /// As [`Generate::prepare`]; when there is no such share, or it should go into a database that is there.
+    /// As [`Generate::prepare`]; when the share does not exist, or should go into an existing database.
     pub fn prepare_extent(&self, extent: &Extent) -> Result<PreparedGenerate> {
         match extent.share {
             Some(_) => self.share()?.prepare_as(extent),
@@ -116,14 +116,14 @@ impl Generate {
         let total = self.all_rows(extent, &spec, &mut notes)?;
         let shares = total.iter().map(|&rows| share_of(rows, extent.share)).collect::<Result<Vec<_>>>()?;
         let rows: Vec<u64> = shares.iter().map(|(_, rows)| *rows).collect();
-        let there = run::look(self.target.as_deref(), &self.write)?;
-        let (schema, mut plan) = self.plan(there.as_ref())?;
+        let existing = run::look(self.target.as_deref(), &self.write)?;
+        let (schema, mut plan) = self.plan(existing.as_ref())?;
         plan.notes.extend(notes.into_iter().map(Message::from));
         let mut first_rows = Vec::new();
         let mut bytes = 0;
         for (index, (declared, table)) in schema.tables.iter().zip(&spec.tables).enumerate() {
-            first_rows.push(match &there {
-                Some(there) => self.choose((index, declared), there, &mut plan, table, rows[index])?,
+            first_rows.push(match &existing {
+                Some(existing) => self.choose((index, declared), existing, &mut plan, table, rows[index])?,
                 None => shares[index].0,
             });
             self.sort_unless_counted((index, declared), &mut plan, table)?;
@@ -134,7 +134,9 @@ impl Generate {
             bytes += (table.row_bytes() + entries).saturating_mul(rows);
         }
         plan.estimated_bytes = Some(bytes);
-        if there.is_none() && self.write.foreign_keys.is_none() && self.write.on_conflict == OnConflict::Abort
+        if existing.is_none()
+            && self.write.foreign_keys.is_none()
+            && self.write.on_conflict == OnConflict::Abort
         {
             let known = parents::are_there(&schema, &spec, &rows);
             plan.tables.iter_mut().zip(known).for_each(|(plan, known)| plan.parents_known = known);
@@ -151,30 +153,30 @@ impl Generate {
     }
 
     /// The schema of what is written, and how that is done.
-    fn plan(&self, there: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
+    fn plan(&self, existing: Option<&TargetSnapshot>) -> Result<(Schema, Plan)> {
         let mut schema = self.schema.clone();
-        if let Some(there) = there {
+        if let Some(existing) = existing {
             if let IfExists::Upsert(_) = self.write.if_exists {
                 return Err(Error::usage("rows that are made up are added to others, or replace them")
                     .hint(message![Setting::Append, " or ", Setting::ReplaceTable]));
             }
             let hint = message![Setting::Append, " adds to its rows"];
-            schema = there.combine_all(schema, &self.write.if_exists, &hint)?;
+            schema = existing.combine_all(schema, &self.write.if_exists, &hint)?;
         }
-        let plan = Plan::of(&schema, self.target.as_deref(), there, &self.write)?;
+        let plan = Plan::of(&schema, self.target.as_deref(), existing, &self.write)?;
         Ok((schema, plan))
     }
 
-    /// The road of a table, now that its rows are known. Returns the first of these.
+    /// Chooses how a table is written, now that its rows are known. Returns the number of the first row.
     fn choose(
         &self,
         (index, declared): (usize, &Table),
-        there: &TargetSnapshot,
+        existing: &TargetSnapshot,
         plan: &mut Plan,
         table: &TableSpec,
         rows: u64,
     ) -> Result<u64> {
-        let last = there.about(&declared.name).filter(|_| plan.tables[index].action == Action::Append);
+        let last = existing.about(&declared.name).filter(|_| plan.tables[index].action == Action::Append);
         let first_row = last.and_then(|about| u64::try_from(about.largest_rowid?).ok()).unwrap_or(0);
         let with_rowids = table.rowids().is_some();
         let arriving = ExpectedRows {
@@ -187,11 +189,11 @@ impl Generate {
                 .map(|row| row.saturating_add(1)),
             ..ExpectedRows::default()
         };
-        plan.choose((index, declared), there, arriving, &self.write)?;
+        plan.choose((index, declared), existing, arriving, &self.write)?;
         Ok(first_row)
     }
 
-    /// Rowids must ascend, and of what can be asked for only the number of the row does that: other rows are sorted.
+    /// Sorts the rows of a table by rowid, unless the rowid is the number of the row, which ascends.
     fn sort_unless_counted(
         &self,
         (index, declared): (usize, &Table),
@@ -215,7 +217,7 @@ impl Generate {
         last(&named).or_else(|| last(&Option::is_none)).map(|(_, rows)| *rows)
     }
 
-    /// The rows of all tables: those of which nobody says how many they are follow from their parents.
+    /// The row counts of all tables: those that are not given follow from the parents of the tables.
     fn all_rows(&self, extent: &Extent, spec: &Spec, notes: &mut Vec<String>) -> Result<Vec<u64>> {
         let tables = &self.schema.tables;
         let factor = |table: &Table| {
@@ -260,7 +262,7 @@ impl Generate {
         }
         let mut rows: Vec<u64> = rows.into_iter().flatten().collect();
         for (index, table) in spec.tables.iter().enumerate().filter(|(index, _)| given[*index].is_none()) {
-            // As many as there are different ones, at most.
+            // At most as many as different rows exist.
             if rows[index] > 0
                 && let Some(most) = table.rows_max(self.seed, &rows)?
             {
@@ -284,7 +286,7 @@ impl Generate {
 fn share_of(rows: u64, share: Option<(u64, u64)>) -> Result<(u64, u64)> {
     let Some((share, shares)) = share else { return Ok((0, rows)) };
     if share == 0 || share > shares {
-        return Err(Error::usage(format!("there is no share {share} of {shares}")).hint(message![
+        return Err(Error::usage(format!("share {share} of {shares} does not exist")).hint(message![
             "shares count from 1: ",
             Setting::Part.to("1/4"),
             " to ",
@@ -318,7 +320,7 @@ impl PreparedGenerate {
     /// Does it.
     ///
     /// # Errors
-    /// When the database can't be written: there is none, then.
+    /// When the database can't be written: it is absent, or as it was, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Report> {
         let mut again: Option<PreparedGenerate> = None;
         run::run(
@@ -350,9 +352,9 @@ impl PreparedGenerate {
 /// Adds to an error about two rows with the same key which they are.
 fn with_rows(mut error: Error) -> Error {
     let Some(duplicate) = error.take_duplicate() else { return error };
-    error.with_words(format!(" ({})", duplicate.rows)).hint(
-        "where each key may be there once, row(), permutation(a, b) and distinct(x) never repeat themselves",
-    )
+    error
+        .with_words(format!(" ({})", duplicate.rows))
+        .hint("for unique keys, row(), permutation(a, b) and distinct(x) never repeat a value")
 }
 
 /// The error for a table that the schema does not have, at the first that it has.

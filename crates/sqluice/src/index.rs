@@ -1,4 +1,4 @@
-//! `index`: indexes for tables of a database that is there, by our own sort and page writer.
+//! `index`: indexes for tables of an existing database, made by our own sort and page writer.
 //!
 //! ```no_run
 //! use sqluice::index::Index;
@@ -10,8 +10,7 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! All statements of a call are one transaction: there are all indexes, or none. Others can read the database meanwhile, and see what
-//! was there.
+//! All statements of a call are one transaction: all indexes are made, or none. Meanwhile others can read the database as it was.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -60,8 +59,8 @@ pub struct IndexPlan {
     pub buffer_bytes: u64,
     /// What happens to each index.
     pub indexes: Vec<PlannedIndex>,
-    /// Those that are there already, and whose statements say IF NOT EXISTS.
-    pub there: Vec<String>,
+    /// Indexes that exist, and whose statements say IF NOT EXISTS.
+    pub existing: Vec<String>,
 }
 
 /// What will be done with an index.
@@ -71,15 +70,15 @@ pub struct PlannedIndex {
     pub name: String,
     /// The table that it is on.
     pub table: String,
-    /// The way that its entries take.
+    /// How its entries are written.
     pub road: WritePath,
-    /// Why that way.
+    /// Why they are written that way.
     pub why: String,
     /// The statement.
     pub sql: String,
 }
 
-/// What was done.
+/// What an index run did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The database.
@@ -102,11 +101,11 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// The indexes that were made, in the order of their statements.
     pub indexes: Vec<IndexReport>,
-    /// Those that were there already, and whose statements say IF NOT EXISTS.
-    pub there: Vec<String>,
+    /// Indexes that existed before, and whose statements say IF NOT EXISTS.
+    pub existing: Vec<String>,
 }
 
-/// How long a lock is waited for, unless told otherwise.
+/// How long to wait for a lock by default.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Index {
@@ -123,13 +122,13 @@ impl Index {
     /// What [`Index::run`] would do now.
     ///
     /// # Errors
-    /// As [`Index::run`], but for what comes to light on the way.
+    /// As [`Index::run`], except for errors that only the run finds.
     pub fn plan(&self) -> Result<IndexPlan> {
         let Prepared { existing, memory, statements } = self.prepare()?;
         let schema = existing.schema()?;
         let obstacle = existing.obstacle()?;
-        let (declared, there) = look(&existing, &schema, statements, obstacle.as_deref())?;
-        Ok(self.plan_of(&existing, memory, &declared, &there))
+        let (declared, made_before) = look(&existing, &schema, statements, obstacle.as_deref())?;
+        Ok(self.plan_of(&existing, memory, &declared, &made_before))
     }
 
     /// Makes them.
@@ -145,7 +144,7 @@ impl Index {
         let transaction = prepared.existing.begin(cancel)?;
         let schema = transaction.existing().schema()?;
         let obstacle = transaction.obstacle()?;
-        let (declared, there) =
+        let (declared, made_before) =
             look(transaction.existing(), &schema, prepared.statements, obstacle.as_deref())?;
         let tables: Vec<&str> = declared.iter().map(|declared| declared.table.name.as_str()).collect();
         transaction.refuse_damaged(&tables)?;
@@ -185,17 +184,17 @@ impl Index {
             seconds: started.elapsed().as_secs_f64(),
             phases: phases.finish(),
             indexes,
-            there: names(&there),
+            existing: names(&made_before),
         })
     }
 
-    /// What can be wrong before the database is looked at, and the database.
+    /// Checks the statements, and opens the database.
     fn prepare(&self) -> Result<Prepared> {
         let statements = self.statements.iter().map(|sql| statements(sql));
         let statements: Vec<Statement> =
             statements.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         if statements.is_empty() {
-            return Err(Error::usage("there is no index to make").hint("give a CREATE INDEX statement"));
+            return Err(Error::usage("no index to create").hint("give a CREATE INDEX statement"));
         }
         if self.write.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
@@ -226,7 +225,7 @@ impl Index {
         existing: &Existing,
         memory: Memory,
         declared: &[Declared<'_>],
-        there: &[Statement],
+        made_before: &[Statement],
     ) -> IndexPlan {
         let indexes = declared.iter().map(|declared| PlannedIndex {
             name: declared.statement.name.clone(),
@@ -243,12 +242,12 @@ impl Index {
             threads: memory.threads,
             buffer_bytes: chunks as u64 + memory.sort_bytes,
             indexes: indexes.collect(),
-            there: names(there),
+            existing: names(made_before),
         }
     }
 }
 
-/// A database that is open, and what is to be done there.
+/// An open database, and the statements for it.
 struct Prepared {
     existing: Existing,
     memory: Memory,
@@ -280,7 +279,15 @@ fn names(statements: &[Statement]) -> Vec<String> {
 /// As `--dry-run` prints it.
 impl fmt::Display for IndexPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let IndexPlan { target, journal_mode, page_bytes, threads, buffer_bytes, indexes, there } = self;
+        let IndexPlan {
+            target,
+            journal_mode,
+            page_bytes,
+            threads,
+            buffer_bytes,
+            indexes,
+            existing: made_before,
+        } = self;
         let buffers = Bytes(*buffer_bytes);
         writeln!(f, "-- {}: one transaction, journal mode {journal_mode}", target.display())?;
         writeln!(f, "-- pages of {page_bytes} bytes, {threads} threads, {buffers} of buffers")?;
@@ -288,6 +295,6 @@ impl fmt::Display for IndexPlan {
             writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.road.name(), index.why)?;
             writeln!(f, "{};", index.sql)?;
         }
-        there.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))
+        made_before.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))
     }
 }

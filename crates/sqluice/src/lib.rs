@@ -35,7 +35,7 @@ pub mod load;
 pub mod tpch;
 pub mod write;
 
-/// Where rows come from: what a source is, and the sources of files.
+/// Sources of rows: what a source is, and the sources that read files.
 pub mod source {
     pub use sqluice_core::source::*;
     #[cfg(feature = "arrow")]

@@ -1,7 +1,7 @@
 //! `tpch`: the database of the TPC-H benchmark at any scale, with its keys.
 //!
 //! Its rows are those of every other generator of TPC-H; [`schema`] says how they are stored. Every FOREIGN KEY of it points to a
-//! row by how the rows are made, so nobody looks unless [`WriteOptions::foreign_keys`] asks for it.
+//! row by how the rows are made, so they are only checked if [`WriteOptions::foreign_keys`] asks for it.
 //!
 //! ```no_run
 //! use sqluice::options::WriteOptions;
@@ -33,7 +33,7 @@ pub use sqluice_sources::tpch::schema;
 /// The eight tables of TPC-H.
 #[derive(Clone, Debug)]
 pub struct Tpch {
-    /// The database; `None`: make its pages and throw them away. One that is there gets the tables, if it has none of their names.
+    /// The database; `None`: build its pages and discard them. An existing one gets the tables, if it has none of their names.
     pub target: Option<PathBuf>,
     /// How large: 1 is 8.7 million rows and about 1.3 GB. Above 0, at most 100,000.
     pub scale: f64,
@@ -53,7 +53,7 @@ impl Tpch {
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
-    /// When there is no such scale, or what is there is in the way.
+    /// When the scale is out of range, or existing tables are in the way.
     pub fn prepare(&self) -> Result<PreparedTpch> {
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;

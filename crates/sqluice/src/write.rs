@@ -1,5 +1,5 @@
-//! `write`: a database whose rows come from the caller's own sources: of a schema that is known ([`write_tables`]), or of rows that
-//! are known by the names of their columns ([`Write`]).
+//! `write`: a database with rows of the caller's own sources: for the tables of a schema ([`write_tables`]), or for columns by their
+//! names ([`Write`]).
 
 #[cfg(feature = "load")]
 mod declare;
@@ -25,12 +25,12 @@ use sqluice_engine::report::Report;
 use sqluice_engine::run;
 
 /// Writes the tables of `schema` to the database `target`, or, if that is `None`, makes its pages and throws them away. Where it is
-/// there already, and not to be overwritten, tables that it has must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
-/// says what becomes of them. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
+/// exists, and is not to be overwritten, its tables must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
+/// says how they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
 ///
 /// # Errors
 /// When the schema holds something that can't be done yet, a source fails, a value can't be stored, or the database can't
-/// be written: there is none, then.
+/// be written: it is absent, or as it was, then.
 pub fn write_tables(
     target: Option<&Path>,
     schema: &Schema,

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
 }
 
 fn tell(report: &Report, printer: &Printer) {
-    for name in &report.there {
+    for name in &report.existing {
         printer.note(&format!("note: index {name} exists already, and was left as it is"));
     }
     let all: u64 = report.indexes.iter().map(|index| index.entries).sum();

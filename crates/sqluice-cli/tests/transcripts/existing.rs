@@ -156,7 +156,7 @@ hint: create one: CREATE UNIQUE INDEX ... ON one (b)",
         "\
 error: --upsert names the column \"d\", which table one does not have
 
-hint: there are: a, b, c",
+hint: the columns are: a, b, c",
     );
     with(sql, "load x.db one.csv --upsert c").fails(
         2,

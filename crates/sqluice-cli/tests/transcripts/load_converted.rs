@@ -78,7 +78,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     load("--date plced=%F", csv).fails(
         2,
         "error: --date names the column \"plced\", which no file has\n\n\
-         hint: did you mean placed? there are: placed, b",
+         hint: did you mean placed? the columns are: placed, b",
     );
     load("--date b=%F --decimal-comma b", csv).fails(
         2,

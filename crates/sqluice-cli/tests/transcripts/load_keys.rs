@@ -120,11 +120,11 @@ fn keys_that_make_no_sense_are_refused() {
     );
     load("--index no").fails(
         2,
-        "error: --index names the column \"no\", which no table has\n\nhint: there are: id, area, mail",
+        "error: --index names the column \"no\", which no table has\n\nhint: the columns are: id, area, mail",
     );
     load("--pk id,no").fails(
         2,
-        "error: --primary-key names the column \"no\", which no table has\n\nhint: there are: id, area, mail",
+        "error: --primary-key names the column \"no\", which no table has\n\nhint: the columns are: id, area, mail",
     );
     load("--index 'id,'").fails(
         2,

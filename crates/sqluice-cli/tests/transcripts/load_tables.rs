@@ -200,7 +200,10 @@ fn a_type_that_is_none_is_refused() {
         "--type a=geometry",
         &format!("--type a=geometry: no type that is known is called geometry\n\n{hint}"),
     );
-    refused("--type c=TEXT", "--type names the column \"c\", which no file has\n\nhint: there are: a, b");
+    refused(
+        "--type c=TEXT",
+        "--type names the column \"c\", which no file has\n\nhint: the columns are: a, b",
+    );
     refused(
         "--type 'a=INTEGER PRIMARY KEY' --type 'b=INTEGER PRIMARY KEY'",
         "table \"one\" has more than one primary key\n\n\
@@ -299,8 +302,10 @@ fn columns_selects_and_orders() {
     let with = |flags: &str| load(&format!("t.csv {flags}")).file("t.csv", "a,b,c\n1,2,3\n");
     with("--columns c,A").succeeds().holds("SELECT * FROM t", "3|1");
     with("--columns c --columns a").succeeds().holds("SELECT * FROM t", "3|1");
-    with("--columns a,z")
-        .fails(2, "error: --columns names the column \"z\", which no file has\n\nhint: there are: a, b, c");
+    with("--columns a,z").fails(
+        2,
+        "error: --columns names the column \"z\", which no file has\n\nhint: the columns are: a, b, c",
+    );
     let twice = "hint: to SQLite names are the same that differ in the case of ASCII letters only";
     with("--columns a,b,A").fails(2, &format!("error: --columns names the column \"A\" twice\n\n{twice}"));
     with("--columns a,").fails(
@@ -319,7 +324,7 @@ fn a_hint_lists_no_more_names_than_one_can_read() {
     load("t.csv --header --columns z").file("t.csv", header).fails(
         2,
         "error: --columns names the column \"z\", which no file has\n\n\
-         hint: there are: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19 and 10 more",
+         hint: the columns are: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19 and 10 more",
     );
 }
 
@@ -496,5 +501,5 @@ fn a_table_of_no_column_is_none() {
     load("a.csv b.csv --columns id")
         .file("a.csv", "id,x\n1,2\n")
         .file("b.csv", "zz\ny\n")
-        .fails(2, "error: --columns names no column of b.csv\n\nhint: there are: zz");
+        .fails(2, "error: --columns names no column of b.csv\n\nhint: the columns are: zz");
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The rows of a part are in an order that fills their pages ([`super::order`]). A file costs three system calls: open, read, close. It is read with room for one byte more than it had when it was looked at, so
-//! that one read tells that this was all; when it was not, or was too little, the file is looked at again.
+//! that one read shows that this was all; when it was not, or was too little, the file is looked at again.
 //!
 //! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
 
@@ -28,13 +28,13 @@ use super::order;
 use super::walk::{Entry, Folder, List, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
 
-/// A part ends with the file at or after so many bytes.
+/// A part ends with the file that reaches this number of bytes.
 const PART_BYTES: u64 = 4 << 20;
 
-/// So many rows at most in a part.
+/// The largest number of rows in a part.
 const PART_ROWS: usize = 4096;
 
-/// A batch ends with the file at or after so many bytes: what is read stays in the cache until it is on a page.
+/// A batch ends with the file that reaches this number of bytes: what is read stays in the cache until it is on a page.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Buffers that have grown beyond this are not kept.
@@ -267,7 +267,7 @@ impl Buffers {
             if bytes == entry.bytes && before == start {
                 break;
             }
-            // It is not what it was: somebody writes to it, or it is no file any more.
+            // The file has changed: another process writes to it, or has replaced it.
             let about = rustix::fs::fstat(&file).map_err(failed)?;
             if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
                 return Err(changed(&list.path_of(name)));

@@ -23,7 +23,7 @@ pub struct Listed {
     pub mode: Option<u32>,
     /// When it was changed, in seconds since 1970, if that is known.
     pub mtime: Option<i64>,
-    /// Bytes of the file; 0 for what is none.
+    /// Bytes of the file; 0 for anything else.
     pub bytes: u64,
 }
 
@@ -59,7 +59,7 @@ pub fn list(
 /// Writes the file that is called `name` to `to`; returns how many bytes it has. A broken archive may be noticed when a part of it is written.
 ///
 /// # Errors
-/// When there is no such file, it is broken, or can't be written.
+/// When the file does not exist, is damaged, or can't be written.
 pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut dyn Write) -> Result<u64> {
     let (archive, connections) = Archive::open(database, layout, 1)?;
     let mut bytes = 0;
@@ -85,7 +85,7 @@ pub fn write_file(database: &Path, layout: Option<Layout>, name: &[u8], to: &mut
         .hint(message![Setting::List, " prints the names"]))
 }
 
-/// A time in seconds since 1970 as SQLite's `datetime()` tells it, in UTC: `2026-11-21 23:36:36`; a number that is no such time as it is.
+/// A time in seconds since 1970 as SQLite's `datetime()` prints it, in UTC: `2026-11-21 23:36:36`; a number out of range as it is.
 pub fn utc(seconds: i64) -> String {
     const DAY: i64 = 86_400;
     // From year 0 to year 9999, as SQLite's.

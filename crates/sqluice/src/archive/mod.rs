@@ -5,7 +5,7 @@
 //!
 //!     name           mode      mtime       sz     data
 //!     notes          0o040755  1700000000      0  NULL               a folder, before what is in it
-//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file: its bytes, where there are sz of them,
+//!     notes/a.txt    0o100644  1700000000   5000  blob, 5000 bytes   a file: its bytes, where they number sz,
 //!     notes/b.txt    0o100644  1700000000   5000  blob, 812 bytes    and else what zlib made of them
 //!     notes/latest   0o120777  1700000000     -1  'b.txt'            a symbolic link, and what it names
 //!
@@ -18,7 +18,7 @@
 //! Each hard link is a file of its own. Times are whole seconds.
 //!
 //! * [`Pack`] walks the folder (`walk`), and its workers read files (`files`) as they would read a CSV file: what they read is
-//!   encoded into pages by the same road as any rows.
+//!   encoded into pages by the same code as all rows.
 //! * [`Unpack`] reads ranges of rowids, a connection each (`rows`), and makes the files (`restore`): names are checked first (`name`), and
 //!   no step of a path is ever taken through a symbolic link.
 

@@ -19,7 +19,7 @@ use sqluice_format::{record, varint};
 const OVERFLOW_BYTES: usize = 4;
 const POINTER_BYTES: usize = 2;
 
-/// Chooses an order for rows whose payloads have so many bytes; the first of them gets the rowid `rowid`.
+/// Chooses an order for rows with payloads of these numbers of bytes; the first of them gets the rowid `rowid`.
 pub(super) fn filling(payloads: &[usize], rowid: i64, geometry: Geometry) -> Vec<usize> {
     let room = geometry.usable_bytes() - PageKind::LeafTable.header_bytes();
     // The larger the rowid, the longer; all of a part are about the same.
@@ -45,7 +45,7 @@ pub(super) fn filling(payloads: &[usize], rowid: i64, geometry: Geometry) -> Vec
     order
 }
 
-/// Bytes of the payload of a row with these integers, a text and a blob of so many bytes.
+/// Bytes of the payload of a row with these integers, and a text and a blob of these numbers of bytes.
 pub(super) fn payload(ints: &[i64], text: usize, blob: usize) -> usize {
     let types = ints.iter().map(|int| SerialType::of_int(*int));
     let types = types.chain([SerialType::of_text(text), SerialType::of_blob(blob)]);

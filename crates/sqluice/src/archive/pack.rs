@@ -24,7 +24,7 @@ use super::{Compression, Layout, PAGE_SIZE, Selection};
 /// A folder to pack.
 #[derive(Clone, Debug)]
 pub struct Pack {
-    /// The database. Where it is there already and has no table of the layout, it gets one.
+    /// The database. An existing one without a table of the layout gets one.
     pub target: PathBuf,
     /// The folder; what is in it and below becomes rows, itself not.
     pub folder: PathBuf,
@@ -34,7 +34,7 @@ pub struct Pack {
     pub compression: Compression,
     /// Which files.
     pub selection: Selection,
-    /// How to write. Where [`IfExists::Append`] is asked for, a row whose name is there already gives way to the new one, as with
+    /// How to write. Where [`IfExists::Append`] is asked for, a new row replaces an existing one with the same name, as with
     /// `sqlite3 -Ai`.
     pub write: WriteOptions,
 }
@@ -62,7 +62,7 @@ pub struct PackReport {
     pub links: u64,
     /// Bytes of all files.
     pub file_bytes: u64,
-    /// What was left out although nobody asked for that.
+    /// What was left out without being excluded.
     pub skipped: Vec<Skipped>,
 }
 
@@ -115,7 +115,7 @@ impl Pack {
                 let plan = Plan::of(&declared, Some(&self.target), None, &self.write)?;
                 (declared, plan)
             }
-            Some(there) => self.add_to(declared, &there, &list)?,
+            Some(existing) => self.add_to(declared, &existing, &list)?,
         };
         // A row, its cells and pointers; the name stands in the index, too. What deflating makes of it is not known.
         let bytes = list.bytes() + 2 * list.name_bytes() + 40 * list.entries.len() as u64;
@@ -128,9 +128,9 @@ impl Pack {
         Ok(PreparedPack { pack: self.clone(), plan, schema, list })
     }
 
-    fn add_to(&self, declared: Schema, there: &TargetSnapshot, list: &List) -> Result<(Schema, Plan)> {
+    fn add_to(&self, declared: Schema, existing: &TargetSnapshot, list: &List) -> Result<(Schema, Plan)> {
         let table = self.layout.table();
-        there.refuse_name(
+        existing.refuse_name(
             table,
             &self.write.if_exists,
             message![
@@ -140,7 +140,7 @@ impl Pack {
                 " empties it first"
             ],
         )?;
-        if let (Some(name), false) = (list.odd_name(), there.utf8) {
+        if let (Some(name), false) = (list.odd_name(), existing.utf8) {
             let message = format!(
                 "the name {} is no UTF-8, and the text of {} is UTF-16",
                 shown(name),
@@ -148,15 +148,15 @@ impl Pack {
             );
             return Err(Error::input(message).hint("pack into a database of its own"));
         }
-        let schema = there.combine(declared)?;
+        let schema = existing.combine(declared)?;
         // Of the rows of one folder no two have the same name.
-        let adds = there.table(table).is_some() && self.write.if_exists == IfExists::Append;
+        let adds = existing.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
         let options = WriteOptions { on_conflict, ..self.write.clone() };
-        let mut plan = Plan::of(&schema, Some(&self.target), Some(there), &options)?;
+        let mut plan = Plan::of(&schema, Some(&self.target), Some(existing), &options)?;
         let rows = ExpectedRows { about: Some(list.entries.len() as u64), ..ExpectedRows::default() };
         for (index, table) in schema.tables.iter().enumerate() {
-            plan.choose((index, table), there, rows.clone(), &options)?;
+            plan.choose((index, table), existing, rows.clone(), &options)?;
         }
         Ok((schema, plan))
     }
@@ -168,8 +168,8 @@ impl PreparedPack {
         &self.plan
     }
 
-    /// What is left out although nobody asked for that: sockets, FIFOs, devices, the database itself, links where there is no
-    /// room for them.
+    /// What is left out without being excluded: sockets, FIFOs, devices, the database itself, and links that the layout can't
+    /// hold.
     pub fn skipped(&self) -> &[Skipped] {
         &self.list.skipped
     }
@@ -177,7 +177,7 @@ impl PreparedPack {
     /// Does it.
     ///
     /// # Errors
-    /// When a file can't be read any more or the database can't be written: it is as it was, or not there, then.
+    /// When a file can't be read any more or the database can't be written: it is as it was, or absent, then.
     pub fn run(self, progress: &dyn Progress, cancel: &Cancel) -> Result<PackReport> {
         let mut prepared = self;
         let report = run::run(

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  a/b/c    openat(root, "a") ──> openat(a, "b") ──> openat(b, "c", O_CREAT | O_EXCL)
-//!           each O_NOFOLLOW: what is a symbolic link, whoever made it, is no step of the way
+//!           each O_NOFOLLOW: no symbolic link is followed, whichever process made it
 //! ```
 //!
-//! Invariant: a name that was there before means what it meant, or, when it may be replaced, the whole new file: that is written beside it
+//! Invariant: a name that existed before means what it meant, or, when it may be replaced, the whole new file: that is written beside it
 //! and then renamed. Under a name that is new a file grows as it is written; one that can't be finished is removed.
 
 use std::fs::File;
@@ -22,7 +22,7 @@ use super::name::SafeName;
 /// Why something is not restored.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The row is at fault, or what is there in its place. Others may go.
+    /// The row is at fault, or an existing file in its place. Other rows may succeed.
     Refused(String),
     /// Something of its name exists, which may be replaced.
     Exists,
@@ -127,7 +127,7 @@ impl<'r> Below<'r> {
         }
     }
 
-    /// Makes a folder, if there is none.
+    /// Creates a folder, if it does not exist.
     pub(crate) fn folder(&mut self, name: &SafeName) -> Result<(), Failed> {
         self.enter(name.bytes()).map(drop)
     }
@@ -136,7 +136,7 @@ impl<'r> Below<'r> {
     pub(crate) fn finish_folder(&mut self, name: &SafeName, about: About) -> Result<(), Failed> {
         let umask = self.umask;
         let folder = self.enter(name.bytes())?;
-        // A folder is there with whatever mode it has.
+        // An existing folder keeps its mode.
         let done =
             about.mode.map_or(Ok(()), |mode| rustix::fs::fchmod(folder, permissions(mode)).map_err(of_errno));
         done.and_then(|()| About { mode: None, ..about }.give(folder, umask))
@@ -174,7 +174,7 @@ impl<'r> Below<'r> {
     }
 }
 
-/// Opens a folder in another; makes it, if there is nothing of its name.
+/// Opens a folder in another; creates it, if the name is free.
 fn step(folder: BorrowedFd<'_>, component: &[u8]) -> Result<OwnedFd, Failed> {
     let open = || rustix::fs::openat(folder, component, TO_ENTER, Mode::empty());
     let opened = match open() {
@@ -255,7 +255,7 @@ fn set_link_time(folder: BorrowedFd<'_>, component: &[u8], mtime: Option<i64>) -
     }
 }
 
-/// What an error of the system means for the rows to come.
+/// What a system error means for the rows that follow.
 pub(crate) fn of_io(error: io::Error) -> Failed {
     match error.raw_os_error() {
         Some(code) => of_errno(Errno::from_raw_os_error(code)),

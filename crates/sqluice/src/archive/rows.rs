@@ -1,6 +1,6 @@
-//! The rows of an archive, as SQLite reads them: whoever made it may have put anything into them.
+//! The rows of an archive, as SQLite reads them. They are not trusted: an archive may have been made to do harm.
 //!
-//! Several connections read one state of the database: it is watched while they begin, and they begin again when somebody has
+//! Several connections read one state of the database: it is watched while they begin, and they begin again when another process has
 //! changed it meanwhile.
 
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ pub(crate) struct Archive {
     pub(crate) layout: Layout,
     /// SELECT of what a row is known by, and of its data or what is known of that.
     rowid: Option<String>,
-    /// The smallest and the largest rowid; `None`: there are no rows.
+    /// The smallest and the largest rowid; `None`: the table is empty.
     pub(crate) rowids: Option<(i64, i64)>,
     pub(crate) rows: u64,
 }
@@ -63,15 +63,15 @@ pub(crate) struct BadItem {
     pub(crate) why: String,
 }
 
-/// How often connections begin to read, if each time somebody else changes the database meanwhile.
+/// How often connections begin to read, if each time another process changes the database meanwhile.
 const TRIES: usize = 20;
 
 impl Archive {
-    /// Opens the table of `layout`, or, if that is not given, the one that is there; and so many connections besides, of which all
+    /// Opens the table of `layout`, or, if that is not given, the one that the database has; and `others` connections, of which all
     /// see the same rows.
     ///
     /// # Errors
-    /// When there is no archive in it, or it can't be read.
+    /// When it holds no archive, or can't be read.
     pub(crate) fn open(
         path: &Path,
         layout: Option<Layout>,
@@ -178,7 +178,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Gives the row of a name to `take`, if there is one.
+    /// Passes the row of a name to `take`, if it exists.
     pub(crate) fn find_name(
         &self,
         connection: &Connection,
@@ -220,7 +220,7 @@ impl Archive {
         Ok(None)
     }
 
-    /// What the row of that name stands for, if there is one, and it is understood.
+    /// What the row of that name stands for, if it exists and is understood.
     pub(crate) fn kind_of(&self, connection: &Connection, name: &[u8]) -> Result<Option<Kind>> {
         for name in [name.to_vec(), [b"./", name].concat()] {
             let mut kind = None;
@@ -312,7 +312,7 @@ fn about<'r>([mode, mtime, sz]: [ValueRef<'r>; 3], no_data: bool) -> std::result
         (0o100_000, _) => Kind::File,
         (0o040_000, _) => Kind::Folder,
         (0o120_000, _) => Kind::Link,
-        // Whoever gave no type may have given no size, either.
+        // A row without a type may lack a size, too.
         (0, Some(-1)) => Kind::Link,
         (0, None | Some(0)) if no_data => Kind::Folder,
         (0, _) => Kind::File,

@@ -29,7 +29,7 @@ const OPTIONS: MatchOptions = MatchOptions {
 };
 
 impl Selection {
-    /// Takes what matches a pattern of `include`, or all where there is none, but for what matches one of `exclude`.
+    /// Takes what matches a pattern of `include`, or everything if it is empty, except what matches one of `exclude`.
     ///
     /// # Errors
     /// When one is no pattern.

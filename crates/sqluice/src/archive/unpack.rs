@@ -35,13 +35,13 @@ use super::{Kind, Layout, Selection};
 pub struct Unpack {
     /// The database.
     pub database: PathBuf,
-    /// The folder; it is made, if it is not there.
+    /// The folder; it is created if it does not exist.
     pub folder: PathBuf,
-    /// The table; `None`: that which is there, `sqlar` before `kv`.
+    /// The table; `None`: the one that the database has, `sqlar` before `kv`.
     pub layout: Option<Layout>,
     /// Which files.
     pub selection: Selection,
-    /// Files and links that are there already are replaced; folders are shared in any case.
+    /// Existing files and links are replaced; folders are shared in any case.
     pub overwrite: bool,
     /// No more than 100 entries a folder. A key that is an integer, or else the rowid, gives two digits to each folder, and the key's
     /// last two are the name of the file; text stays the name of its file.
@@ -87,10 +87,10 @@ pub struct Refusal {
     pub why: String,
 }
 
-/// Refusals that are told.
+/// Refusals that are reported one by one.
 const REFUSALS_MAX: usize = 1000;
 
-/// Ranges of rowids for each thread: so many that none waits long for the last.
+/// Ranges of rowids for each thread: enough that no thread waits long for the last.
 const RANGES_PER_THREAD: i128 = 64;
 
 /// Rows of a range at least.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  names      one thread reads the folders; what is excluded is not entered
-//!  sorted     by the bytes of the whole names, so a folder comes before what is in it
+//!  sorted     by the bytes of the whole names, so a folder precedes what is in it
 //!  looked at  all threads ask for mode, time and size: a part of the list each
 //! ```
 //!
@@ -63,7 +63,7 @@ pub(crate) struct List {
 
 /// Files that the run itself writes: they can't be read while they are.
 struct Own {
-    /// The database's name relative to the folder, if it is in there.
+    /// The database's name relative to the folder, if it is inside.
     relative: Option<Vec<u8>>,
     /// Device and inode of the database and what belongs to it: it may have other names.
     files: Vec<(u64, u64)>,
@@ -202,7 +202,7 @@ impl List {
         self.entries.push(Entry { name_start, name_bytes, file_type, mode: 0, mtime: 0, bytes: 0 });
     }
 
-    /// Of folders that nobody asked for, keeps those that lead to something.
+    /// Of folders that were not asked for, keeps those that lead to something.
     fn keep_included(&mut self, selection: &Selection) {
         if !selection.has_includes() {
             return;
@@ -334,7 +334,7 @@ pub(crate) fn changed(path: &Path) -> Error {
         .hint("run again when no program writes to it")
 }
 
-/// The folder that was used last: files of one folder come one after another.
+/// The folder that was used last: files of one folder follow each other.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
     opened: Option<(Vec<u8>, OwnedFd)>,
@@ -385,7 +385,7 @@ impl Own {
         Ok(Own { relative, files })
     }
 
-    /// Whether a name is that of the database, or of a file that is there while it is written.
+    /// Whether a name is that of the database, or of a file that exists while it is written.
     fn has_name(&self, name: &[u8]) -> bool {
         let Some(own) = &self.relative else { return false };
         let ((folder, own_name), (of_name, component)) = (split(own), split(name));

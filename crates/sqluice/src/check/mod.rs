@@ -1,6 +1,6 @@
 //! `check` and `info`: is this file sound, and what is in it?
 //!
-//! Our reader ([`sqluice_format::check`]) reads the file's bytes, on all cores; what the schema means it is told by SQLite.
+//! Our reader ([`sqluice_format::check`]) reads the file's bytes, on all cores; SQLite says what the schema means.
 //! SQLite's own `integrity_check`, which shares no code with it, can run beside it. A SQLite read transaction is held
 //! meanwhile, so the file does not change. Where the newest pages are in the write-ahead log, SQLite reads them for us.
 //!
@@ -76,7 +76,7 @@ impl Checked {
         self.report.trees.iter().skip(1).filter(|tree| tree.kind != Index).map(|tree| tree.rows).sum()
     }
 
-    /// Whether nobody found anything wrong.
+    /// Whether no fault was found.
     pub fn is_sound(&self) -> bool {
         self.report.is_sound() && self.sqlite_problems.is_empty()
     }
@@ -105,7 +105,7 @@ impl Check {
         if self.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
-        // Looked at before it is opened, since opening a named pipe waits for somebody to write to it.
+        // Looked at before it is opened, since opening a named pipe waits for a writer.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
         if let Some(why) = existing::no_file(target, &metadata) {
             return Err(Error::input(why).hint("name a database file"));
@@ -117,7 +117,7 @@ impl Check {
         };
         let (from, bytes) = match &log {
             Some(log) => (Bytes::Log(log), log.bytes()),
-            // The size may have changed until the lock was there.
+            // The size may have changed before the lock was taken.
             None => (Bytes::File(&file), file.metadata().map_err(|e| Error::read(target, e))?.len()),
         };
         let header = header(from, bytes, target)?;
@@ -184,7 +184,7 @@ impl Check {
         let Some(header) = report.header.as_ref().filter(|_| self.checksum) else {
             return Ok((report, None));
         };
-        // Nobody reads the free pages.
+        // Free pages are not read.
         let unread = shared.unread(header.geometry, report.page_count);
         shared.stop_counting();
         let page_bytes = header.geometry.page_bytes() as u64;
@@ -214,7 +214,7 @@ impl Check {
                 if part >= parts.len() {
                     return Ok((done, pages.checksum));
                 }
-                // Nobody needs to begin another.
+                // No other part needs to begin.
                 done.push(
                     parts
                         .run(part, &mut pages)
@@ -245,7 +245,7 @@ impl Phase {
     }
 }
 
-/// The header, if there is one.
+/// The header, if the file has one.
 fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> {
     let mut start = [0; DATABASE_HEADER_BYTES];
     if bytes < start.len() as u64 {

@@ -20,10 +20,10 @@ const WINDOW_BYTES: u64 = 256 << 10;
 /// Windows that are kept: one for each level of a deep tree.
 const WINDOWS: usize = 8;
 
-/// Where the bytes of pages come from.
+/// The source of the bytes of pages.
 #[derive(Clone, Copy)]
 pub(super) enum Bytes<'a> {
-    /// The file, which nobody changes.
+    /// The file, which does not change.
     File(&'a File),
     /// SQLite, where the newest pages are in the log.
     Log(&'a Snapshot),
@@ -36,7 +36,7 @@ pub(super) struct Shared<'a> {
     pub(super) file_bytes: u64,
     pub(super) progress: &'a dyn Progress,
     pub(super) cancel: &'a Cancel,
-    /// A bit for each page that a checksum has; none when there is to be no checksum.
+    /// A bit for each page that a checksum has; empty without a checksum.
     summed: Vec<AtomicU64>,
     /// A bit for each window whose bytes progress has counted: some windows are read again, and by several threads.
     counted: Vec<AtomicU64>,
@@ -56,7 +56,7 @@ fn set_bit(bits: &[AtomicU64], number: u64) -> bool {
 /// Reads pages through a few windows: a tree that was written in order is read in order, level by level.
 pub(super) struct FilePages<'a> {
     shared: &'a Shared<'a>,
-    /// What was read last comes first.
+    /// The most recently read first.
     windows: Vec<Window>,
     /// Of the pages to which this came first.
     pub(super) checksum: Checksum,
@@ -87,7 +87,7 @@ impl<'a> Shared<'a> {
         FilePages { shared: self, windows: Vec::new(), checksum: Checksum::default() }
     }
 
-    /// Whether this is the first to come to a page of which there is to be a checksum.
+    /// Whether the page needs a checksum and is visited for the first time.
     fn is_first(&self, number: u32) -> bool {
         set_bit(&self.summed, u64::from(number))
     }
@@ -97,7 +97,7 @@ impl<'a> Shared<'a> {
         self.counted.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     }
 
-    /// Pages of the database that have no checksum yet: nobody reads what is on the freelist.
+    /// Pages of the database that have no checksum yet: those of the freelist are not read.
     pub(super) fn unread(&self, geometry: Geometry, page_count: u32) -> Vec<u32> {
         let is_unread = |number: &u32| {
             let word = self.summed[*number as usize / 64].load(Ordering::Relaxed);

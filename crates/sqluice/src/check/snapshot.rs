@@ -18,7 +18,7 @@ use sqluice_engine::existing::dbpage;
 
 use super::connection::{begin, open, unreadable};
 
-/// How often both connections begin, if each time somebody else commits in between.
+/// How often both connections begin, if each time another process commits in between.
 const TRIES: usize = 100;
 
 /// A state of a database, page by page, for any number of threads.

@@ -31,7 +31,7 @@ fn of_table(table: &schema::Table, defaults: &Defaults) -> rusqlite::Result<Tabl
             default: defaults.of(column)?,
         })
     });
-    // A column that comes twice, with two collations, is the same value.
+    // A column that occurs twice, with two collations, is the same value.
     let field_of = |column: usize| columns.iter().position(|&of_field| of_field == column);
     let source = |value: Indexed| match value {
         Indexed::Column(column) if table.rowid_alias == Some(column) => Source::Rowid,
@@ -110,14 +110,14 @@ impl Defaults {
             Affinity::Integer => "INTEGER",
             Affinity::Real => "REAL",
         };
-        // Asked of a row that was there before, because TEXT DEFAULT 1e300 is '1e300' there and '1.0e+300' in a new one. The
+        // Taken from a row that existed before, because TEXT DEFAULT 1e300 is '1e300' in it and '1.0e+300' in a new one. The
         // catalogue leaves out the parentheses around an expression, which a literal must not have: "x" is text.
         let create = |default: &str| {
             let before = "DROP TABLE IF EXISTS d; CREATE TABLE d (x); INSERT INTO d VALUES (1)";
             let sql = format!("{before}; ALTER TABLE d ADD COLUMN c {affinity} DEFAULT {default}");
             self.connection.execute_batch(&sql)
         };
-        // One that SQLite computes for each new row can't be that of a row that was there before.
+        // A default that SQLite computes for each new row can't be that of an older row.
         if create(default).or_else(|_| create(&format!("({default})"))).is_err() {
             return Ok(Constant::Null);
         }

@@ -15,7 +15,7 @@ use super::{PROBLEMS_MAX, spec};
 
 /// A database that is read.
 pub(super) struct Held {
-    /// In a read transaction, so that nobody changes the file.
+    /// In a read transaction, so that the file does not change.
     pub(super) connection: Connection,
     /// Its pages, where the newest are in the log.
     pub(super) log: Option<Snapshot>,
@@ -29,7 +29,7 @@ pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result
         Err(error) if is_unsound(&error) => return Ok(Err(message(error))),
         Err(error) => return Err(unreadable(target, error)),
     };
-    // An empty log stays so as far as this transaction is concerned: what comes into it now is not copied to the file.
+    // An empty log stays so as far as this transaction is concerned: what is added to it now is not copied to the file.
     if beside(&path, "-wal").is_none_or(|bytes| bytes == 0) {
         return Ok(Ok(Held { connection, log: None }));
     }
@@ -38,7 +38,7 @@ pub(super) fn hold(target: &Path, cancel: &Cancel) -> Result<std::result::Result
     Ok(Ok(Held { connection, log: Some(log) }))
 }
 
-/// What the schema says of the tables, and what of them can't be verified; or why SQLite can't tell.
+/// What the schema says of the tables, and what of them can't be verified; or why SQLite can't read it.
 type Known = std::result::Result<(Vec<Table>, Vec<Unverified>), String>;
 
 /// What is known of the tables of a database.

@@ -1,4 +1,4 @@
-//! What a check did not look at: only SQLite, or only the application, knows what is right there.
+//! What a check did not look at: only SQLite, or only the application, knows what is right.
 
 use std::fmt;
 

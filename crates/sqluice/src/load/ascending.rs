@@ -8,23 +8,23 @@ use sqluice_core::source::{BadRow, Refused, Sink};
 /// What is known of the order of a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// They come in it: they bring no rowids, or all have been seen.
+    /// They are in it: they bring no rowids, or all have been seen.
     Ascending,
-    /// Nothing speaks against it so far.
+    /// The samples are in it.
     AssumedAscending,
-    /// They do not.
+    /// They are not.
     Any,
-    /// They do not, and some have NULL for a number.
+    /// They are not, and some have NULL instead of a number.
     AnyWithNulls,
 }
 
 impl Order {
-    /// Whether rows that nobody has seen yet may show that it is another.
+    /// Whether rows outside the samples may show that it is another.
     pub(super) fn is_guess(self) -> bool {
         matches!(self, Order::AssumedAscending | Order::Any)
     }
 
-    /// What is to be taken for granted next, when it is another.
+    /// What to assume next, when it is another.
     pub(super) fn next(self) -> Order {
         match self {
             Order::AssumedAscending => Order::Any,

@@ -184,7 +184,7 @@ impl PreparedLoad {
         self.plan.refuse()
     }
 
-    /// Refuses files whose samples have bad rows, if there are several: the load itself would find the first only.
+    /// Refuses files whose samples have bad rows, if several do: the load itself would find only the first.
     fn refuse_bad_files(&mut self) -> Result<()> {
         let files = || self.tables.iter().flat_map(|table| &table.files);
         let total = files().count();
@@ -199,7 +199,7 @@ impl PreparedLoad {
     /// Copies to temporary files what can be read only once, if it may have to be read twice: a wrong guess about one table
     /// makes all be loaded again.
     ///
-    /// Whether there were any.
+    /// Whether any file was copied.
     pub(super) fn keep_streams(&mut self, progress: &dyn Progress) -> Result<bool> {
         let mut copied = false;
         let is_sure = |table: &LoadTable| table.is_settled() && !table.order.is_guess();

@@ -43,7 +43,7 @@ impl BadFile {
     }
 }
 
-/// What is said of `bad` files beside so many that are `good`: those that are skipped, or an error about all of them.
+/// The files that are skipped, of those that are `bad`, or an error about all of them; `good` is the number of the others.
 pub(super) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Result<Vec<SkippedFile>> {
     let is_content = |bad: &BadFile| bad.error.kind() == ErrorKind::Input;
     if load.skip_bad_files && good > 0 && bad.iter().all(is_content) {
@@ -67,7 +67,7 @@ pub(super) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Resul
     })
 }
 
-/// As the files come in the load.
+/// Sorts them in the order of the files of the load.
 pub(super) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
     let places: HashMap<String, usize> =
         inputs.iter().enumerate().map(|(place, path)| (path.display().to_string(), place)).collect();

@@ -1,5 +1,5 @@
-//! Where rows are in the files that prove wrong when nobody knows any more where they came from: two with the same key, or
-//! one that SQLite refuses. A table's files are read again up to the later one.
+//! Finds rows in their files that prove wrong when their places are no longer known: two rows with the same key, or a row that
+//! SQLite refuses. The files of the table are read again up to the later row.
 //!
 //! ```text
 //!  UNIQUE constraint failed: orders.id = (7)     rows 5 and 900       orders.csv:901:1: UNIQUE constraint failed: ...
@@ -9,8 +9,8 @@
 //!  what is known when SQLite takes the rows
 //! ```
 //!
-//! Parts don't tell where their rows are. But a row that the sink refuses comes back as a bad row, with its place: so these
-//! rows are refused, and no other.
+//! Parts don't report where their rows are. But a row that the sink refuses is returned as a bad row, with its place: so these
+//! rows are refused, and no others.
 
 use sqluice_core::affinity::{Rowid, to_rowid};
 use sqluice_core::batch::Batch;
@@ -35,20 +35,20 @@ pub(super) fn located(
     cancel: &Cancel,
 ) -> Error {
     let duplicate = error.take_duplicate();
-    let told = match (&duplicate, error.record()) {
-        (Some(duplicate), _) => Told::Duplicate(duplicate),
-        (None, Some((table, number))) if error.place().is_none() => Told::Record(table, number),
+    let wanted = match (&duplicate, error.record()) {
+        (Some(duplicate), _) => Blamed::Duplicate(duplicate),
+        (None, Some((table, number))) if error.place().is_none() => Blamed::Record(table, number),
         _ => return error,
     };
-    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(told.table()));
-    let found = table.map(|table| find(&told, load, table, schema, progress, cancel));
+    let table = tables.iter_mut().find(|table| table.name().eq_ignore_ascii_case(wanted.table()));
+    let found = table.map(|table| find(&wanted, load, table, schema, progress, cancel));
     let found = found.and_then(Result::ok).unwrap_or_default();
     match (duplicate, &found[..]) {
         (Some(duplicate), [first, second]) => error
             .with_words(words(first, second))
             .of_record(duplicate.table, second.record + 1)
             .at(second.place.clone().unwrap_or_default()),
-        // One of them was there, and which they are is told already.
+        // One of them is a row of the existing table, and the message names both.
         (Some(Duplicate { rows, .. }), _) if error.message().ends_with(&rows.to_string()) => {
             error.hint(message![
                 Setting::OnConflict.to("ignore"),
@@ -66,18 +66,18 @@ pub(super) fn located(
     }
 }
 
-/// The rows that are looked for, as an error tells them.
-enum Told<'e> {
+/// The rows that an error is about.
+enum Blamed<'e> {
     Duplicate(&'e Duplicate),
     /// A table, and the number of its record, counted from 1.
     Record(&'e str, u64),
 }
 
-impl Told<'_> {
+impl Blamed<'_> {
     fn table(&self) -> &str {
         match self {
-            Told::Duplicate(duplicate) => &duplicate.table,
-            Told::Record(table, _) => table,
+            Blamed::Duplicate(duplicate) => &duplicate.table,
+            Blamed::Record(table, _) => table,
         }
     }
 }
@@ -106,9 +106,9 @@ fn words(first: &Found, second: &Found) -> String {
     }
 }
 
-/// Reads the files of a table up to the last of the rows, which come in the order of the files.
+/// Reads the files of a table, in their order, up to the last of the rows.
 fn find(
-    told: &Told<'_>,
+    wanted: &Blamed<'_>,
     load: &Request,
     table: &mut LoadTable,
     schema: &Schema,
@@ -119,12 +119,12 @@ fn find(
         return Ok(Vec::new());
     }
     let declared = &schema.tables[table.index_in(schema)];
-    let (wanted, column) = match told {
-        Told::Duplicate(duplicate) => {
+    let (wanted, column) = match wanted {
+        Blamed::Duplicate(duplicate) => {
             let alias = gives_rowids(table, load, declared)?;
             (Wanted::two(duplicate.rows, alias), blamed(duplicate, declared))
         }
-        Told::Record(_, number) => (Wanted::Records(vec![number.saturating_sub(1)]), 0),
+        Blamed::Record(_, number) => (Wanted::Records(vec![number.saturating_sub(1)]), 0),
     };
     let rows = wanted.rows();
     let mut finder = Finder { wanted, column, next: 0, refused: None, found: Vec::new() };
@@ -201,13 +201,13 @@ struct Finder {
     column: usize,
     /// The number of the next row.
     next: u64,
-    /// The number of the row that was refused and comes back.
+    /// The number of the row that was refused and will be returned as a bad row.
     refused: Option<u64>,
     found: Vec<Found>,
 }
 
 impl Finder {
-    /// Decodes a part whose rows end before `end`, if there may be something in it.
+    /// Decodes a part whose rows end before `end`, if it may have a wanted row.
     fn look_into(&mut self, part: &mut dyn Part, end: u64) -> Result<()> {
         self.next = part.first_row();
         match &self.wanted {
@@ -269,14 +269,14 @@ mod tests {
     use sqluice_core::progress::Silent;
     use std::fs;
 
-    /// What becomes of an error about two rows of table `t`, which has those files.
-    fn told(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
+    /// The error about two rows of table `t`, which has those files, with their places.
+    fn located_rows(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, rows: DuplicateRows) -> String {
         let duplicate = Duplicate { table: "T".to_owned(), index: "idx_t_b".to_owned(), rows };
-        told_of(files, with, Error::input("twice").duplicate(duplicate))
+        located_in(files, with, Error::input("twice").duplicate(duplicate))
     }
 
-    /// What becomes of an error about rows of table `t`, which has those files, cut into small parts.
-    fn told_of(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
+    /// The error with the places of its rows of table `t`, which has those files, cut into small parts.
+    fn located_in(files: &[(&str, &str)], with: impl FnOnce(Load) -> Load, error: Error) -> String {
         let folder = tempfile::tempdir().unwrap();
         let paths = files.iter().map(|(name, text)| {
             fs::write(folder.path().join(name), text).unwrap();
@@ -298,7 +298,8 @@ mod tests {
     #[test]
     fn rows_of_one_file_are_told_by_their_lines() {
         let csv = "a,b\n1,x\n\n2,\"y\nz\"\n3,x\n4,v\n5,w\n6,x\n";
-        let told = |first, second| told(&[("t.csv", csv)], by_b, DuplicateRows::Records(first, second));
+        let told =
+            |first, second| located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(first, second));
         assert_eq!(told(0, 2), "t.csv:6:3: twice (rows 1 and 3: lines 2 and 6)");
         assert_eq!(told(0, 1), "t.csv:4:3: twice (rows 1 and 2: lines 2 and 4)");
         assert_eq!(told(2, 5), "t.csv:9:3: twice (rows 3 and 6: lines 6 and 9)");
@@ -308,14 +309,14 @@ mod tests {
     #[test]
     fn rows_of_two_files_are_told_with_both() {
         let files = [("1.csv", "a,b\n1,x\n2,y\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
-        let told = told(&files, by_b, DuplicateRows::Records(1, 3));
+        let told = located_rows(&files, by_b, DuplicateRows::Records(1, 3));
         assert_eq!(told, "2.csv:3:1: twice (rows 2 and 4: 1.csv:3 and 2.csv:3)");
     }
 
     #[test]
     fn bad_rows_count_among_the_others() {
         let csv = "a,b\n1,x\n2\n3,y\n4,5,6\n7,x\n";
-        let told = told(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
+        let told = located_rows(&[("t.csv", csv)], by_b, DuplicateRows::Records(0, 4));
         assert_eq!(told, "t.csv:6:3: twice (rows 1 and 5: lines 2 and 6)");
     }
 
@@ -327,7 +328,8 @@ mod tests {
             let schema = Schema::parse(schema.to_owned(), std::path::Path::new("x.sql")).unwrap();
             Load { schema: Some(schema), ..load }
         };
-        let told = |first, second| told(&[("t.csv", csv)], schema, DuplicateRows::Rowids(first, second));
+        let told =
+            |first, second| located_rows(&[("t.csv", csv)], schema, DuplicateRows::Rowids(first, second));
         assert_eq!(told(7, 30), "t.csv:6:1: twice (rows 1 and 5: lines 2 and 6)");
         assert_eq!(told(10, 10), "t.csv:5:1: twice (rows 2 and 4: lines 3 and 5)");
         assert_eq!(told(5, 30), "t.csv:4:1: twice (rows 1 and 3: lines 2 and 4)");
@@ -336,20 +338,20 @@ mod tests {
 
     #[test]
     fn rowids_that_nobody_gives_count_the_rows() {
-        let told = told(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
+        let told = located_rows(&[("t.csv", "a,b\n1,x\n2,y\n3,x\n")], by_b, DuplicateRows::Rowids(1, 3));
         assert_eq!(told, "t.csv:4:3: twice (rows 1 and 3: lines 2 and 4)");
     }
 
     #[test]
     fn a_record_is_told_by_its_line() {
         let files = [("1.csv", "a,b\n1,x\n2\n\n3,\"y\ny\"\n"), ("2.csv", "b,a\nz,3\nx,4\n")];
-        let told = |record| told_of(&files, by_b, Error::input("wrong").of_record("T", record));
+        let told = |record| located_in(&files, by_b, Error::input("wrong").of_record("T", record));
         assert_eq!(told(1), "1.csv:2: wrong");
         assert_eq!(told(3), "1.csv:5: wrong", "bad rows and empty lines before it");
         assert_eq!(told(5), "2.csv:3: wrong");
         assert_eq!(told(6), "wrong", "there is no such record");
         let placed = Error::input("wrong").of_record("t", 1).at(Place::file("else"));
-        assert_eq!(told_of(&files, by_b, placed), "else: wrong", "what has its place keeps it");
+        assert_eq!(located_in(&files, by_b, placed), "else: wrong", "what has its place keeps it");
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn check_keys(keys: &[String], table: &LoadTable, own: &Table, load: &Request) -
                 Setting::Upsert,
                 format!(" names the column {key:?}, which table {name} does not have")
             ])
-            .hint(format!("there are: {}", listed(&names))));
+            .hint(format!("the columns are: {}", listed(&names))));
         };
         if !table.given(own, load).any(|(index, given)| index == column && given) {
             return Err(Error::usage(message![

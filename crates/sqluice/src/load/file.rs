@@ -67,7 +67,7 @@ pub(super) struct LoadFile {
     pub(super) notes: Vec<Message>,
     /// What is wrong with the first bad row of the sample.
     pub(super) first_fault: Option<Error>,
-    /// All rows of the sample are bad, and there are some.
+    /// The sample has rows, and all of them are bad.
     pub(super) all_bad: bool,
     /// How many of its rows the load has read.
     pub(super) tally: Tally,
@@ -131,7 +131,7 @@ impl LoadFile {
         }
     }
 
-    /// Whether what its sample says about types comes from values.
+    /// Whether the sample shows types by its values, not by declarations.
     pub(super) fn is_observed(&self) -> bool {
         matches!(self.content, Content::Csv(_) | Content::Json(_))
     }
@@ -165,7 +165,7 @@ impl LoadFile {
         }
     }
 
-    /// Bytes of the file as it lies there, where that is known.
+    /// Bytes of the file on disk, where that is known.
     pub(super) fn bytes(&self) -> Option<u64> {
         self.input.bytes()
     }

@@ -117,7 +117,7 @@ fn of_longer_head(input: &mut InputFile, path: &Path, load: &Request) -> Result<
     }
 }
 
-/// Of a file that begins with `head`; `None`: more of it decides, unless there is no more.
+/// Of a file that begins with `head`; `None`: more of it decides, unless `no_more` exists.
 fn of_content(head: &[u8], no_more: bool, path: &Path, asked: Option<FileKind>) -> Option<FileFormat> {
     #[cfg(feature = "parquet")]
     if let (None, Some(format)) = (asked, of_magic(head, path)) {

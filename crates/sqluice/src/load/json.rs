@@ -25,7 +25,7 @@ pub(super) struct JsonFile {
     pub(super) options: JsonOptions,
     /// Its keys, as far as they are known.
     keys: Vec<Key>,
-    /// There are no more.
+    /// All keys of the file are known.
     pub(super) complete: bool,
     /// What the last source met of others.
     met: Option<NewKeysMet>,
@@ -87,7 +87,7 @@ impl JsonFile {
         self.keys.iter().map(|key| key.name.clone()).collect()
     }
 
-    /// Notes that there may be more keys.
+    /// Notes that the file may have more keys.
     pub(super) fn unsee(&mut self) {
         self.complete = false;
     }

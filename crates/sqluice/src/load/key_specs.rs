@@ -3,7 +3,7 @@
 //! ```text
 //!  --primary-key id                   "id" INTEGER PRIMARY KEY                  the rowid itself, if id is INTEGER
 //!  --primary-key region,code          "region" TEXT NOT NULL, ...               else a constraint, and no NULL:
-//!                                     PRIMARY KEY ("region", "code")            a key tells rows apart
+//!                                     PRIMARY KEY ("region", "code")            a key identifies rows
 //!  --index 'area, name COLLATE nocase DESC'
 //!                                     CREATE INDEX "idx_user_area_name" ON "user" ("area", "name" COLLATE NOCASE DESC);
 //!  --unique mail                      CREATE UNIQUE INDEX "idx_user_mail" ON "user" ("mail");
@@ -65,7 +65,7 @@ pub(super) fn indexed(load: &Load) -> Vec<String> {
     specs.flat_map(|spec| spec.columns).map(|column| column.name).collect()
 }
 
-/// What --unique and --index ask for: what is unique comes first.
+/// The indexes that are asked for, the unique ones first.
 pub(super) fn specs(load: &Load) -> Result<Vec<IndexSpec>> {
     let uniques = load.uniques.iter().map(|text| IndexSpec::parse(text, true));
     uniques.chain(load.indexes.iter().map(|text| IndexSpec::parse(text, false))).collect()

@@ -27,7 +27,7 @@ fn no_table(load: &Request, tables: &[&LoadTable], flag: Setting, names: &[&str]
     let unknown = names.iter().find(|name| !tables.iter().any(|table| table.has_all(load, &[name])));
     let columns = tables[0].column_names(load);
     let hint = match tables {
-        [_] => format!("there are: {}", listed(&columns)),
+        [_] => format!("the columns are: {}", listed(&columns)),
         [first, ..] => format!("those of table {} are: {}", first.name(), listed(&columns)),
         [] => String::new(),
     };

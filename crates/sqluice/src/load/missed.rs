@@ -36,7 +36,7 @@ pub(super) fn report(table: &mut LoadTable, load: &Request, declared: &Table, re
     }
 }
 
-/// Why a column is text, of the files and fields that it comes from, if it just missed to be of numbers.
+/// Why a column with these files and fields is text, if nearly all of its values are numbers.
 fn just_missed<'f>(fields: impl Iterator<Item = (&'f mut LoadFile, usize)>) -> Option<MissedType> {
     let mut missed: Option<MissedType> = None;
     let (mut values, mut others) = (0, 0);

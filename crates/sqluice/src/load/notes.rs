@@ -1,4 +1,4 @@
-//! What is said about files, in few lines however many files there are.
+//! Notes about files, in few lines for any number of files.
 //!
 //! ```text
 //!  a.csv: the first line is skipped, as "May" is no part of the table        up to three files: each
@@ -22,7 +22,7 @@ struct Alike<'n> {
     same: bool,
 }
 
-/// The notes of files, each with the name of its file, in the order in which their kinds come first.
+/// The notes of files, each with the name of its file, in the order in which their kinds first occur.
 pub(super) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) -> Vec<Message> {
     let mut groups: Vec<Alike<'n>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -36,11 +36,11 @@ pub(super) fn in_few<'n>(notes: impl Iterator<Item = (&'n str, &'n Message)>) ->
             None => groups.push(Alike { notes: vec![(file, note)], same: true }),
         }
     }
-    groups.iter().flat_map(Alike::told).collect()
+    groups.iter().flat_map(Alike::lines).collect()
 }
 
 impl Alike<'_> {
-    fn told(&self) -> Vec<Message> {
+    fn lines(&self) -> Vec<Message> {
         let mut files: Vec<&str> = self.notes.iter().map(|(file, _)| *file).collect();
         files.dedup();
         if files.len() <= FILES_MAX {

@@ -26,7 +26,7 @@ pub struct Load {
     /// What tables are named after, if none is given.
     pub name_from: NameFrom,
     /// What the database declares; `None`: tables with the columns that the files have, of the types that their values have.
-    /// Tables that are there already are as they are, and must be declared the same.
+    /// Existing tables stay as they are, and must be declared the same.
     pub schema: Option<Schema>,
     /// Declared types of columns, by name, instead of those that the values have. Not with a schema.
     pub types: Vec<(String, String)>,

@@ -19,9 +19,9 @@ use super::request::Request;
 const SAMPLE_SHARE: u64 = 4;
 
 /// Files that are done by then are not reported.
-const TOLD_AFTER: Duration = Duration::from_millis(200);
+const REPORTED_AFTER: Duration = Duration::from_millis(200);
 
-/// Opens all files of a load, on all cores; what is found does not depend on their number. Those that can't be loaded come apart.
+/// Opens all files of a load, on all cores; what is found does not depend on their number. Those that can't be loaded are returned apart.
 pub(super) fn open_all(
     load: &Request,
     paths: &[PathBuf],
@@ -124,7 +124,7 @@ struct Watched<'p> {
 #[derive(Default)]
 struct State {
     done: u64,
-    told: bool,
+    reported: bool,
 }
 
 impl<'p> Watched<'p> {
@@ -136,13 +136,13 @@ impl<'p> Watched<'p> {
     fn one_more(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         state.done += 1;
-        if self.started.elapsed() < TOLD_AFTER {
+        if self.started.elapsed() < REPORTED_AFTER {
             return;
         }
         let mut more = 1;
-        if !state.told {
+        if !state.reported {
             self.progress.phase("sample", Some(Amount { rows: self.files, bytes: 0 }));
-            (state.told, more) = (true, state.done);
+            (state.reported, more) = (true, state.done);
         }
         self.progress.advance(Amount { rows: more, bytes: 0 });
     }
@@ -170,9 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn files_that_take_no_time_are_not_told() {
+    fn files_that_take_no_time_are_not_reported() {
         let heard = Heard::default();
-        let watched = Watched { started: Instant::now() + TOLD_AFTER, ..Watched::new(&heard, 3) };
+        let watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 3) };
         (0..3).for_each(|_| watched.one_more());
         assert_eq!(*heard.0.lock().unwrap(), (Vec::new(), 0));
     }
@@ -180,10 +180,10 @@ mod tests {
     #[test]
     fn files_that_take_long_are_counted_and_those_before_too() {
         let heard = Heard::default();
-        let mut watched = Watched { started: Instant::now() + TOLD_AFTER, ..Watched::new(&heard, 5) };
+        let mut watched = Watched { started: Instant::now() + REPORTED_AFTER, ..Watched::new(&heard, 5) };
         watched.one_more();
         watched.one_more();
-        watched.started = Instant::now().checked_sub(TOLD_AFTER).unwrap();
+        watched.started = Instant::now().checked_sub(REPORTED_AFTER).unwrap();
         (0..3).for_each(|_| watched.one_more());
         let all = Some(Amount { rows: 5, bytes: 0 });
         assert_eq!(*heard.0.lock().unwrap(), (vec![("sample".to_owned(), all)], 5));

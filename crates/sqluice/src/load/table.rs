@@ -393,7 +393,7 @@ impl LoadTable {
         self.files.iter().any(LoadFile::met_new_name)
     }
 
-    /// Whether rows that nobody has seen may bring columns.
+    /// Whether rows outside the samples may bring columns.
     pub(super) fn lacks_names(&self) -> bool {
         !self.is_settled() && !self.files.iter().all(|file| file.seen || file.has_all_names())
     }
@@ -438,7 +438,7 @@ impl LoadTable {
         Ok(Some(file))
     }
 
-    /// Of each column, whether it has TEXT affinity, and is not just taken to have it as there is no value yet.
+    /// Of each column, whether it has TEXT affinity, unless that is only assumed because it has no value yet.
     fn as_text(&self, declared: &Table) -> Vec<bool> {
         let is_guess = |name: &str| {
             let made = self.made.iter().find(|made| made.name.eq_ignore_ascii_case(name));
@@ -475,7 +475,7 @@ impl LoadTable {
         Ok(Box::new(Chain::new(open, None, None)))
     }
 
-    /// How many times more rows there are than in the sample of its first file, where that can be told.
+    /// How many times more rows the files have than the sample of the first one, where that is known.
     pub(super) fn scale(&self, load: &Request) -> Option<f64> {
         let text_bytes =
             self.files.iter().map(|file| file.text_bytes).try_fold(0, |sum, bytes| Some(sum + bytes?))?;

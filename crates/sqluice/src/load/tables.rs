@@ -76,7 +76,7 @@ fn no_column(file: &LoadFile) -> Error {
     }
     let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
     let error = Error::usage(message![Setting::Columns, format!(" names no column of {}", file.name())]);
-    error.hint(format!("there are: {}", listed(&names)))
+    error.hint(format!("the columns are: {}", listed(&names)))
 }
 
 /// Some file must have each column that the request names.
@@ -95,7 +95,7 @@ fn check_names(load: &Request, tables: &[LoadTable]) -> Result<()> {
                 flag,
                 format!(" names the column {name:?}, which no file has")
             ])
-            .hint(format!("there are: {}", listed(&names))));
+            .hint(format!("the columns are: {}", listed(&names))));
         }
     }
     Ok(())
@@ -117,7 +117,7 @@ fn check_converted(load: &Request, tables: &[LoadTable]) -> Result<()> {
         let names: Vec<&str> = first.iter().map(String::as_str).collect();
         let near = nearest(name, names.iter().copied()).filter(|_| !exists);
         let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-        return Err(Error::usage(message).hint(format!("{near}there are: {}", listed(&names))));
+        return Err(Error::usage(message).hint(format!("{near}the columns are: {}", listed(&names))));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ enum Meaning {
     Numeric,
     Text,
     Blob,
-    /// Whatever comes, as it is.
+    /// Any value, as it is.
     Any,
 }
 

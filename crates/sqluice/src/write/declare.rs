@@ -30,14 +30,14 @@ pub struct NewTable {
 }
 
 impl NewTable {
-    /// What declares it, in a database at `target`, if there is one: its indexes get names that are free.
+    /// The schema that declares it. If a database exists at `target`, its indexes get names that are free there.
     ///
     /// # Errors
     /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
-        if let Some(there) = run::look(Some(target), options)? {
-            taken.extend(names_in(&there.schema));
+        if let Some(existing) = run::look(Some(target), options)? {
+            taken.extend(names_in(&existing.schema));
         }
         let sql = self.table_sql()? + &self.index_sql(&mut taken)?;
         let schema = Schema::parse(sql, Path::new("")).map_err(|error| {
@@ -116,7 +116,7 @@ impl NewTable {
                     flag,
                     format!(" names the column {name:?}, which table {} does not have", self.name)
                 ];
-                Err(Error::usage(message).hint(format!("there are: {}", names.join(", "))))
+                Err(Error::usage(message).hint(format!("the columns are: {}", names.join(", "))))
             }
         }
     }

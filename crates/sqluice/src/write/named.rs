@@ -1,4 +1,4 @@
-//! Rows that are known by the names of their columns, for tables that are there or are made for them.
+//! Rows with named columns, for existing tables or tables that are made for them.
 //!
 //! ```text
 //!  rows     name, id                                  the columns that the caller's source gives
@@ -31,14 +31,14 @@ pub struct NamedRows {
     pub table: String,
     /// The columns that the rows have, in the order in which the source has them.
     pub columns: Vec<String>,
-    /// Rows may come in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
+    /// Rows may be in any order of their INTEGER PRIMARY KEY, and have NULL there, which means one more than the largest before.
     /// Otherwise rows that do not ascend end the run with an error that refutes [`Assumption::RowOrder`].
     pub in_any_order: bool,
-    /// How many rows there are, about.
+    /// How many rows the source has, about.
     pub about: Option<u64>,
 }
 
-/// Rows for tables of a database, a new one or one that is there.
+/// Rows for tables of a new or existing database.
 #[derive(Clone, Debug)]
 pub struct Write {
     /// The database.
@@ -66,9 +66,9 @@ pub struct PreparedWrite {
 /// The table of that name that the database at `target` has; `None` also where the database is yet to be made.
 ///
 /// # Errors
-/// When what is there is no database that we can read and write.
+/// When the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
-    Ok(run::look(Some(target), options)?.and_then(|there| there.table(name).cloned()))
+    Ok(run::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
 impl Write {
@@ -78,12 +78,12 @@ impl Write {
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self) -> Result<PreparedWrite> {
         let Write { target, rows, options, .. } = self;
-        let there = run::look(Some(target), options)?;
-        let schema = match &there {
+        let existing = run::look(Some(target), options)?;
+        let schema = match &existing {
             None => self.schema.clone(),
-            Some(there) => self.with_tables(there)?,
+            Some(existing) => self.with_tables(existing)?,
         };
-        let mut plan = Plan::of(&schema, Some(target), there.as_ref(), options)?;
+        let mut plan = Plan::of(&schema, Some(target), existing.as_ref(), options)?;
         let mut tables: Vec<(usize, Vec<ColumnFrom>)> = Vec::new();
         for rows in rows {
             let named = |table: &Table| table.name.eq_ignore_ascii_case(&rows.table);
@@ -94,16 +94,16 @@ impl Write {
                 return Err(Error::usage(format!("table {} is given rows twice", rows.table)));
             }
             let table = &schema.tables[index];
-            let filled = rows.fill(table, there.is_some())?;
-            rows.choose((index, table), there.as_ref(), &filled, &mut plan, options)?;
+            let filled = rows.fill(table, existing.is_some())?;
+            rows.choose((index, table), existing.as_ref(), &filled, &mut plan, options)?;
             tables.push((index, filled));
         }
         plan.refuse()?;
         Ok(PreparedWrite { write: self.clone(), plan, schema, tables })
     }
 
-    /// The schema with those tables that are there and get rows, instead of those that do not.
-    fn with_tables(&self, there: &TargetSnapshot) -> Result<Schema> {
+    /// The schema with the existing tables that get rows, without those that get none.
+    fn with_tables(&self, existing: &TargetSnapshot) -> Result<Schema> {
         let if_exists = &self.options.if_exists;
         for rows in &self.rows {
             let hint = message![
@@ -114,12 +114,12 @@ impl Write {
                 ", ",
                 Setting::Upsert
             ];
-            there.refuse_name(&rows.table, if_exists, hint)?;
+            existing.refuse_name(&rows.table, if_exists, hint)?;
         }
-        let mut schema = there.combine(self.schema.clone())?;
-        schema.tables.retain(|table| there.table(&table.name).is_none());
+        let mut schema = existing.combine(self.schema.clone())?;
+        schema.tables.retain(|table| existing.table(&table.name).is_none());
         for rows in &self.rows {
-            if let Some(table) = there.table(&rows.table) {
+            if let Some(table) = existing.table(&rows.table) {
                 if let IfExists::Upsert(keys) = if_exists {
                     rows.check_keys(keys, table)?;
                 }
@@ -167,18 +167,18 @@ impl NamedRows {
         filled.collect()
     }
 
-    /// The road that the rows take.
+    /// How the rows are written.
     fn choose(
         &self,
         (index, table): (usize, &Table),
-        there: Option<&TargetSnapshot>,
+        existing: Option<&TargetSnapshot>,
         filled: &[ColumnFrom],
         plan: &mut Plan,
         options: &WriteOptions,
     ) -> Result<()> {
         let given = |column: &usize| matches!(filled[*column], ColumnFrom::Field(_));
         let with_rowids = table.rowid_alias.as_ref().is_some_and(given);
-        if let Some(there) = there {
+        if let Some(existing) = existing {
             let columns = 0..table.columns.len();
             let computed = columns.clone().find(|column| {
                 let declared = &table.columns[*column];
@@ -193,7 +193,7 @@ impl NamedRows {
                 computed: computed.map(|column| table.columns[column].name.clone()),
                 ..ExpectedRows::default()
             };
-            plan.choose((index, table), there, rows, options)?;
+            plan.choose((index, table), existing, rows, options)?;
         }
         match plan.tables[index].road {
             WritePath::Pages | WritePath::Sorted if with_rowids && self.in_any_order => {
@@ -304,7 +304,7 @@ impl PreparedWrite {
     }
 }
 
-/// A source that is used again if nobody has asked it for rows.
+/// A source that can be used again as long as it was not asked for rows.
 struct Borrowed<'b, 's>(&'b mut Box<dyn Source + 's>);
 
 impl Source for Borrowed<'_, '_> {

@@ -107,7 +107,7 @@ fn names_are_looked_at_before_any_work() {
     }
     // A trigger has names of its own.
     let report = index(&path, &["CREATE INDEX r ON t (a)", "CREATE INDEX IF NOT EXISTS I ON t (c)"]).unwrap();
-    assert_eq!((report.indexes.len(), &report.there[..]), (1, &["I".to_owned()][..]));
+    assert_eq!((report.indexes.len(), &report.existing[..]), (1, &["I".to_owned()][..]));
     let nothing = index(&path, &["CREATE INDEX IF NOT EXISTS i ON t (c)"]).unwrap();
     assert_eq!((nothing.indexes.len(), nothing.pages), (0, nothing.pages_before));
     assert!(index(&path, &[]).is_err());

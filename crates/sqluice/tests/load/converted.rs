@@ -315,15 +315,15 @@ fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
     };
     assert_eq!(
         refused("placed,b\n1,2\n", date("plced", "%F"), None),
-        "`date` names the column \"plced\", which no file has [did you mean placed? there are: placed, b]"
+        "`date` names the column \"plced\", which no file has [did you mean placed? the columns are: placed, b]"
     );
     assert_eq!(
         refused("placed,b\n1,2\n", boolean("quantity"), None),
-        "`boolean` names the column \"quantity\", which no file has [there are: placed, b]"
+        "`boolean` names the column \"quantity\", which no file has [the columns are: placed, b]"
     );
     assert_eq!(
         refused("a,b\n1,2\n", comma("b"), Some(&["a"])),
-        "`decimal_comma` names the column \"b\", which is not loaded [there are: a, b]"
+        "`decimal_comma` names the column \"b\", which is not loaded [the columns are: a, b]"
     );
 }
 

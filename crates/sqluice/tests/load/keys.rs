@@ -140,7 +140,7 @@ fn columns_that_no_table_has_are_told_with_those_that_there_are() {
         &one,
         index("a, d desc"),
         ErrorKind::Usage,
-        "`index` names the column \"d\", which no table has [there are: id, a, b c]",
+        "`index` names the column \"d\", which no table has [the columns are: id, a, b c]",
     );
     let both = [("t.csv", CSV), ("u.csv", "d\n1\n")];
     let here = "[those of table t are: id, a, b c]";

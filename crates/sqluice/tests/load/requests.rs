@@ -58,7 +58,7 @@ const CSV: &str = "a,b,c\n1,x,0.5\n2,y,1.25\n";
 fn columns_can_be_chosen_and_ordered() {
     makes(CSV, |load| load, r#""a" INTEGER, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, |load| Load { columns: columns(&["C", "a"]), ..load }, r#""c" REAL, "a" INTEGER"#, 2);
-    let unknown = "`columns` names the column \"d\", which no file has [there are: a, b, c]";
+    let unknown = "`columns` names the column \"d\", which no file has [the columns are: a, b, c]";
     fails(CSV, |load| Load { columns: columns(&["a", "d"]), ..load }, ErrorKind::Usage, unknown);
     let twice = "`columns` names the column \"A\" twice [to SQLite names are the same that differ in the case of ASCII \
                  letters only]";
@@ -80,7 +80,7 @@ fn types_can_be_declared() {
     makes(CSV, with(&[("a", "INTEGER PRIMARY KEY")]), r#""a" INTEGER PRIMARY KEY, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, with(&[("a", "TEXT"), ("a", "REAL")]), r#""a" REAL, "b" TEXT, "c" REAL"#, 2);
     makes(CSV, with(&[("a", "")]), r#""a" , "b" TEXT, "c" REAL"#, 2);
-    let unknown = "`types` names the column \"d\", which no file has [there are: a, b, c]";
+    let unknown = "`types` names the column \"d\", which no file has [the columns are: a, b, c]";
     fails(CSV, with(&[("d", "TEXT")]), ErrorKind::Usage, unknown);
 }
 

@@ -121,7 +121,7 @@ impl Sampled {
             let opened = Opened::of(&sample, sample_bytes);
             let (whole, text_bytes) = (opened.whole, opened.text_bytes);
             match sample_reader(sample, input.name(), &options) {
-                // It ends early where the file is damaged: whoever reads that learns how.
+                // It ends early where the file is damaged: reading that gives the error.
                 Err(_) if !whole && text_bytes < sample_bytes as u64 => {
                     let reader = CsvReader::new(input.open()?.reader, input.name(), options.clone())?;
                     return Ok(Sampled { opened, sniffed, options, reader });
@@ -158,7 +158,7 @@ fn csv_options(load: &Request, sniffed: &Sniffed, declared: usize) -> CsvOptions
 }
 
 /// How many fields the records of a file without a header have: as many as most, and where these differ, as the user says by naming the
-/// columns or declaring the table. So the first record is none that the others must be like.
+/// columns or declaring the table. So the other records need not be like the first.
 fn fields(load: &Request, sniffed: &Sniffed, declared: usize) -> Option<usize> {
     let named = load.columns.as_ref().map_or(declared, Vec::len);
     match sniffed.fields {
