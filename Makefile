@@ -70,7 +70,7 @@ bench-check: ## A database with indexes: check beside SQLite's integrity_check (
 	@tools/setup build
 	bench/check $(ARGS)
 
-bench-existing: ## Databases that are there, beside SQLite's ways to change them (ARGS='--rows-scale 0.02' or '--only table' for less)
+bench-existing: ## Existing databases, beside SQLite's ways to change them (ARGS='--rows-scale 0.02' or '--only table' for less)
 	@tools/setup build
 	bench/existing $(ARGS)
 

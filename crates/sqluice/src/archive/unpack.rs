@@ -6,8 +6,8 @@
 //!                                                        └─> links, then modes and times of folders, deepest first
 //! ```
 //!
-//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; those
-//! of the archive itself come when all files are there.
+//! What can't be restored, or would be elsewhere, is refused by name, and the rest goes on. Nothing is ever made through a symbolic link; the
+//! links of the archive itself are made last, when all files exist.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
