@@ -31,7 +31,7 @@ _ADAPTERS: dict[tuple[type, type], Any] = sqlite3.adapters  # type: ignore[attr-
 def adapt(value: Any) -> Stored:
     """One of the values that SQLite knows.
 
-    Raises TypeError where there is none, ValueError where it would be another value.
+    Raises TypeError for a type that SQLite lacks, ValueError where it would store another value.
     """
     kind = type(value)
     adapter = _ADAPTERS.get((kind, _PROTOCOL))

@@ -29,7 +29,7 @@ pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
         db.query_row(sql, params![ids.start(), ids.end()], |row| row.get::<_, i64>(0))
     };
     let wrong = wrong(1..=rows.min(LOOKED_AT))? + wrong((rows - LOOKED_AT).max(1)..=rows)?;
-    ensure!(wrong == 0, "{} holds {wrong} rows with other values than it shall", file.display());
+    ensure!(wrong == 0, "{} holds {wrong} rows with wrong values", file.display());
     Ok(())
 }
 

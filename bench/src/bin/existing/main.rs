@@ -1,4 +1,4 @@
-//! Databases that are there: rows added to them, looked up in them, and indexes made, beside SQLite's own ways.
+//! Existing databases: rows added to them, looked up in them, and indexes made, beside SQLite's own ways.
 //!
 //! ```text
 //!  table:   a new table of 20M rows into a database of 50M (1 GB), journal mode DELETE, then WAL
@@ -51,7 +51,7 @@ use crate::verify::Check;
 #[derive(Debug, Parser)]
 #[command(
     name = "existing",
-    about = "Databases that are there: sqluice beside SQLite, in alternating rounds"
+    about = "Existing databases: sqluice beside SQLite, in alternating rounds"
 )]
 struct Arguments {
     #[command(flatten)]

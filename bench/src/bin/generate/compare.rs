@@ -130,7 +130,7 @@ impl Track<'_> {
         let made = self.sqluice.run(&[&files[..], &flags].concat())?;
         let report: Report = serde_json::from_str(&made.stdout).context("sqluice reports something else")?;
         let (checked, found) = self.sqluice.check(target)?;
-        ensure!(found.rows == report.rows, "{} rows are reported, and {} are there", report.rows, found.rows);
+        ensure!(found.rows == report.rows, "{} rows are reported, and {} exist", report.rows, found.rows);
         let took = Took {
             seconds: made.seconds + checked.seconds,
             cpu_seconds: made.cpu_seconds + checked.cpu_seconds,

@@ -20,7 +20,7 @@ fn rows_of(number: u64) -> u64 {
 /// Writes the files into `folder`.
 pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut lines = BufReader::new(File::open(csv).context("the input is there")?).split(b'\n');
+    let mut lines = BufReader::new(File::open(csv).context("opening the input")?).split(b'\n');
     let header = lines.next().context("the input has a header")??;
     let (mut rows, mut bytes) = (0, 0);
     for number in 0..FILES {
@@ -37,7 +37,7 @@ pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         sync(&path)?;
     }
-    ensure!(rows == (0..FILES).map(rows_of).sum::<u64>(), "{} is too short for so many files", csv.display());
+    ensure!(rows == (0..FILES).map(rows_of).sum::<u64>(), "{} has too few rows for this number of files", csv.display());
     Ok(Input::of_folder(folder.to_owned(), rows, bytes))
 }
 

@@ -5,9 +5,9 @@ use crate::numbers;
 /// How many rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rows {
-    /// So many, of the table of that name or of each that is not named.
+    /// This number, for the table of that name or for each that is not named.
     Count(Option<String>, u64),
-    /// So many for each row of the table's parent.
+    /// This number for each row of the table's parent.
     PerParent(String, f64),
 }
 

@@ -99,7 +99,7 @@ impl Output for NewFile {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed("write", error))?;
-        let temporary = self.temporary.as_ref().expect("commit comes once");
+        let temporary = self.temporary.as_ref().expect("commit is called once");
         let locked = self.old.as_ref().map(Old::lock).transpose()?.flatten();
         // Closed when all is done.
         let _gone = match locked {

@@ -184,7 +184,7 @@ impl Order {
     pub(super) fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {
         match self {
             Order::Record(order) => order.tell(key, record),
-            Order::Rowid => unreachable!("a rowid tells no record"),
+            Order::Rowid => unreachable!("a rowid does not hold the record"),
         }
     }
 

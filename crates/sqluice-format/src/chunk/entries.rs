@@ -272,7 +272,7 @@ impl Dividers {
     }
 
     fn pop(&mut self) -> (Vec<u8>, Option<u32>) {
-        let Held { start, overflow } = self.list.pop().expect("a divider is there");
+        let Held { start, overflow } = self.list.pop().expect("a divider exists");
         (self.bytes.split_off(start), overflow)
     }
 }

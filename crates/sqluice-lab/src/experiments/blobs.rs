@@ -154,7 +154,7 @@ fn space(blobs: Blobs) -> Experiment {
                 Ok(spaced(seconds, kv::disk_bytes(&file)?, blobs, blobs.digest_store(&file)?))
             }),
         )
-        .note("Bytes of 100,000 blobs: of fewer, so many times as many.")
+        .note("Bytes of 100,000 blobs: measured with fewer, and scaled.")
 }
 
 /// What blobs take on the disk, as many as the publication has.

@@ -61,7 +61,7 @@ impl Deref for Reader<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        self.connection.as_ref().unwrap_or_else(|| unreachable!("it is there until the drop"))
+        self.connection.as_ref().unwrap_or_else(|| unreachable!("the connection exists until the drop"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The shape of the source itself: modules use only those below them, files have one purpose, nothing is left undone.
 
 mod modules;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,7 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
 
 /// Whether it is one of these files, which must name what they forbid.
 fn is_this(file: &Path) -> bool {
-    file.ends_with("tests/tidy/main.rs") || file.ends_with("tests/tidy/modules.rs")
+    ["main.rs", "modules.rs", "words.rs"].iter().any(|name| file.ends_with(format!("tests/tidy/{name}")))
 }
 
 /// The source files of all crates.
