@@ -2,6 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
+//! * `setters`: builder methods of option structs
 //! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
@@ -19,7 +20,9 @@ pub mod error;
 pub mod progress;
 pub mod rows;
 pub mod schema;
+mod setters;
 pub mod similar;
 pub mod size;
 pub mod source;
+#[doc(hidden)]
 pub mod sqlite_error;

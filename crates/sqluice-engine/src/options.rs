@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use sqluice_core::setters;
+use sqluice_core::source::PART_BYTES;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
 
 /// Chunks that each worker has at least: one to fill, one that is being written, one in between.
@@ -13,7 +15,15 @@ pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
 /// How a database is written, whatever its rows come from.
+///
+/// ```
+/// use sqluice_engine::options::{IfExists, WriteOptions};
+///
+/// let options = WriteOptions::new().threads(4).if_exists(IfExists::Append);
+/// assert_eq!(options.threads, Some(4));
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WriteOptions {
     /// Worker threads; `None`: one a core.
     pub threads: Option<usize>,
@@ -37,16 +47,43 @@ pub struct WriteOptions {
     pub if_exists: IfExists,
     /// How long to wait for a database that is in use.
     pub busy_timeout: Duration,
+    /// Sizes and limits that only tests change.
+    #[doc(hidden)]
+    pub tuning: Tuning,
+}
+
+/// Sizes and limits that only tests change: the bytes of a file may depend on them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
     /// From this number of rows on, the indexes of an existing table are rebuilt: with fewer, SQLite has inserted them before
-    /// the indexes are read. Tests make it small.
-    #[doc(hidden)]
+    /// the indexes are read.
     pub many_rows: u64,
-    /// Bytes of pages that go to the writer at a time. The bytes of the file depend on it, so only tests change it.
-    #[doc(hidden)]
+    /// Bytes of pages that go to the writer at a time.
     pub chunk_bytes: usize,
-    /// Where SQLite's lock byte is: tests move it to where small files reach it.
-    #[doc(hidden)]
+    /// The position of SQLite's lock byte: tests move it to where small files reach it.
     pub pending_byte: u32,
+    /// How much of each file a load reads before it decides anything, in bytes of text.
+    pub sample_bytes: usize,
+    /// How much of a file one part is, in bytes of text.
+    pub part_bytes: usize,
+}
+
+impl Tuning {
+    /// The values outside of tests.
+    pub const DEFAULT: Tuning = Tuning {
+        many_rows: 10_000,
+        chunk_bytes: 8 << 20,
+        pending_byte: PENDING_BYTE,
+        sample_bytes: 2 << 20,
+        part_bytes: PART_BYTES,
+    };
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning::DEFAULT
+    }
 }
 
 impl Default for WriteOptions {
@@ -62,11 +99,47 @@ impl Default for WriteOptions {
             foreign_keys: None,
             if_exists: IfExists::Refuse,
             busy_timeout: Duration::from_secs(5),
-            many_rows: 10_000,
-            chunk_bytes: 8 << 20,
-            pending_byte: PENDING_BYTE,
+            tuning: Tuning::DEFAULT,
         }
     }
+}
+
+impl WriteOptions {
+    /// The default options: a new file, one thread for each core, 256 MiB of buffers.
+    pub fn new() -> WriteOptions {
+        WriteOptions::default()
+    }
+
+    /// Changes what only tests change.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> WriteOptions {
+        tune(&mut self.tuning);
+        self
+    }
+}
+
+setters! { WriteOptions:
+    /// Sets the number of worker threads; `None`: one for each core.
+    threads(threads: impl Into<Option<usize>>) = threads.into();
+    /// Sets how much memory the run may use, in bytes: at least 24 MiB.
+    memory_bytes(bytes: u64) = bytes;
+    /// Sets the page size of a new file. An existing file keeps its own.
+    page_size(size: PageSize) = size;
+    /// Replaces an existing database at the target. No connection of this process may have that database open.
+    overwrite(overwrite: bool) = overwrite;
+    /// Sets the folder of temporary files. The default is the target's folder.
+    temp_dir(folder: impl Into<PathBuf>) = Some(folder.into());
+    /// Sets how rows with the same key are handled.
+    on_conflict(on_conflict: OnConflict) = on_conflict;
+    /// Runs ANALYZE at the end.
+    analyze(analyze: bool) = analyze;
+    /// Checks foreign keys, or does not check them; `None`: checks them in a new database only.
+    foreign_keys(check: impl Into<Option<bool>>) = check.into();
+    /// Sets how a table that already exists is handled.
+    if_exists(if_exists: IfExists) = if_exists;
+    /// Sets how long to wait for a database that is in use.
+    busy_timeout(timeout: Duration) = timeout;
 }
 
 /// How a row is handled whose PRIMARY KEY or UNIQUE key an earlier row has
@@ -101,6 +174,7 @@ pub enum IfExists {
 /// What is done to a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Action {
     /// It is made.
     #[default]
@@ -116,6 +190,7 @@ pub enum Action {
 /// The way that rows or index entries take into the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum WritePath {
     /// Encoded into pages as they come.
     Pages,

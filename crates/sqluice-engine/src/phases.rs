@@ -7,11 +7,19 @@ use sqluice_core::progress::{Amount, Progress};
 
 /// A phase of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PhaseReport {
     /// What was done, such as `sample`, `load`, `sort orders.by_date`, `merge orders.by_date`, `write` or `sqlite`.
     pub name: String,
     /// Seconds that it took.
     pub seconds: f64,
+}
+
+impl PhaseReport {
+    /// What was done, and how many seconds it took.
+    pub fn new(name: impl Into<String>, seconds: f64) -> PhaseReport {
+        PhaseReport { name: name.into(), seconds }
+    }
 }
 
 /// The phases of a run, in order: reported to the progress of the caller, and timed.

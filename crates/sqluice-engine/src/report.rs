@@ -18,6 +18,7 @@ pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_wo
 
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The file that was written; `None`: the pages were thrown away.
     #[serde(serialize_with = "path_as_text")]
@@ -65,6 +66,7 @@ pub struct Report {
 
 /// An input of a load, and how it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct InputReport {
     /// The file, as messages call it.
     pub name: String,
@@ -82,12 +84,27 @@ pub struct InputReport {
 
 /// A file that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SkippedFile {
     /// The file, as messages call it.
     pub name: String,
     /// What is wrong with it.
     #[serde(serialize_with = "message_as_text")]
     pub why: Message,
+}
+
+impl InputReport {
+    /// An input of that name, whose rows went to `table`.
+    pub fn new(name: impl Into<String>, table: impl Into<String>, recognised: Recognised) -> InputReport {
+        InputReport { name: name.into(), table: table.into(), recognised, padded: 0, notes: Vec::new() }
+    }
+}
+
+impl SkippedFile {
+    /// The name of the file, and what is wrong with it.
+    pub fn new(name: impl Into<String>, why: Message) -> SkippedFile {
+        SkippedFile { name: name.into(), why }
+    }
 }
 
 fn message_as_text<S: serde::Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
@@ -152,18 +169,11 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
         _ => (none, none, ignored),
     };
     let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
-    let indexes = plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
-        let tree = written.unwrap_or_default();
-        IndexReport {
-            name: plan.name.clone(),
-            road: plan.road,
-            entries: tree.entries,
-            root_page: tree.root_page,
-            leaf_pages: tree.leaf_pages,
-            interior_pages: tree.interior_pages,
-            overflow_pages: tree.overflow_pages,
-        }
-    });
+    let indexes = plan
+        .indexes
+        .iter()
+        .zip(&written.indexes)
+        .map(|(plan, written)| IndexReport::new(&plan.name, plan.road, written.unwrap_or_default()));
     TableReport {
         name: plan.name.clone(),
         action: plan.action,
@@ -185,6 +195,7 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
 
 /// What became of a database that was there before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ExistingReport {
     /// Its journal mode before.
     pub journal_mode_before: String,
@@ -198,6 +209,7 @@ pub struct ExistingReport {
 
 /// What a run did to a table. Of the pages of one that SQLite filled only the root is known: there are 0 others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TableReport {
     /// Its name.
     pub name: String,
@@ -234,6 +246,7 @@ pub struct TableReport {
 /// What a run did to an index. Of one that SQLite made the pages are not known, nor the entries where it has a WHERE: these are
 /// 0, and so is the root where a statement made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct IndexReport {
     /// Its name.
     pub name: String,
@@ -249,4 +262,20 @@ pub struct IndexReport {
     pub interior_pages: u64,
     /// Overflow pages.
     pub overflow_pages: u64,
+}
+
+impl IndexReport {
+    /// An index that is now the B-tree `tree`.
+    pub fn new(name: impl Into<String>, road: WritePath, tree: WrittenTree) -> IndexReport {
+        let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = tree;
+        IndexReport {
+            name: name.into(),
+            road,
+            entries,
+            root_page,
+            leaf_pages,
+            interior_pages,
+            overflow_pages,
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
+use sqluice_core::setters;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice_engine::pipeline::Job;
@@ -19,7 +20,19 @@ pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview};
 
 /// A database to make up.
+///
+/// ```
+/// use sqluice::generate::Generate;
+/// use sqluice::schema::Schema;
+///
+/// let sql = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE visits (user_id INT, at TEXT)";
+/// let schema = Schema::parse(sql, "schema.sql".as_ref())?;
+/// let generate = Generate::new("x.db", schema).rows(1000).rows_of("visits", 50_000).seed(7);
+/// assert_eq!(generate.rows.len(), 2);
+/// # Ok::<(), sqluice::error::Error>(())
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Generate {
     /// The database; `None`: build its pages and discard them. Tables of an existing one must be declared the same, and [`IfExists`]
     /// says how they are handled.
@@ -36,6 +49,7 @@ pub struct Generate {
 
 /// How much is made, beyond plain numbers of rows.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Extent {
     /// Of the table of that name, rows for each row of its parent: the other table that its first FOREIGN KEY names. At least 0.
     pub per_parent: Vec<(String, f64)>,
@@ -64,7 +78,55 @@ pub struct PreparedGenerate {
     seed: u64,
 }
 
+setters! { Generate:
+    /// Sets the database; `None`: makes its pages and throws them away.
+    target(target: impl Into<Option<PathBuf>>) = target.into();
+    /// Sets the seed. The same seed makes the same file.
+    seed(seed: u64) = seed;
+    /// Sets how the database is written.
+    write(options: WriteOptions) = options;
+}
+
+setters! { Extent:
+    /// Sets, by the name of a table, how many rows it gets for each row of its parent.
+    per_parent(rows: impl IntoIterator<Item = (impl Into<String>, f64)>) =
+        rows.into_iter().map(|(table, rows)| (table.into(), rows)).collect();
+    /// Makes one share of the rows: which, counted from 1, and of how many; `None`: all rows.
+    share(share: impl Into<Option<(u64, u64)>>) = share.into();
+}
+
+impl Extent {
+    /// All rows.
+    pub fn new() -> Extent {
+        Extent::default()
+    }
+}
+
 impl Generate {
+    /// Made-up rows for the tables of `schema`, with seed 0. [`rows`](Generate::rows) says how many.
+    pub fn new(target: impl Into<PathBuf>, schema: Schema) -> Generate {
+        Generate::without_target(schema).target(target.into())
+    }
+
+    /// The same without a database: all pages are made, and none is written.
+    pub fn without_target(schema: Schema) -> Generate {
+        Generate { target: None, schema, rows: Vec::new(), seed: 0, write: WriteOptions::default() }
+    }
+
+    /// Sets the row count of each table that [`rows_of`](Generate::rows_of) does not name.
+    #[must_use]
+    pub fn rows(mut self, rows: u64) -> Generate {
+        self.rows.push((None, rows));
+        self
+    }
+
+    /// Sets the row count of one table.
+    #[must_use]
+    pub fn rows_of(mut self, table: impl Into<String>, rows: u64) -> Generate {
+        self.rows.push((Some(table.into()), rows));
+        self
+    }
+
     /// Understands the schema and decides what will be done. Nothing is written.
     ///
     /// # Errors
@@ -96,8 +158,8 @@ impl Generate {
         if self.write.if_exists != IfExists::Refuse {
             return Err(Error::usage("a share is a database of its own").hint("name a new one"));
         }
-        let write = WriteOptions { foreign_keys: Some(false), ..self.write.clone() };
-        Ok(Generate { write, ..self.clone() })
+        let write = self.write.clone().foreign_keys(false);
+        Ok(self.clone().write(write))
     }
 
     fn prepare_as(&self, extent: &Extent) -> Result<PreparedGenerate> {
@@ -210,7 +272,7 @@ impl Generate {
     }
 
     /// How many rows a table gets, if it is said.
-    fn rows_of(&self, table: &str) -> Option<u64> {
+    fn given_rows(&self, table: &str) -> Option<u64> {
         let named =
             |name: &Option<String>| name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(table));
         let last = |which: &dyn Fn(&Option<String>) -> bool| self.rows.iter().rfind(|(name, _)| which(name));
@@ -226,7 +288,7 @@ impl Generate {
         };
         let mut rows: Vec<Option<u64>> = tables
             .iter()
-            .map(|table| if factor(table).is_some() { None } else { self.rows_of(&table.name) })
+            .map(|table| if factor(table).is_some() { None } else { self.given_rows(&table.name) })
             .collect();
         let given = rows.clone();
         // A parent may be declared after its children.

@@ -21,6 +21,7 @@ use serde::Serialize;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
+use sqluice_core::setters;
 use sqluice_core::size::Bytes;
 use sqluice_engine::existing::declared::{Declared, declared};
 use sqluice_engine::existing::statement::{Statement, statements};
@@ -33,6 +34,7 @@ use sqluice_engine::report::{IndexReport, PhaseReport};
 
 /// Indexes to make.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Index {
     /// The database.
     pub target: PathBuf,
@@ -46,6 +48,7 @@ pub struct Index {
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct IndexPlan {
     /// The database.
     pub target: PathBuf,
@@ -65,6 +68,7 @@ pub struct IndexPlan {
 
 /// What will be done with an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PlannedIndex {
     /// Its name.
     pub name: String,
@@ -80,6 +84,7 @@ pub struct PlannedIndex {
 
 /// What an index run did.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The database.
     pub target: PathBuf,
@@ -107,6 +112,13 @@ pub struct Report {
 
 /// How long to wait for a lock by default.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+setters! { Index:
+    /// Sets how long to wait for others who have locked the database.
+    busy_timeout(timeout: Duration) = timeout;
+    /// Sets threads, memory and temporary space.
+    write(options: WriteOptions) = options;
+}
 
 impl Index {
     /// Makes what `statements` say in the database at `target`.
@@ -155,16 +167,7 @@ impl Index {
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
         let indexes = declared.iter().zip(made).map(|(declared, made)| {
-            let tree = made.unwrap_or_default();
-            IndexReport {
-                name: declared.statement.name.clone(),
-                road: declared.road(),
-                entries: tree.entries,
-                root_page: tree.root_page,
-                leaf_pages: tree.leaf_pages,
-                interior_pages: tree.interior_pages,
-                overflow_pages: tree.overflow_pages,
-            }
+            IndexReport::new(&declared.statement.name, declared.road(), made.unwrap_or_default())
         });
         let indexes = indexes.collect();
         // Nothing to commit is nothing to wait for.
@@ -201,7 +204,7 @@ impl Index {
         }
         let memory = Memory::divide(&self.write, true)?;
         let existing = Existing::open(&self.target, self.busy_timeout)?;
-        let existing = existing.with_pending_byte(self.write.pending_byte);
+        let existing = existing.with_pending_byte(self.write.tuning.pending_byte);
         Ok(Prepared { existing, memory, statements })
     }
 
@@ -211,7 +214,7 @@ impl Index {
         Ok(Settings {
             geometry: existing.geometry(),
             workers: memory.threads,
-            chunk_bytes: self.write.chunk_bytes,
+            chunk_bytes: self.write.tuning.chunk_bytes,
             chunks_per_worker: memory.chunks_per_worker,
             sort_bytes: memory.sort_bytes as usize,
             temp_dir: self.write.temp_dir.clone().or(folder).unwrap_or_else(std::env::temp_dir),
@@ -234,7 +237,7 @@ impl Index {
             why: declared.why.clone(),
             sql: declared.statement.sql.trim_end().to_owned(),
         });
-        let chunks = memory.threads * memory.chunks_per_worker * self.write.chunk_bytes;
+        let chunks = memory.threads * memory.chunks_per_worker * self.write.tuning.chunk_bytes;
         IndexPlan {
             target: self.target.clone(),
             journal_mode: existing.journal_mode().to_owned(),

@@ -4,12 +4,10 @@
 //! row by how the rows are made, so they are only checked if [`WriteOptions::foreign_keys`] asks for it.
 //!
 //! ```no_run
-//! use sqluice::options::WriteOptions;
 //! use sqluice::progress::{Cancel, Silent};
 //! use sqluice::tpch::Tpch;
 //!
-//! let tpch = Tpch { target: Some("tpch.db".into()), scale: 0.1, write: WriteOptions::default() };
-//! let report = tpch.prepare()?.run(&Silent, &Cancel::new())?;
+//! let report = Tpch::new("tpch.db", 0.1).prepare()?.run(&Silent, &Cancel::new())?;
 //! println!("{} rows", report.rows);
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
@@ -19,6 +17,7 @@ use std::path::PathBuf;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
+use sqluice_core::setters;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, WriteOptions};
 use sqluice_engine::pipeline::Job;
@@ -32,6 +31,7 @@ pub use sqluice_sources::tpch::schema;
 
 /// The eight tables of TPC-H.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Tpch {
     /// The database; `None`: build its pages and discard them. An existing one gets the tables, if it has none of their names.
     pub target: Option<PathBuf>,
@@ -49,7 +49,24 @@ pub struct PreparedTpch {
     schema: Schema,
 }
 
+setters! { Tpch:
+    /// Sets the database; `None`: makes its pages and throws them away.
+    target(target: impl Into<Option<PathBuf>>) = target.into();
+    /// Sets how the database is written.
+    write(options: WriteOptions) = options;
+}
+
 impl Tpch {
+    /// TPC-H at that scale, in the database `target`.
+    pub fn new(target: impl Into<PathBuf>, scale: f64) -> Tpch {
+        Tpch::without_target(scale).target(target.into())
+    }
+
+    /// The same without a database: all pages are made, and none is written.
+    pub fn without_target(scale: f64) -> Tpch {
+        Tpch { target: None, scale, write: WriteOptions::default() }
+    }
+
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors

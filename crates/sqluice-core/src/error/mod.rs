@@ -18,6 +18,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Whose fault it is, which decides the exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// What was read is not as it should be: a row, a schema, a database.
     Input,

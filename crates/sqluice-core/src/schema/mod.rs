@@ -160,6 +160,7 @@ impl Schema {
         Ok(schema)
     }
 
+    #[doc(hidden)]
     /// Reads back what a connection's database declares; `sql` and `file` are for messages.
     pub fn from_catalogue(connection: &Connection, sql: String, file: &Path) -> rusqlite::Result<Schema> {
         let mut schema = Schema {

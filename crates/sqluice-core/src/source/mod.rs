@@ -16,6 +16,9 @@ use crate::batch::Batch;
 use crate::error::{Error, Place, Result};
 use crate::progress::Amount;
 
+/// How much of a text file one part is, in bytes: it stays in the second-level cache from reading to encoding.
+pub const PART_BYTES: usize = 1 << 20;
+
 /// A sequence of parts.
 pub trait Source: Send {
     /// The next part, or `None` after the last. Quick: parts are cut under a lock.

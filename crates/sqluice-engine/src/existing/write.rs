@@ -266,7 +266,7 @@ pub fn write_into(
     busy_timeout: Duration,
     (progress, cancel): (&dyn Progress, &Cancel),
 ) -> Result<Report> {
-    let mut existing = Existing::open(target, busy_timeout)?.with_pending_byte(options.pending_byte);
+    let mut existing = Existing::open(target, busy_timeout)?.with_pending_byte(options.tuning.pending_byte);
     let plan = Plan::new(schema, Some(target.to_owned()), options)?;
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,

@@ -9,6 +9,7 @@ use super::path_as_text;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ColumnReport {
     /// Its name.
     pub name: String,
@@ -26,6 +27,7 @@ pub struct ColumnReport {
 /// Why a column is TEXT although nearly all of its values are numbers. Counts are those of the values that decided on the types
 /// first: the sample of a large file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct MissedType {
     /// INTEGER or REAL.
     #[serde(rename = "type")]
@@ -46,6 +48,7 @@ pub struct MissedType {
 
 /// Text that a declared type makes another text of: `01234` becomes 1234.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ChangedText {
     /// The first such value of the sample.
     pub value: String,
@@ -56,6 +59,20 @@ pub struct ChangedText {
     pub file: Option<PathBuf>,
     /// Its line, counted from 1.
     pub line: Option<u64>,
+}
+
+impl MissedType {
+    /// The type that was missed, and the first value that decided.
+    pub fn new(near: &'static str, value: impl Into<String>) -> MissedType {
+        MissedType { near, value: value.into(), file: None, line: None, values: 0, others: 0 }
+    }
+}
+
+impl ChangedText {
+    /// The value, and what is stored for it.
+    pub fn new(value: impl Into<String>, becomes: impl Into<String>) -> ChangedText {
+        ChangedText { value: value.into(), becomes: becomes.into(), file: None, line: None }
+    }
 }
 
 impl ColumnReport {

@@ -201,7 +201,7 @@ fn filled_by_sqlite(
                 (Some(why), _, _) => Some(why.clone()),
                 (None, Some(column), _) => Some(format!("SQLite computes the DEFAULT of {column}")),
                 (None, None, Some((index, why))) => Some(format!("index {}: {why}", index.name)),
-                (None, None, None) => few(table, &about, action, options.many_rows, rows),
+                (None, None, None) => few(table, &about, action, options.tuning.many_rows, rows),
             };
         }
     };

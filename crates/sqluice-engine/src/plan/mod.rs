@@ -24,6 +24,7 @@ use crate::output::{self, Replaced, Wanted};
 
 /// What will be done; see the module's description.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// The file that will be written; `None`: the pages are made and thrown away.
     #[serde(serialize_with = "path_as_text")]
@@ -73,6 +74,7 @@ pub struct Plan {
 
 /// A database that is there.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ExistingPlan {
     /// Its pages.
     pub pages: u32,
@@ -92,6 +94,7 @@ pub struct ExistingPlan {
 
 /// What will be done with a table.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TablePlan {
     /// Its name.
     pub name: String,
@@ -127,6 +130,7 @@ pub struct TablePlan {
 
 /// What will be done with an index.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct IndexPlan {
     /// Its name.
     pub name: String,
@@ -159,7 +163,7 @@ impl Plan {
             existing: None,
             page_bytes: options.page_size.bytes(),
             threads: memory.threads,
-            chunk_bytes: options.chunk_bytes,
+            chunk_bytes: options.tuning.chunk_bytes,
             chunks_per_worker: memory.chunks_per_worker,
             buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes,
             sort_bytes: memory.sort_bytes,
@@ -176,7 +180,7 @@ impl Plan {
             on_conflict: options.on_conflict,
             analyze: options.analyze,
             foreign_keys: options.foreign_keys.unwrap_or(true),
-            pending_byte: options.pending_byte,
+            pending_byte: options.tuning.pending_byte,
             memory_bytes: options.memory_bytes,
         })
     }
@@ -287,7 +291,7 @@ pub struct Memory {
 impl Memory {
     /// As many threads as the memory has chunks for, up to those wanted. What sorts gets all that the chunks do not need.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
-        let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.chunk_bytes) as u64;
+        let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
         if options.memory_bytes < least {
             let what = if sorts { " to sort with" } else { "" };
             let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
@@ -297,7 +301,7 @@ impl Memory {
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = options.threads.unwrap_or_else(cores).min((options.memory_bytes / least) as usize);
-        let chunks = (options.memory_bytes / options.chunk_bytes as u64) as usize;
+        let chunks = (options.memory_bytes / options.tuning.chunk_bytes as u64) as usize;
         let chunks_per_worker = match sorts {
             true => CHUNKS_PER_WORKER_MIN,
             false => (chunks / threads).min(CHUNKS_PER_WORKER_MAX),
@@ -309,7 +313,7 @@ impl Memory {
 
     /// Bytes of all chunks.
     fn chunk_bytes(self, options: &WriteOptions) -> u64 {
-        (self.threads * self.chunks_per_worker * options.chunk_bytes) as u64
+        (self.threads * self.chunks_per_worker * options.tuning.chunk_bytes) as u64
     }
 }
 

@@ -6,6 +6,7 @@ use super::InputReport;
 
 /// How an input was read, as was recognised or given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub struct Recognised {
     /// `csv`, `ndjson`, `json`, `parquet` or `arrow`.
     pub format: &'static str,
@@ -18,7 +19,8 @@ pub struct Recognised {
 }
 
 /// How a CSV file was read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub struct RecognisedCsv {
     /// Between fields, in words: `comma`, `tab`, ...
     pub delimiter: String,
@@ -44,6 +46,7 @@ pub struct RecognisedCsv {
 
 /// Lines before a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub struct RecognisedPreamble {
     /// How many, with empty ones and a line such as `sep=;`.
     pub lines: u64,
@@ -51,7 +54,26 @@ pub struct RecognisedPreamble {
     pub first: String,
 }
 
+impl RecognisedCsv {
+    /// A file with that delimiter, of which nothing else is known.
+    pub fn new(delimiter: impl Into<String>) -> RecognisedCsv {
+        RecognisedCsv { delimiter: delimiter.into(), ..RecognisedCsv::default() }
+    }
+}
+
+impl RecognisedPreamble {
+    /// The number of lines, and the first one that has text.
+    pub fn new(lines: u64, first: impl Into<String>) -> RecognisedPreamble {
+        RecognisedPreamble { lines, first: first.into() }
+    }
+}
+
 impl Recognised {
+    /// A file of that format, of which nothing else is known.
+    pub fn new(format: &'static str) -> Recognised {
+        Recognised { format, ..Recognised::default() }
+    }
+
     /// In a few words: `comma, header`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();

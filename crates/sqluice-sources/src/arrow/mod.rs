@@ -28,6 +28,7 @@ mod nested;
 mod part;
 
 use arrow_schema::DataType;
+use sqluice_core::setters;
 
 pub use self::alone::{BadValue, OneColumn};
 pub use self::bound::MemoryBound;
@@ -38,6 +39,7 @@ pub use self::part::{ArrowSource, Rows};
 
 /// What becomes of decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DecimalAs {
     /// Numbers, where those keep all digits that the type has: INTEGER up to 18 without a fraction, NUMERIC up to 15. Else TEXT.
     #[default]
@@ -50,6 +52,7 @@ pub enum DecimalAs {
 
 /// What becomes of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimestampAs {
     /// TEXT: ISO 8601.
     #[default]
@@ -60,6 +63,7 @@ pub enum TimestampAs {
 
 /// How values are converted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArrowOptions {
     /// What becomes of decimals.
     pub decimal: DecimalAs,
@@ -70,6 +74,24 @@ pub struct ArrowOptions {
     pub lossy: bool,
     /// What the values of one row, a page, or a record batch may grow to. A load sets this with its memory.
     pub memory: MemoryBound,
+}
+
+setters! { ArrowOptions:
+    /// Sets how decimals are stored.
+    decimal(decimal: DecimalAs) = decimal;
+    /// Sets how timestamps are stored.
+    timestamp(timestamp: TimestampAs) = timestamp;
+    /// Accepts unsigned integers beyond 63 bits as the nearest floats.
+    lossy(lossy: bool) = lossy;
+    /// Sets how large the values of one row, a page, or a record batch may be.
+    memory(memory: MemoryBound) = memory;
+}
+
+impl ArrowOptions {
+    /// Decimals as numbers where those keep all digits, timestamps as ISO 8601 text.
+    pub fn new() -> ArrowOptions {
+        ArrowOptions::default()
+    }
 }
 
 /// The type that a column for such values is declared with; `None`: it has none but NULL.

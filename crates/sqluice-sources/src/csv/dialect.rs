@@ -1,12 +1,14 @@
 //! Which characters mean what.
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::setters;
 
 use super::delimiter::{Delimiter, is_blank};
 
 /// The characters that separate and quote. Quote, escape and comment are one byte of ASCII each, none is another or in the
 /// delimiter, and none ends a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dialect {
     /// Between fields.
     pub delimiter: Delimiter,
@@ -24,7 +26,23 @@ impl Default for Dialect {
     }
 }
 
+setters! { Dialect:
+    /// Sets the delimiter between fields.
+    delimiter(delimiter: impl Into<Delimiter>) = delimiter.into();
+    /// Sets the quote around fields; `None`: fields are never quoted.
+    quote(quote: impl Into<Option<u8>>) = quote.into();
+    /// Sets the character that escapes the next one within quotes.
+    escape(escape: impl Into<Option<u8>>) = escape.into();
+    /// Sets the character that starts a comment line.
+    comment(comment: impl Into<Option<u8>>) = comment.into();
+}
+
 impl Dialect {
+    /// Commas and double quotes.
+    pub fn new() -> Dialect {
+        Dialect::default()
+    }
+
     /// Whether these characters can be told apart.
     ///
     /// # Errors

@@ -56,6 +56,7 @@ use std::sync::atomic::AtomicU64;
 
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Amount;
+use sqluice_core::setters;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::Filled;
 use sqluice_core::source::{Part, Source};
@@ -72,10 +73,8 @@ use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
 use crate::text::{HandedOut, Pool};
+pub use sqluice_core::source::PART_BYTES;
 pub use sqluice_core::source::columns::{ColumnFrom, Constant};
-
-/// How much of a file one part is, in bytes: it stays in the second-level cache from reading to encoding.
-pub const PART_BYTES: usize = 1 << 20;
 
 /// The longest value that SQLite stores, in bytes.
 pub const FIELD_BYTES_MAX: usize = 1_000_000_000;
@@ -86,6 +85,7 @@ pub const RECORD_BYTES_MAX: usize = 2_100_000_000;
 
 /// How a file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CsvOptions {
     /// Which characters mean what.
     pub dialect: Dialect,
@@ -133,7 +133,39 @@ impl Default for CsvOptions {
     }
 }
 
+setters! { CsvOptions:
+    /// Sets the delimiter, the quote and the other special characters.
+    dialect(dialect: Dialect) = dialect;
+    /// States whether the first record names the fields.
+    header(header: bool) = header;
+    /// Sets how many fields each record of a file without a header has; `None`: as many as the first.
+    fields(fields: impl Into<Option<usize>>) = fields.into();
+    /// Sets the number of lines to skip at the start.
+    skip_lines(lines: u64) = lines;
+    /// Sets the line from which on records look like a footer.
+    footer(line: impl Into<Option<u64>>) = line.into();
+    /// Sets the unquoted texts that are NULL.
+    null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) = tokens.into_iter().map(Into::into).collect();
+    /// Reads unquoted empty fields as empty text, not as NULL.
+    empty_as_text(empty_as_text: bool) = empty_as_text;
+    /// Fills fields that are missing at the end of a record with NULL.
+    pad(pad: bool) = pad;
+    /// Treats a quote inside an unquoted field as malformed.
+    strict_quotes(strict: bool) = strict;
+    /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
+    part_bytes(bytes: usize) = bytes;
+    /// Sets the size of the largest value, in bytes.
+    field_bytes_max(bytes: usize) = bytes;
+    /// Sets the size of the largest record, in bytes.
+    record_bytes_max(bytes: usize) = bytes;
+}
+
 impl CsvOptions {
+    /// Commas, double quotes and a header.
+    pub fn new() -> CsvOptions {
+        CsvOptions::default()
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             field_bytes_max: self.field_bytes_max.min(FIELD_BYTES_MAX),

@@ -40,6 +40,7 @@ use std::sync::atomic::AtomicU64;
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
+use sqluice_core::setters;
 
 pub use self::compression::Compression;
 pub use self::encoding::Encoding;
@@ -51,11 +52,26 @@ pub const STANDARD_INPUT: &str = "standard input";
 
 /// How inputs are read.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct InputOptions {
     /// What the text is encoded in. It wins over a byte order mark; `None`: the mark tells, and without one it is UTF-8.
     pub encoding: Option<Encoding>,
     /// Ends the wait for a pipe that gives nothing.
     pub cancel: Cancel,
+}
+
+setters! { InputOptions:
+    /// Sets the encoding; `None`: UTF-8, or what the byte order mark says.
+    encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
+    /// Sets what ends the wait for a pipe.
+    cancel(cancel: Cancel) = cancel;
+}
+
+impl InputOptions {
+    /// The encoding is recognised.
+    pub fn new() -> InputOptions {
+        InputOptions::default()
+    }
 }
 
 /// An open input.

@@ -41,6 +41,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sqluice_core::error::{Place, Result};
 use sqluice_core::progress::Amount;
+use sqluice_core::setters;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Filled};
 use sqluice_core::source::{Part, Source};
@@ -120,6 +121,7 @@ impl Layout {
 
 /// How a file is read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct JsonOptions {
     /// Where records are.
     pub layout: Layout,
@@ -131,6 +133,17 @@ pub struct JsonOptions {
     pub record_bytes_max: usize,
     /// Which keys that are not known matter; all others are gone past.
     pub wanted: Wanted,
+}
+
+setters! { JsonOptions:
+    /// Sets where the array of records is; `None`: the array is the whole document.
+    records(path: impl Into<Option<RecordsPath>>) = path.into();
+    /// Sets the size from which on a part ends, in bytes: at most 16 MiB.
+    part_bytes(bytes: usize) = bytes;
+    /// Sets the size of the largest record, in bytes.
+    record_bytes_max(bytes: usize) = bytes;
+    /// Sets which unknown keys matter.
+    wanted(wanted: Wanted) = wanted;
 }
 
 impl JsonOptions {

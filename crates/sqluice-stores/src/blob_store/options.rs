@@ -14,6 +14,7 @@ pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
 /// When a batch counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// When it is on the disk: it survives a power failure.
     #[default]
@@ -38,6 +39,7 @@ impl Durability {
 
 /// The journal of a new store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Journal {
     /// A rollback journal, which is deleted: the fastest to read.
     #[default]
@@ -78,6 +80,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The default options.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
     /// Nothing is made or changed: writing is an error. Default: no.
     #[must_use]
     pub fn read_only(mut self, yes: bool) -> Options {

@@ -88,6 +88,7 @@ use connection::{Readers, lock};
 use path::Node;
 use rebuild::Known;
 use sqluice_core::error::{Error, Result};
+use sqluice_core::setters;
 use sqluice_core::sqlite_error::{self, full_disk};
 use transaction::On;
 
@@ -99,6 +100,7 @@ pub use write::Written;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Whether what has been acknowledged outlives a loss of power (`PRAGMA synchronous = FULL`). Else the last transactions may be
     /// lost then, and only then (`NORMAL`).
@@ -112,6 +114,22 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options { durable: true, busy_timeout: connection::BUSY_TIMEOUT, cache_bytes: 16 << 20 }
+    }
+}
+
+setters! { Options:
+    /// Makes what has been acknowledged survive a loss of power.
+    durable(durable: bool) = durable;
+    /// Sets how long to wait for another process that writes.
+    busy_timeout(timeout: Duration) = timeout;
+    /// Sets how many bytes of pages each connection keeps in memory.
+    cache_bytes(bytes: usize) = bytes;
+}
+
+impl Options {
+    /// The default options: durable, 16 MiB of cache for each connection.
+    pub fn new() -> Options {
+        Options::default()
     }
 }
 

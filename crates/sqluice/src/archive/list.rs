@@ -14,6 +14,7 @@ use super::{Kind, Layout, Refusal, Selection};
 
 /// A row of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Listed {
     /// Its name, of whatever bytes.
     pub name: Vec<u8>,

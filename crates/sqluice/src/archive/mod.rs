@@ -60,6 +60,7 @@ const PERMISSIONS: u32 = 0o777;
 /// Which table files are kept in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Layout {
     /// `sqlar(name, mode, mtime, sz, data)`, the SQLite Archive.
     #[default]
@@ -71,6 +72,7 @@ pub enum Layout {
 /// What is done to the bytes of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Compression {
     /// Nothing.
     #[default]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::Schema;
+use sqluice_core::setters;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
 use sqluice_engine::pipeline::Job;
@@ -23,6 +24,7 @@ use super::{Compression, Layout, PAGE_SIZE, Selection};
 
 /// A folder to pack.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Pack {
     /// The database. An existing one without a table of the layout gets one.
     pub target: PathBuf,
@@ -50,6 +52,7 @@ pub struct PreparedPack {
 
 /// What was packed.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PackReport {
     /// What was written.
     #[serde(flatten)]
@@ -66,6 +69,17 @@ pub struct PackReport {
     pub skipped: Vec<Skipped>,
 }
 
+setters! { Pack:
+    /// Sets the table that files are kept in.
+    layout(layout: Layout) = layout;
+    /// Sets how the bytes of files are compressed.
+    compression(compression: Compression) = compression;
+    /// Packs only these files.
+    selection(selection: Selection) = selection;
+    /// Sets how the database is written.
+    write(options: WriteOptions) = options;
+}
+
 impl Pack {
     /// What packs `folder` into the new database `target` as an SQLite Archive.
     pub fn new(target: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Pack {
@@ -75,7 +89,7 @@ impl Pack {
             layout: Layout::default(),
             compression: Compression::default(),
             selection: Selection::default(),
-            write: WriteOptions { page_size: PAGE_SIZE, ..WriteOptions::default() },
+            write: WriteOptions::new().page_size(PAGE_SIZE),
         }
     }
 
@@ -152,7 +166,7 @@ impl Pack {
         // Of the rows of one folder no two have the same name.
         let adds = existing.table(table).is_some() && self.write.if_exists == IfExists::Append;
         let on_conflict = if adds { OnConflict::Replace } else { OnConflict::Abort };
-        let options = WriteOptions { on_conflict, ..self.write.clone() };
+        let options = self.write.clone().on_conflict(on_conflict);
         let mut plan = Plan::of(&schema, Some(&self.target), Some(existing), &options)?;
         let rows = ExpectedRows { about: Some(list.entries.len() as u64), ..ExpectedRows::default() };
         for (index, table) in schema.tables.iter().enumerate() {

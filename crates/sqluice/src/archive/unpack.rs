@@ -21,6 +21,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::setters;
 use sqluice_engine::plan::path_as_text;
 use sqluice_stores::deflate::{InflateError, Inflater};
 
@@ -32,6 +33,7 @@ use super::{Kind, Layout, Selection};
 
 /// An archive to unpack.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unpack {
     /// The database.
     pub database: PathBuf,
@@ -52,6 +54,7 @@ pub struct Unpack {
 
 /// What was unpacked.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct UnpackReport {
     /// The folder.
     #[serde(serialize_with = "path_as_text")]
@@ -80,6 +83,7 @@ pub struct UnpackReport {
 
 /// A row that was not restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Refusal {
     /// Its name; what is no UTF-8 in it is escaped.
     pub name: String,
@@ -95,6 +99,19 @@ const RANGES_PER_THREAD: i128 = 64;
 
 /// Rows of a range at least.
 const RANGE_ROWS_MIN: i128 = 128;
+
+setters! { Unpack:
+    /// Sets the table to read; `None`: `sqlar` if it exists, otherwise `kv`.
+    layout(layout: impl Into<Option<Layout>>) = layout.into();
+    /// Unpacks only these files.
+    selection(selection: Selection) = selection;
+    /// Replaces existing files and links.
+    overwrite(overwrite: bool) = overwrite;
+    /// Spreads the files over folders of at most 100 entries.
+    tree(tree: bool) = tree;
+    /// Sets the number of threads; `None`: one for each core.
+    threads(threads: impl Into<Option<usize>>) = threads.into();
+}
 
 impl Unpack {
     /// What unpacks all of `database` below `folder`.

@@ -28,6 +28,7 @@ use super::{FILE_BYTES_MAX, Layout, NAME_BYTES_MAX};
 
 /// Something that is in the folder and not in the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Its name, relative to the folder; what is no UTF-8 in it is escaped.
     pub name: String,

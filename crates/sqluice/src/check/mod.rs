@@ -36,11 +36,13 @@ use sqlite::{Held, Said};
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::setters;
 use sqluice_engine::existing;
 pub use unverified::{Unverified, UnverifiedKind};
 
 /// A database to look at.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Check {
     /// The file.
     pub target: PathBuf,
@@ -54,6 +56,7 @@ pub struct Check {
 
 /// What was found.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Checked {
     /// What our reader found.
     pub report: check::Report,
@@ -93,7 +96,21 @@ enum Phase {
     Check,
 }
 
+setters! { Check:
+    /// Runs SQLite's `integrity_check` besides.
+    full(full: bool) = full;
+    /// Adds up the checksum of all pages.
+    checksum(checksum: bool) = checksum;
+    /// Sets the number of threads that read; `None`: one for each core.
+    threads(threads: impl Into<Option<usize>>) = threads.into();
+}
+
 impl Check {
+    /// A check of the database `target`, without SQLite's own and without a checksum.
+    pub fn new(target: impl Into<PathBuf>) -> Check {
+        Check { target: target.into(), full: false, checksum: false, threads: None }
+    }
+
     /// Looks.
     ///
     /// # Errors

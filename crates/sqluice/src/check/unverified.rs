@@ -11,6 +11,7 @@ use sqluice_engine::sqlite::is_virtual_table;
 
 /// Something that was not verified, and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Unverified {
     /// What kind of thing.
     pub what: UnverifiedKind,
@@ -21,6 +22,7 @@ pub struct Unverified {
 /// A kind of thing that is not verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnverifiedKind {
     /// Which rows a partial index has entries for.
     PartialIndex,

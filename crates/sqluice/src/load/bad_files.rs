@@ -39,7 +39,7 @@ impl BadFile {
         if let Some(cause) = std::error::Error::source(&self.error) {
             why.push(format!(": {cause}"));
         }
-        SkippedFile { name: self.name.clone(), why }
+        SkippedFile::new(&self.name, why)
     }
 }
 

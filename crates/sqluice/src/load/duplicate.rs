@@ -283,7 +283,7 @@ mod tests {
             folder.path().join(name)
         });
         let load = Load::new(folder.path().join("x.db"), paths.collect::<Vec<_>>());
-        let load = Load { table: Some("t".to_owned()), sample_bytes: 16, part_bytes: 8, ..load };
+        let load = load.table("t").tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (16, 8));
         let mut prepared = with(load).prepare(&Cancel::new()).unwrap();
         let PreparedLoad { load, tables, schema, stop, .. } = &mut prepared;
         let error = located(error, load, tables, schema, &Silent, stop);

@@ -4,7 +4,6 @@ use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::Source;
 use sqluice_engine::encode::Conversions;
-use sqluice_engine::options::WriteOptions;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::run;
 
@@ -39,7 +38,11 @@ pub(super) fn bytes(
     }
     // Without what only a file can get.
     let nowhere = match load.existing {
-        None => Plan { target: None, threads: 1, analyze: false, ..plan.clone() },
+        None => {
+            let mut plan = plan.clone();
+            (plan.target, plan.threads, plan.analyze) = (None, 1, false);
+            plan
+        }
         Some(_) => alone(schema, load)?,
     };
     let jobs = jobs(schema, sources, Conversions::All);
@@ -64,7 +67,7 @@ pub(super) fn bytes(
 /// The plan for the new rows alone, in any order, whose pages are discarded.
 fn alone(schema: &Schema, load: &Request) -> Option<Plan> {
     let page_size = load.existing.as_ref().map_or(load.write.page_size, |existing| existing.page_size);
-    let options = WriteOptions { page_size, threads: Some(1), analyze: false, ..load.write.clone() };
+    let options = load.write.clone().page_size(page_size).threads(1).analyze(false);
     let mut plan = Plan::of(schema, None, None, &options).ok()?;
     for (index, table) in schema.tables.iter().enumerate().filter(|(_, table)| table.rowid_alias.is_some()) {
         plan.sort_rows((index, table), true, "", &options).ok()?;

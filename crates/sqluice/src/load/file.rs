@@ -104,7 +104,7 @@ impl LoadFile {
             seen: false,
             text_bytes: None,
             words: String::new(),
-            recognised: Recognised { format, ..Recognised::default() },
+            recognised: Recognised::new(format),
             notes: Vec::new(),
             first_fault: None,
             all_bad: false,
@@ -148,13 +148,9 @@ impl LoadFile {
 
     /// For the report.
     pub(super) fn report(&self, table: &str) -> InputReport {
-        InputReport {
-            name: self.name(),
-            table: table.to_owned(),
-            recognised: self.recognised.clone(),
-            padded: self.padded(),
-            notes: self.notes.clone(),
-        }
+        let mut report = InputReport::new(self.name(), table, self.recognised.clone());
+        (report.padded, report.notes) = (self.padded(), self.notes.clone());
+        report
     }
 
     /// Rows that were loaded although fields are missing.

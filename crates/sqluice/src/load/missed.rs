@@ -48,16 +48,16 @@ fn just_missed<'f>(fields: impl Iterator<Item = (&'f mut LoadFile, usize)>) -> O
         }
         locate(file, field);
         let miss = &file.misses[field];
-        missed = miss.just_missed().map(|found| MissedType {
-            near: miss.near().name(),
-            value: found.value.clone(),
-            file: Some(file.input.name().to_owned()),
-            line: found.line(),
-            values: 0,
-            others: 0,
+        missed = miss.just_missed().map(|found| {
+            let mut missed = MissedType::new(miss.near().name(), &found.value);
+            (missed.file, missed.line) = (Some(file.input.name().to_owned()), found.line());
+            missed
         });
     }
-    missed.filter(|_| values >= ONE_OF * others).map(|missed| MissedType { values, others, ..missed })
+    missed.filter(|_| values >= ONE_OF * others).map(|mut missed| {
+        (missed.values, missed.others) = (values, others);
+        missed
+    })
 }
 
 /// The first value of a field of which a declared type of `affinity` makes another.
@@ -76,7 +76,9 @@ fn changed(
         _ => return None,
     };
     let file = Some(file.input.name().to_owned());
-    Some(ChangedText { value: found.value.clone(), becomes, file, line: found.line() })
+    let mut changed = ChangedText::new(&found.value, becomes);
+    (changed.file, changed.line) = (file, found.line());
+    Some(changed)
 }
 
 /// Looks where the values of a field are that just missed, or are changed, unless that is known.

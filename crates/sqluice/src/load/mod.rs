@@ -100,7 +100,7 @@ impl Spent {
     /// Notes a phase that ends now.
     fn phase(&mut self, name: &str, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
-        self.phases.push(PhaseReport { name: name.to_owned(), seconds });
+        self.phases.push(PhaseReport::new(name, seconds));
         self.seconds += seconds;
     }
 }

@@ -3,17 +3,30 @@
 use std::path::PathBuf;
 
 use sqluice_core::schema::Schema;
-use sqluice_engine::options::WriteOptions;
+use sqluice_core::setters;
+use sqluice_engine::options::{Tuning, WriteOptions};
 use sqluice_sources::convert::Convert;
-use sqluice_sources::csv::{Delimiter, Given, PART_BYTES};
+use sqluice_sources::csv::{Delimiter, Given};
 use sqluice_sources::input::Encoding;
 use sqluice_sources::json::RecordsPath;
 
 /// How much of each file is looked at before anything is decided, in bytes of text.
-pub const SAMPLE_BYTES: usize = 2 << 20;
+pub const SAMPLE_BYTES: usize = Tuning::DEFAULT.sample_bytes;
 
 /// Files that become tables of a database, or rows of such.
+///
+/// ```
+/// use sqluice::load::Load;
+/// use sqluice::options::WriteOptions;
+///
+/// let load = Load::new("sales.db", ["2024.csv", "2025.csv"])
+///     .table("sales")
+///     .primary_key(["id"])
+///     .write(WriteOptions::new().threads(4));
+/// assert_eq!(load.table.as_deref(), Some("sales"));
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Load {
     /// The database.
     pub target: PathBuf,
@@ -67,16 +80,11 @@ pub struct Load {
     pub without_rowid: bool,
     /// How to write. Copies of pipes that must be read twice are kept in its `temp_dir`, too.
     pub write: WriteOptions,
-    /// How much of each file is looked at before anything is decided, in bytes of text: tests make it small.
-    #[doc(hidden)]
-    pub sample_bytes: usize,
-    /// How much of a file one part is, in bytes. The file depends on it, so it is no user's choice: tests make it small.
-    #[doc(hidden)]
-    pub part_bytes: usize,
 }
 
 /// What a table is named after.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NameFrom {
     /// The name of its file: `sales` of `2024/sales.csv`.
     #[default]
@@ -87,6 +95,7 @@ pub enum NameFrom {
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileKind {
     /// Fields between delimiters.
     Csv,
@@ -101,7 +110,15 @@ pub enum FileKind {
 }
 
 /// How files are written. What is `None` is recognised. All but the kind, the encoding and `records` is about CSV.
+///
+/// ```
+/// use sqluice::load::Format;
+///
+/// let format = Format::new().delimiter(b';').header(true).null(["NA", "-"]);
+/// assert_eq!(format.header, Some(true));
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Format {
     /// What they are; `None`: what their names and first bytes say.
     pub kind: Option<FileKind>,
@@ -131,18 +148,51 @@ pub struct Format {
     pub encoding: Option<Encoding>,
 }
 
+setters! { Format:
+    /// Sets what the files are, instead of recognising it by their names and first bytes.
+    kind(kind: impl Into<Option<FileKind>>) = kind.into();
+    /// Sets the delimiter between fields.
+    delimiter(delimiter: impl Into<Delimiter>) = Some(delimiter.into());
+    /// Sets the quote around fields; `None`: fields are never quoted.
+    quote(quote: impl Into<Option<u8>>) = Some(quote.into());
+    /// Sets the character that escapes the next one within quotes; `None`: no character does.
+    escape(escape: impl Into<Option<u8>>) = Some(escape.into());
+    /// Sets the character that starts a comment line; `None`: no line is a comment.
+    comment(comment: impl Into<Option<u8>>) = Some(comment.into());
+    /// States whether the first record names the columns; `None`: it is recognised.
+    header(header: impl Into<Option<bool>>) = header.into();
+    /// Sets the number of lines to skip at the start; `None`: it is recognised.
+    skip_lines(lines: impl Into<Option<u64>>) = lines.into();
+    /// Sets the unquoted texts that are NULL, besides the empty one.
+    null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
+    /// Reads an unquoted empty field as empty text, not as NULL.
+    empty_as_text(empty_as_text: bool) = empty_as_text;
+    /// Fills fields that are missing at the end of a record with NULL.
+    pad(pad: bool) = pad;
+    /// Treats a quote inside an unquoted field as an error of its row.
+    strict_quotes(strict: bool) = strict;
+    /// Sets where the array of records is in a JSON document that is one object.
+    records(path: impl Into<Option<RecordsPath>>) = path.into();
+    /// Sets the encoding, instead of UTF-8 or what the byte order mark says.
+    encoding(encoding: impl Into<Option<Encoding>>) = encoding.into();
+}
+
 impl Format {
+    /// A format of which everything is recognised.
+    pub fn new() -> Format {
+        Format::default()
+    }
+
     pub(super) fn given(&self) -> Given<'static> {
-        Given {
-            delimiter: self.delimiter,
-            quote: self.quote,
-            escape: self.escape,
-            comment: self.comment,
-            header: self.header,
-            skip_lines: self.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX)),
-            pad: self.pad,
-            ..Given::default()
-        }
+        let mut given = Given::new();
+        given.delimiter = self.delimiter;
+        given.quote = self.quote;
+        given.escape = self.escape;
+        given.comment = self.comment;
+        given.header = self.header;
+        given.skip_lines = self.skip_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+        given.pad = self.pad;
+        given
     }
 }
 
@@ -174,8 +224,64 @@ impl Load {
             uniques: Vec::new(),
             without_rowid: false,
             write: WriteOptions::default(),
-            sample_bytes: SAMPLE_BYTES,
-            part_bytes: PART_BYTES,
         }
     }
+
+    /// Changes what only tests change.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> Load {
+        tune(&mut self.write.tuning);
+        self
+    }
+}
+
+setters! { Load:
+    /// Sets how the files are written: their delimiter, header, encoding and so on.
+    format(format: Format) = format;
+    /// Loads all files into this table.
+    table(name: impl Into<String>) = Some(name.into());
+    /// Sets what tables are named after.
+    name_from(name_from: NameFrom) = name_from;
+    /// Sets the declarations of the tables, instead of inferring them from the files.
+    schema(schema: impl Into<Option<Schema>>) = schema.into();
+    /// Declares columns with these types, by name, instead of inferring them.
+    types(types: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>) =
+        types.into_iter().map(|(column, declared)| (column.into(), declared.into())).collect();
+    /// Converts the text of these columns: dates, booleans, numbers with a decimal comma.
+    convert(convert: impl IntoIterator<Item = (impl Into<String>, Convert)>) =
+        convert.into_iter().map(|(column, convert)| (column.into(), convert)).collect();
+    /// Creates STRICT tables.
+    strict(strict: bool) = strict;
+    /// Loads only these columns, in this order. For files without a header, these are the names of their columns.
+    columns(columns: impl IntoIterator<Item = impl Into<String>>) =
+        Some(columns.into_iter().map(Into::into).collect());
+    /// Adds columns that the table, or its first file, does not have. Without this they are an error.
+    add_columns(add: bool) = add;
+    /// Reads at most this many records for each table.
+    limit(records: impl Into<Option<u64>>) = records.into();
+    /// Sets how decimals and timestamps of Parquet and Arrow files are stored.
+    #[cfg(feature = "parquet")]
+    arrow(options: sqluice_sources::arrow::ArrowOptions) = options;
+    /// Accepts values that SQLite would round or overflow.
+    lossy(lossy: bool) = lossy;
+    /// Writes bad rows to this file and goes on. Without this the first bad row ends the load.
+    reject(file: impl Into<PathBuf>) = Some(file.into());
+    /// Replaces an existing file of bad rows.
+    overwrite_reject(overwrite: bool) = overwrite;
+    /// Sets how many bad rows the load accepts.
+    rejects_max(rows: u64) = rows;
+    /// Skips files that cannot be loaded and lists them in the report.
+    skip_bad_files(skip: bool) = skip;
+    /// Sets the columns of the PRIMARY KEY. It applies to each table that has all of them.
+    primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
+        columns.into_iter().map(Into::into).collect();
+    /// Creates these indexes, each given as its columns with commas between them.
+    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    /// Creates these unique indexes, each given as its columns with commas between them.
+    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    /// Creates WITHOUT ROWID tables where there is a primary key.
+    without_rowid(without_rowid: bool) = without_rowid;
+    /// Sets how the database is written.
+    write(options: WriteOptions) = options;
 }

@@ -34,7 +34,7 @@ pub(super) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
         WritePath::Sorted if table.order == Order::AssumedAscending => table.order = Order::Any,
         WritePath::Sorted => {}
         // SQLite takes rows in any order.
-        WritePath::Sqlite | WritePath::Insert => {
+        _ => {
             table.order = Order::Ascending;
             return Ok(());
         }

@@ -83,7 +83,7 @@ fn divide(
 /// How many threads look at files.
 fn threads(load: &Request, files: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let fitting = load.write.memory_bytes / (load.sample_bytes as u64 * SAMPLE_SHARE).max(1);
+    let fitting = load.write.memory_bytes / (load.write.tuning.sample_bytes as u64 * SAMPLE_SHARE).max(1);
     let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
     load.write.threads.unwrap_or_else(cores).min(fitting).clamp(1, files.max(1))
 }

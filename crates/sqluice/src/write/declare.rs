@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted};
+use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 use sqluice_engine::run;
 
@@ -12,6 +13,7 @@ use crate::load::names::names_in;
 
 /// A table that is to be made.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct NewTable {
     /// Its name.
     pub name: String,
@@ -29,7 +31,30 @@ pub struct NewTable {
     pub without_rowid: bool,
 }
 
+setters! { NewTable:
+    /// Sets the columns of the PRIMARY KEY.
+    primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
+        columns.into_iter().map(Into::into).collect();
+    /// Sets the indexes, each given as its columns with commas between them.
+    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    /// Sets the unique indexes, each given as its columns with commas between them.
+    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    /// Makes the table STRICT.
+    strict(strict: bool) = strict;
+    /// Makes the table WITHOUT ROWID.
+    without_rowid(without_rowid: bool) = without_rowid;
+}
+
 impl NewTable {
+    /// A table with these columns: the name of each, and its declaration, which may be empty.
+    pub fn new(
+        name: impl Into<String>,
+        columns: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> NewTable {
+        let columns = columns.into_iter().map(|(column, declaration)| (column.into(), declaration.into()));
+        NewTable { name: name.into(), columns: columns.collect(), ..NewTable::default() }
+    }
+
     /// The schema that declares it. If a database exists at `target`, its indexes get names that are free there.
     ///
     /// # Errors

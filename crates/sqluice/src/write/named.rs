@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
+use sqluice_core::setters;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
 use sqluice_core::source::{NoRows, Part, Source};
 use sqluice_engine::encode::Conversions;
@@ -26,6 +27,7 @@ use crate::load::default;
 
 /// Rows for a table.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct NamedRows {
     /// The table.
     pub table: String,
@@ -40,6 +42,7 @@ pub struct NamedRows {
 
 /// Rows for tables of a new or existing database.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Write {
     /// The database.
     pub target: PathBuf,
@@ -71,7 +74,45 @@ pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Opt
     Ok(run::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
+impl NamedRows {
+    /// Rows for `table` that have these columns.
+    pub fn new(table: impl Into<String>, columns: impl IntoIterator<Item = impl Into<String>>) -> NamedRows {
+        NamedRows {
+            table: table.into(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            ..NamedRows::default()
+        }
+    }
+}
+
+setters! { NamedRows:
+    /// Accepts rows in any order of their INTEGER PRIMARY KEY, and NULL there.
+    in_any_order(in_any_order: bool) = in_any_order;
+    /// Sets the approximate number of rows.
+    about(rows: impl Into<Option<u64>>) = rows.into();
+}
+
+setters! { Write:
+    /// Sets the tables that get rows, and the columns that these rows have.
+    rows(rows: impl IntoIterator<Item = NamedRows>) = rows.into_iter().collect();
+    /// Refuses a conversion that loses digits of a text.
+    lossless(lossless: bool) = lossless;
+    /// Sets how the database is written.
+    options(options: WriteOptions) = options;
+}
+
 impl Write {
+    /// A write to `target`. `schema` declares the tables that the database does not have yet.
+    pub fn new(target: impl Into<PathBuf>, schema: Schema) -> Write {
+        Write {
+            target: target.into(),
+            schema,
+            rows: Vec::new(),
+            lossless: false,
+            options: WriteOptions::default(),
+        }
+    }
+
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors

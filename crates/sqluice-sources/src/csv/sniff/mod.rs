@@ -57,6 +57,7 @@ const READ_RECORDS_MIN: usize = 8;
 
 /// What is known before the file is looked at.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Given<'a> {
     /// The delimiter.
     pub delimiter: Option<Delimiter>,
@@ -76,6 +77,13 @@ pub struct Given<'a> {
     pub preferred: Option<Delimiter>,
     /// The columns of the table that the file is for; none: not known.
     pub columns: &'a [&'a str],
+}
+
+impl<'a> Given<'a> {
+    /// Nothing is known.
+    pub fn new() -> Given<'a> {
+        Given::default()
+    }
 }
 
 impl Given<'_> {

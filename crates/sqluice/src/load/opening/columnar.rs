@@ -3,7 +3,7 @@
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::progress::Silent;
-use sqluice_sources::arrow::{ArrowOptions, MemoryBound, declared_type, ipc};
+use sqluice_sources::arrow::{MemoryBound, declared_type, ipc};
 use sqluice_sources::infer::Evidence;
 use sqluice_sources::json::unique_names;
 use sqluice_sources::parquet::ParquetFile;
@@ -27,7 +27,7 @@ pub(super) fn open(
     // Its end is read first.
     file.input.spool(&load.temp_folder()?, &Silent)?;
     let memory = MemoryBound(Some(load.write.memory_bytes));
-    let options = ArrowOptions { lossy: load.lossy, memory, ..load.arrow };
+    let options = load.arrow.lossy(load.lossy).memory(memory);
     let part = regular(&file.input)?;
     let name = file.input.name().to_owned();
     let mut notes = Vec::new();

@@ -17,7 +17,8 @@ use super::super::sample::{Opened, SAMPLE_GROWTH, record_bytes_max};
 /// Samples a CSV file and recognises how it is written.
 pub(super) fn open(path: &Path, mut file: LoadFile, load: &Request, rows_max: u64) -> Result<LoadFile> {
     let known = declared_columns(&file.table, load);
-    let given = Given { columns: &known, preferred: preferred(path), ..load.format.given() };
+    let mut given = load.format.given();
+    (given.columns, given.preferred) = (&known, preferred(path));
     let Sampled { opened, sniffed, options, reader } = Sampled::new(&mut file.input, load, &given)?;
     file.sampled(opened);
     if let Some((message, hint)) = sniffed.refusal() {
@@ -82,22 +83,19 @@ fn take_names(
 
 /// What was recognised, for the report.
 fn recognised(sniffed: &Sniffed) -> RecognisedCsv {
-    let Dialect { delimiter, quote, escape, comment } = sniffed.dialect;
-    RecognisedCsv {
-        delimiter: delimiter.words(),
-        quote: quote.map(char::from),
-        escape: escape.map(char::from),
-        comment: comment.map(char::from),
-        header: sniffed.header,
-        header_is_close: sniffed.header_is_close,
-        skipped_lines: sniffed.skip_lines,
-        preamble: sniffed
-            .preamble
-            .as_ref()
-            .map(|preamble| RecognisedPreamble { lines: preamble.lines, first: preamble.first.clone() }),
-        comments: sniffed.comments,
-        footer: sniffed.footer,
-    }
+    let Dialect { delimiter, quote, escape, comment, .. } = sniffed.dialect;
+    let preamble = sniffed.preamble.as_ref();
+    let mut csv = RecognisedCsv::new(delimiter.words());
+    csv.quote = quote.map(char::from);
+    csv.escape = escape.map(char::from);
+    csv.comment = comment.map(char::from);
+    csv.header = sniffed.header;
+    csv.header_is_close = sniffed.header_is_close;
+    csv.skipped_lines = sniffed.skip_lines;
+    csv.preamble = preamble.map(|preamble| RecognisedPreamble::new(preamble.lines, &preamble.first));
+    csv.comments = sniffed.comments;
+    csv.footer = sniffed.footer;
+    csv
 }
 
 /// A sample that has the first record.
@@ -111,7 +109,7 @@ struct Sampled {
 impl Sampled {
     /// A sample of the usual size, or, where the first record is longer, of a larger one.
     fn new(input: &mut InputFile, load: &Request, given: &Given<'_>) -> Result<Sampled> {
-        let mut sample_bytes = load.sample_bytes;
+        let mut sample_bytes = load.write.tuning.sample_bytes;
         loop {
             let sample = input.sample(sample_bytes)?;
             let sniffed = sniff(&sample.text, sample.whole, given);
@@ -141,20 +139,18 @@ impl Sampled {
 
 /// How the file is read.
 fn csv_options(load: &Request, sniffed: &Sniffed, declared: usize) -> CsvOptions {
-    CsvOptions {
-        dialect: sniffed.dialect,
-        header: sniffed.header,
-        fields: fields(load, sniffed, declared),
-        skip_lines: sniffed.skip_lines,
-        null_tokens: load.format.null.iter().map(|token| token.clone().into_bytes()).collect(),
-        empty_as_text: load.format.empty_as_text,
-        pad: load.format.pad,
-        strict_quotes: load.format.strict_quotes,
-        record_bytes_max: record_bytes_max(load),
-        part_bytes: load.part_bytes,
-        footer: sniffed.footer,
-        ..CsvOptions::default()
-    }
+    CsvOptions::new()
+        .dialect(sniffed.dialect)
+        .header(sniffed.header)
+        .fields(fields(load, sniffed, declared))
+        .skip_lines(sniffed.skip_lines)
+        .null_tokens(load.format.null.iter().map(String::as_str))
+        .empty_as_text(load.format.empty_as_text)
+        .pad(load.format.pad)
+        .strict_quotes(load.format.strict_quotes)
+        .record_bytes_max(record_bytes_max(load))
+        .part_bytes(load.write.tuning.part_bytes)
+        .footer(sniffed.footer)
 }
 
 /// How many fields the records of a file without a header have: as many as most, and where these differ, as the user says by naming the

@@ -16,13 +16,11 @@ use super::super::sample::{Opened, SAMPLE_GROWTH, record_bytes_max};
 /// Samples a JSON file, and reads all of it where the request names columns that the sample does not have.
 pub(super) fn open(mut file: LoadFile, layout: Layout, load: &Request, rows_max: u64) -> Result<LoadFile> {
     let wanted = load.columns.clone().map_or(Wanted::All, Wanted::Named);
-    let options = JsonOptions {
-        part_bytes: load.part_bytes,
-        record_bytes_max: record_bytes_max(load),
-        records: load.format.records.clone(),
-        wanted,
-        ..JsonOptions::new(layout)
-    };
+    let options = JsonOptions::new(layout)
+        .part_bytes(load.write.tuning.part_bytes)
+        .record_bytes_max(record_bytes_max(load))
+        .records(load.format.records.clone())
+        .wanted(wanted);
     file.words = match &options.records {
         Some(path) => format!("JSON, records in {path}"),
         None => FileFormat::Json(layout).words().to_owned(),
@@ -31,7 +29,7 @@ pub(super) fn open(mut file: LoadFile, layout: Layout, load: &Request, rows_max:
         format!("records are the elements of {path}; what stands around that array is left out").into()
     });
     let mut json = JsonFile::new(options, remark);
-    let mut sample_bytes = load.sample_bytes;
+    let mut sample_bytes = load.write.tuning.sample_bytes;
     loop {
         let sample = file.input.sample(sample_bytes)?;
         let opened = Opened::of(&sample, sample_bytes);

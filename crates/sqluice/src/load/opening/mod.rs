@@ -19,7 +19,7 @@ use super::request::Request;
 /// Opens a file, of which at most `rows_max` rows are loaded.
 pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
     let encoding = load.format.encoding;
-    let mut input = InputFile::new(path, InputOptions { encoding, cancel: cancel.clone() })?;
+    let mut input = InputFile::new(path, InputOptions::new().encoding(encoding).cancel(cancel.clone()))?;
     // Before the wait for a pipe begins.
     let table = table_name(path, input.name(), load)?;
     load.refuse_table(&table)?;
