@@ -121,21 +121,21 @@ impl LoadArgs {
             Some(other) => return Err(choice("format", other, "csv, tsv, ndjson, json, parquet or arrow")),
         };
         let tab = (self.format.as_deref() == Some("tsv")).then_some(Delimiter::TAB);
-        Ok(Format {
-            kind,
-            delimiter: self.delimiter.as_deref().map(str::parse).transpose()?.or(tab),
-            quote: role("quote", self.quote.as_ref())?,
-            escape: role("escape", self.escape.as_ref())?,
-            comment: role("comment", self.comment.as_ref())?,
-            header: self.header,
-            skip_lines: self.skip_lines,
-            null: self.null.clone(),
-            empty_as_text: self.empty_as_text,
-            pad: self.pad,
-            strict_quotes: self.strict_quotes,
-            encoding: self.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
-            records: self.records.as_deref().map(RecordsPath::parse).transpose()?,
-        })
+        let mut format = Format::new()
+            .kind(kind)
+            .header(self.header)
+            .skip_lines(self.skip_lines)
+            .null(&self.null)
+            .empty_as_text(self.empty_as_text)
+            .pad(self.pad)
+            .strict_quotes(self.strict_quotes);
+        format.delimiter = self.delimiter.as_deref().map(str::parse).transpose()?.or(tab);
+        format.quote = role("quote", self.quote.as_ref())?;
+        format.escape = role("escape", self.escape.as_ref())?;
+        format.comment = role("comment", self.comment.as_ref())?;
+        format.encoding = self.encoding.as_deref().map(str::parse::<Encoding>).transpose()?;
+        format.records = self.records.as_deref().map(RecordsPath::parse).transpose()?;
+        Ok(format)
     }
 
     /// The columns whose text means something else.
@@ -149,34 +149,33 @@ impl LoadArgs {
             (None, Some(file)) => Some(Schema::read(file)?),
             (None, None) => None,
         };
-        Ok(Load {
-            format: self.format()?,
-            convert: self.convert(),
-            table: self.table,
-            schema,
-            name_from: match self.name_from.as_str() {
-                "file" => NameFrom::File,
-                "path" => NameFrom::Path,
-                other => return Err(choice("name_from", other, "file or path")),
-            },
-            types: self.types,
-            strict: self.strict,
-            columns: self.columns,
-            add_columns: self.add_columns,
-            limit: self.limit,
-            arrow: options::arrow(&self.decimal, &self.timestamp)?,
-            lossy: self.lossy,
-            reject: self.reject,
-            overwrite_reject: self.overwrite_reject,
-            rejects_max: self.max_rejects.unwrap_or(u64::MAX),
-            skip_bad_files: self.skip_bad_files,
-            primary_key: self.primary_key,
-            indexes: self.index,
-            uniques: self.unique,
-            without_rowid: self.without_rowid,
-            write: write.write()?,
-            ..Load::new(target, self.files)
-        })
+        let format = self.format()?;
+        let name_from = match self.name_from.as_str() {
+            "file" => NameFrom::File,
+            "path" => NameFrom::Path,
+            other => return Err(choice("name_from", other, "file or path")),
+        };
+        let mut load = Load::new(target, &self.files)
+            .format(format)
+            .name_from(name_from)
+            .schema(schema)
+            .convert(self.convert())
+            .types(self.types)
+            .strict(self.strict)
+            .add_columns(self.add_columns)
+            .limit(self.limit)
+            .arrow(options::arrow(&self.decimal, &self.timestamp)?)
+            .lossy(self.lossy)
+            .overwrite_reject(self.overwrite_reject)
+            .rejects_max(self.max_rejects.unwrap_or(u64::MAX))
+            .skip_bad_files(self.skip_bad_files)
+            .primary_key(self.primary_key)
+            .indexes(self.index)
+            .uniques(self.unique)
+            .without_rowid(self.without_rowid)
+            .write(write.write()?);
+        (load.table, load.columns, load.reject) = (self.table, self.columns, self.reject);
+        Ok(load)
     }
 }
 
@@ -224,7 +223,7 @@ pub(crate) fn generate(
                     return Err(Error::usage("the scale says how many rows TPC-H has")
                         .hint(message!["leave out ", Setting::Rows]));
                 }
-                let prepared = Tpch { target, scale, write }.prepare()?;
+                let prepared = Tpch::without_target(scale).target(target).write(write).prepare()?;
                 let report = prepared.run(progress, cancel)?;
                 return Ok(Noted::new(report, Function::Generate, Vec::new()));
             }
@@ -247,7 +246,9 @@ pub(crate) fn generate(
                 ]));
             }
         };
-        let prepared = Generate { target, schema, rows, seed: args.seed, write }.prepare()?;
+        let mut generate = Generate::without_target(schema).target(target).seed(args.seed).write(write);
+        generate.rows = rows;
+        let prepared = generate.prepare()?;
         Ok(Noted::new(prepared.run(progress, cancel)?, Function::Generate, Vec::new()))
     })?;
     as_json(py, &report)
@@ -276,7 +277,7 @@ pub(crate) fn index(
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
         let write = write.write()?;
-        let index = Index { busy_timeout: write.busy_timeout, write, ..Index::new(target, statements) };
+        let index = Index::new(target, statements).busy_timeout(write.busy_timeout).write(write);
         index.run(progress, cancel)
     })
 }
@@ -307,7 +308,7 @@ pub(crate) fn check(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let checked = Check { target, full, checksum: true, threads }.run(progress, cancel)?;
+        let checked = Check::new(target).full(full).checksum(true).threads(threads).run(progress, cancel)?;
         Ok(CheckReport {
             sound: checked.is_sound(),
             rows: checked.rows(),
@@ -348,13 +349,11 @@ pub(crate) fn pack(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let pack = Pack {
-            layout: layout(kept_as)?.unwrap_or_default(),
-            compression: if compress { Compression::Deflate } else { Compression::None },
-            selection: Selection::new(&include, &exclude)?,
-            write: write.write()?,
-            ..Pack::new(target, folder)
-        };
+        let pack = Pack::new(target, folder)
+            .layout(layout(kept_as)?.unwrap_or_default())
+            .compression(if compress { Compression::Deflate } else { Compression::None })
+            .selection(Selection::new(&include, &exclude)?)
+            .write(write.write()?);
         pack.prepare(cancel)?.run(progress, cancel)
     })
 }
@@ -375,14 +374,12 @@ pub(crate) fn unpack(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let unpack = Unpack {
-            layout: layout(kept_as)?,
-            selection: Selection::new(&include, &exclude)?,
-            overwrite,
-            tree,
-            threads,
-            ..Unpack::new(database, folder)
-        };
+        let unpack = Unpack::new(database, folder)
+            .layout(layout(kept_as)?)
+            .selection(Selection::new(&include, &exclude)?)
+            .overwrite(overwrite)
+            .tree(tree)
+            .threads(threads);
         unpack.run(progress, cancel)
     })
 }

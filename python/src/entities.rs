@@ -113,7 +113,8 @@ impl Entities {
         cache: usize,
     ) -> PyResult<Entities> {
         let store = py.detach(|| {
-            let options = Options { durable, busy_timeout: seconds(busy_timeout)?, cache_bytes: cache };
+            let options =
+                Options::new().durable(durable).busy_timeout(seconds(busy_timeout)?).cache_bytes(cache);
             EntityStore::open_with(path, &options)
         });
         store.map(Entities).map_err(|error| raised(py, &error))

@@ -33,49 +33,49 @@ impl Options {
             Some(bytes) => PageSize::new(bytes)
                 .ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))?,
         };
-        Ok(WriteOptions {
-            threads: self.threads,
-            memory_bytes: self.memory,
-            temp_dir: self.temp_dir.clone(),
-            page_size,
-            overwrite: self.overwrite,
-            busy_timeout: seconds(self.busy_timeout)?,
-            foreign_keys: self.foreign_keys,
-            analyze: self.analyze,
-            on_conflict: match self.on_conflict.as_str() {
-                "abort" => OnConflict::Abort,
-                "ignore" => OnConflict::Ignore,
-                "replace" => OnConflict::Replace,
-                other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
-            },
-            if_exists: match self.if_exists.as_str() {
-                "fail" => IfExists::Refuse,
-                "append" => IfExists::Append,
-                "replace" => IfExists::Replace,
-                "upsert" => IfExists::Upsert(self.upsert.clone()),
-                other => return Err(choice("if_exists", other, "fail, append, replace or upsert")),
-            },
-            ..WriteOptions::default()
-        })
+        let busy_timeout = seconds(self.busy_timeout)?;
+        let on_conflict = match self.on_conflict.as_str() {
+            "abort" => OnConflict::Abort,
+            "ignore" => OnConflict::Ignore,
+            "replace" => OnConflict::Replace,
+            other => return Err(choice("on_conflict", other, "abort, ignore or replace")),
+        };
+        let if_exists = match self.if_exists.as_str() {
+            "fail" => IfExists::Refuse,
+            "append" => IfExists::Append,
+            "replace" => IfExists::Replace,
+            "upsert" => IfExists::Upsert(self.upsert.clone()),
+            other => return Err(choice("if_exists", other, "fail, append, replace or upsert")),
+        };
+        let mut options = WriteOptions::new()
+            .threads(self.threads)
+            .memory_bytes(self.memory)
+            .page_size(page_size)
+            .overwrite(self.overwrite)
+            .busy_timeout(busy_timeout)
+            .foreign_keys(self.foreign_keys)
+            .analyze(self.analyze)
+            .on_conflict(on_conflict)
+            .if_exists(if_exists);
+        options.temp_dir.clone_from(&self.temp_dir);
+        Ok(options)
     }
 }
 
 /// What becomes of Arrow's decimals and timestamps.
 pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
-    Ok(ArrowOptions {
-        decimal: match decimal {
-            "auto" => DecimalAs::Auto,
-            "text" => DecimalAs::Text,
-            "real" => DecimalAs::Real,
-            other => return Err(choice("decimal", other, "auto, text or real")),
-        },
-        timestamp: match timestamp {
-            "iso" => TimestampAs::Iso,
-            "unix" => TimestampAs::Unix,
-            other => return Err(choice("timestamp", other, "iso or unix")),
-        },
-        ..ArrowOptions::default()
-    })
+    let decimal = match decimal {
+        "auto" => DecimalAs::Auto,
+        "text" => DecimalAs::Text,
+        "real" => DecimalAs::Real,
+        other => return Err(choice("decimal", other, "auto, text or real")),
+    };
+    let timestamp = match timestamp {
+        "iso" => TimestampAs::Iso,
+        "unix" => TimestampAs::Unix,
+        other => return Err(choice("timestamp", other, "iso or unix")),
+    };
+    Ok(ArrowOptions::new().decimal(decimal).timestamp(timestamp))
 }
 
 /// Seconds as a duration.

@@ -57,15 +57,12 @@ impl TableArgs {
             let declared = self.given_type(&name).map_or(found, str::to_owned);
             (name, declared)
         });
-        NewTable {
-            name: self.table.clone(),
-            columns: declared.collect(),
-            primary_key: self.primary_key.clone(),
-            indexes: self.index.clone(),
-            uniques: self.unique.clone(),
-            strict: self.strict,
-            without_rowid: self.without_rowid,
-        }
+        NewTable::new(&self.table, declared)
+            .primary_key(&self.primary_key)
+            .indexes(&self.index)
+            .uniques(&self.unique)
+            .strict(self.strict)
+            .without_rowid(self.without_rowid)
     }
 
     /// The types that columns of Arrow's types have in this table.
@@ -353,10 +350,10 @@ pub(crate) fn wanted(
                 args.new_table(columns).schema(target, &options)?.sql
             }
         };
-        rows.push(NamedRows { table: args.table.clone(), columns: names, in_any_order, about: args.about });
+        rows.push(NamedRows::new(&args.table, names).in_any_order(in_any_order).about(args.about));
     }
     let schema = Schema::parse(sql, Path::new("schema"))?;
-    Ok((Write { target: target.to_owned(), schema, rows, lossless: false, options }, are_new))
+    Ok((Write::new(target, schema).rows(rows).options(options), are_new))
 }
 
 /// The columns of a table's PRIMARY KEY.

@@ -115,17 +115,16 @@ pub(crate) struct Write {
 
 impl Write {
     pub(crate) fn options(&self) -> WriteOptions {
-        WriteOptions {
-            threads: self.threads.map(usize::from),
-            memory_bytes: self.memory,
-            page_size: self.page_size.unwrap_or(PageSize::DEFAULT),
-            overwrite: self.overwrite,
-            busy_timeout: self.busy_timeout,
-            foreign_keys: self.foreign_keys.then_some(true),
-            temp_dir: self.temp_dir.clone(),
-            analyze: self.analyze,
-            ..WriteOptions::default()
-        }
+        let mut options = WriteOptions::new()
+            .threads(self.threads.map(usize::from))
+            .memory_bytes(self.memory)
+            .page_size(self.page_size.unwrap_or(PageSize::DEFAULT))
+            .overwrite(self.overwrite)
+            .busy_timeout(self.busy_timeout)
+            .foreign_keys(self.foreign_keys.then_some(true))
+            .analyze(self.analyze);
+        options.temp_dir.clone_from(&self.temp_dir);
+        options
     }
 }
 

@@ -123,9 +123,9 @@ impl Printer {
         let engine = error.downcast_ref::<Error>();
         let kind = engine.map_or(ErrorKind::Target, Error::kind);
         let exit = Exit::from(match kind {
-            ErrorKind::Input | ErrorKind::Target => 1,
             ErrorKind::Usage => 2,
             ErrorKind::Interrupted => 130,
+            _ => 1,
         });
         // In place of the report. If a report was already printed, standard output keeps that alone.
         if self.json && !self.printed.load(Ordering::Relaxed) && print_json(&Failure::new(error)).is_ok() {

@@ -27,13 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rows = std::env::args().nth(1).map_or(Ok(5_000_000), |rows| rows.parse())?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("user.db");
-    let generate = Generate {
-        target: Some(target.clone()),
-        schema: Schema::parse(SCHEMA.to_owned(), Path::new("user.sql"))?,
-        rows: vec![(None, rows)],
-        seed: 1,
-        write: WriteOptions::default(),
-    };
+    let generate = Generate::new(target.clone(), Schema::parse(SCHEMA.to_owned(), Path::new("user.sql"))?)
+        .rows(rows)
+        .seed(1);
     let report = generate.prepare()?.run(&Silent, &Cancel::new())?;
     println!("{rows} users in {:.2} s, {} MB", report.seconds, report.bytes / 1_000_000);
     println!("{:44} {:>10} {:>8} {:>14}", "", "made in", "size", "a question");

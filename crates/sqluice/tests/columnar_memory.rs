@@ -80,8 +80,8 @@ fn a_small_file_that_stands_for_much_takes_no_more_memory_than_it_may() {
 
 /// Loads the file, and notes what is said and the most that was resident.
 fn child() {
-    let write = WriteOptions { threads: Some(1), memory_bytes: MEMORY_BYTES, ..WriteOptions::default() };
-    let load = Load { write, ..Load::new("x.db", ["x.parquet"]) };
+    let write = WriteOptions::new().threads(1).memory_bytes(MEMORY_BYTES);
+    let load = Load::new("x.db", ["x.parquet"]).write(write);
     let said = match run(load) {
         Ok(report) => format!("{} rows", report.rows),
         Err(error) => error.to_string(),

@@ -41,7 +41,7 @@ fn batch(turn: u64) -> Vec<Thing> {
 }
 
 fn open(file: &Path, with_text: bool) -> Entities<Thing> {
-    let options = Options { durable: false, ..Options::default() };
+    let options = Options::new().durable(false);
     let store = EntityStore::open_with(file, &options).unwrap();
     let ty = EntityType::text("thing", |thing: &Thing| &thing.key).index("turn", "$.turn");
     store.define(if with_text { ty.index("text", "$.text") } else { ty }).unwrap()

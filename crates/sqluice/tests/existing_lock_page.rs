@@ -33,8 +33,9 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_new_pages_are() {
         let first = std::fs::metadata(&path).unwrap().len() as u32 / page_bytes;
         let (one_row, many) = (rows(1), rows(24));
         let write = |path: &std::path::Path, pending_byte| {
-            let options =
-                WriteOptions { threads: Some(2), chunk_bytes: 5000, pending_byte, ..WriteOptions::default() };
+            let options = WriteOptions::new()
+                .threads(2)
+                .tune(|tuning| (tuning.chunk_bytes, tuning.pending_byte) = (5000, pending_byte));
             add(path, &schema(SCHEMA), vec![source(&one_row, 1), source(&many, 7)], &options).unwrap().pages
         };
         let last = write(&path, PENDING_BYTE);

@@ -24,13 +24,13 @@ fn a_thousand_files_are_not_open_at_once() {
         .unwrap();
 
     let (one, many) = (home.path("one.db"), home.path("many.db"));
-    let report = run(Load { table: Some("t".to_owned()), ..Load::new(&one, &files) }).unwrap();
+    let report = run(Load::new(&one, &files).table("t")).unwrap();
     assert_eq!(report.rows, 2000);
     let last = open(&one).query_row("SELECT a FROM t WHERE rowid = 2000", [], |row| row.get(0));
     assert_eq!(last, Ok(999));
 
-    let write = WriteOptions { chunk_bytes: 8192, ..WriteOptions::default() };
-    let report = run(Load { write, ..Load::new(&many, &files) }).unwrap();
+    let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 8192);
+    let report = run(Load::new(&many, &files).write(write)).unwrap();
     assert_eq!((report.rows, report.tables.len()), (2000, 1000));
     assert_eq!(integrity(&open(&many)), "ok");
 }

@@ -109,19 +109,18 @@ fn child(case: &str) {
     let (.., rows) = *CASES.iter().find(|(name, ..)| *name == case).unwrap();
     let memory_bytes = memory_mib.parse::<u64>().unwrap() << 20;
     let target = format!("{memory_mib}.db");
-    let load = Load {
-        format: plain(),
-        schema: match rows {
-            Rows::Declared => Some(schema("CREATE TABLE t (a TEXT, b TEXT, c REAL, d TEXT)")),
-            Rows::Inferred => None,
-            Rows::Rejected => Some(schema("CREATE TABLE t (a INTEGER NOT NULL) STRICT")),
-        },
-        reject: (rows == Rows::Rejected).then(|| "/dev/null".into()),
-        // All of them are bad.
-        rejects_max: u64::MAX - 1,
-        write: WriteOptions { threads: Some(2), memory_bytes, ..WriteOptions::default() },
-        ..Load::new(&target, ["t.csv"])
+    let schema = match rows {
+        Rows::Declared => Some(schema("CREATE TABLE t (a TEXT, b TEXT, c REAL, d TEXT)")),
+        Rows::Inferred => None,
+        Rows::Rejected => Some(schema("CREATE TABLE t (a INTEGER NOT NULL) STRICT")),
     };
+    let mut load = Load::new(&target, ["t.csv"])
+        .format(plain())
+        .schema(schema)
+        // All of them are bad.
+        .rejects_max(u64::MAX - 1)
+        .write(WriteOptions::new().threads(2).memory_bytes(memory_bytes));
+    load.reject = (rows == Rows::Rejected).then(|| "/dev/null".into());
     let report = run(load).unwrap();
     let expected = blocks(rows) as u64 * (1 << 20) / 2;
     assert!(report.rejected == if rows == Rows::Rejected { expected } else { 0 });

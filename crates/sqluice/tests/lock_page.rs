@@ -67,13 +67,10 @@ fn write(path: Option<&Path>, page_bytes: u32, chunk_pages: u32, pending_byte: u
         Box::new(InMemory::new(rows(leaves, true), &[3])),
         Box::new(InMemory::new(rows([10].into_iter(), false), &[1])),
     ];
-    let options = WriteOptions {
-        threads: Some(2),
-        page_size: PageSize::new(page_bytes).unwrap(),
-        chunk_bytes: (page_bytes * chunk_pages) as usize,
-        pending_byte,
-        ..WriteOptions::default()
-    };
+    let options =
+        WriteOptions::new().threads(2).page_size(PageSize::new(page_bytes).unwrap()).tune(|tuning| {
+            (tuning.chunk_bytes, tuning.pending_byte) = ((page_bytes * chunk_pages) as usize, pending_byte)
+        });
     write_tables(path, &schema, sources, &options, &Silent, &Cancel::new()).unwrap()
 }
 

@@ -34,7 +34,7 @@ pub(super) fn run(args: &args::Check, printer: &Printer, cancel: &Cancel) -> any
     let checked = {
         let progress = printer.progress();
         let threads = args.threads.map(usize::from);
-        let check = Check { target: args.db.clone(), full: args.full, checksum: true, threads };
+        let check = Check::new(args.db.clone()).full(args.full).checksum(true).threads(threads);
         check.run(&*progress, cancel)?
     };
     let report = Report {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sqluice::error::Error;
 use sqluice::generate::{self, Extent, Preview, PreviewValue};
-use sqluice::options::{IfExists, WriteOptions};
+use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::schema::Schema;
 use sqluice::tpch::Tpch;
@@ -30,21 +30,17 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         (None, Some(file)) => (Schema::read(&file)?, counts),
         (None, None) => unreachable!("`files` finds one of the two"),
     };
-    let generate = generate::Generate {
-        target,
-        schema,
-        rows,
-        seed: args.seed,
-        write: WriteOptions {
-            if_exists: if args.append { IfExists::Append } else { IfExists::Refuse },
-            ..args.write.options()
-        },
-    };
+    let if_exists = if args.append { IfExists::Append } else { IfExists::Refuse };
+    let mut generate = generate::Generate::without_target(schema)
+        .target(target)
+        .seed(args.seed)
+        .write(args.write.options().if_exists(if_exists));
+    generate.rows = rows;
     let per_parent = args.rows.iter().filter_map(|rows| match rows {
         Rows::PerParent(table, factor) => Some((table.clone(), *factor)),
         Rows::Count(..) => None,
     });
-    let extent = Extent { per_parent: per_parent.collect(), share: args.part };
+    let extent = Extent::new().per_parent(per_parent).share(args.part);
     let prepared = generate.prepare_extent(&extent)?;
     if let Some(rows) = args.preview {
         return print_preview(&prepared.preview(rows)?, printer);
@@ -80,7 +76,7 @@ fn tpch(
     printer: &Printer,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
-    let prepared = Tpch { target, scale, write: args.write.options() }.prepare()?;
+    let prepared = Tpch::without_target(scale).target(target).write(args.write.options()).prepare()?;
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
@@ -106,7 +102,7 @@ fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit
         return Ok(Exit::SUCCESS);
     }
     let mut text = String::new();
-    for (index, Preview { table, columns, rows }) in previews.iter().enumerate() {
+    for (index, Preview { table, columns, rows, .. }) in previews.iter().enumerate() {
         let shown = |value: &PreviewValue| {
             let line = value.to_string().replace(['\n', '\r', '\t'], " ");
             let cut = line.chars().count() > WIDTH_MAX;

@@ -11,16 +11,9 @@ use crate::printer::Printer;
 use crate::quantities::{counted, grouped, rate};
 
 pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let index = index::Index {
-        busy_timeout: args.busy_timeout,
-        write: WriteOptions {
-            threads: args.threads.map(usize::from),
-            memory_bytes: args.memory,
-            temp_dir: args.temp_dir.clone(),
-            ..WriteOptions::default()
-        },
-        ..index::Index::new(&args.db, &args.sql)
-    };
+    let mut write = WriteOptions::new().threads(args.threads.map(usize::from)).memory_bytes(args.memory);
+    write.temp_dir.clone_from(&args.temp_dir);
+    let index = index::Index::new(&args.db, &args.sql).busy_timeout(args.busy_timeout).write(write);
     if args.dry_run {
         let plan = index.plan()?;
         if printer.is_json() {

@@ -52,7 +52,7 @@ struct TreeReport {
 pub(super) fn run(args: &args::Info, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     let checked = {
         let progress = printer.progress();
-        let check = Check { target: args.db.clone(), full: false, checksum: false, threads: None };
+        let check = Check::new(args.db.clone());
         check.run(&*progress, cancel)?
     };
     let Some(report) = Report::new(&checked) else {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sqluice::error::Error;
 use sqluice::input::Encoding;
 use sqluice::load;
-use sqluice::options::{IfExists, WriteOptions};
+use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::report::{SkippedFile, padded_in_words, recognised_in_words};
 use sqluice::schema::Schema;
@@ -29,38 +29,33 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     if io::stdin().is_terminal() && args.files.iter().any(|file| file == Path::new("-")) {
         printer.note("note: reading what is typed, up to Ctrl-D");
     }
-    let load = load::Load {
-        format: format(args)?,
-        table: args.table.clone(),
-        name_from: args.name_from.into(),
-        schema: args.schema.as_deref().map(Schema::read).transpose()?,
-        types: args.types.clone(),
-        convert: args.convert(),
-        strict: args.strict,
-        columns: args.columns.clone(),
-        add_columns: args.add_columns,
-        limit: args.limit,
-        arrow: ArrowOptions {
-            decimal: args.decimal.into(),
-            timestamp: args.timestamp.into(),
-            ..ArrowOptions::default()
-        },
-        lossy: args.lossy,
-        reject: args.reject.clone(),
-        overwrite_reject: args.overwrite_reject,
-        rejects_max: args.max_rejects.unwrap_or(u64::MAX),
-        skip_bad_files: args.skip_bad_files,
-        primary_key: args.primary_key.clone(),
-        indexes: args.index.clone(),
-        uniques: args.unique.clone(),
-        without_rowid: args.without_rowid,
-        write: WriteOptions {
-            on_conflict: args.on_conflict.map(Into::into).unwrap_or_default(),
-            if_exists: if_exists(args),
-            ..args.write.options()
-        },
-        ..load::Load::new(&args.db, &args.files)
-    };
+    let write = args
+        .write
+        .options()
+        .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default())
+        .if_exists(if_exists(args));
+    let mut load = load::Load::new(&args.db, &args.files)
+        .format(format(args)?)
+        .name_from(args.name_from.into())
+        .schema(args.schema.as_deref().map(Schema::read).transpose()?)
+        .types(args.types.clone())
+        .convert(args.convert())
+        .strict(args.strict)
+        .add_columns(args.add_columns)
+        .limit(args.limit)
+        .arrow(ArrowOptions::new().decimal(args.decimal.into()).timestamp(args.timestamp.into()))
+        .lossy(args.lossy)
+        .overwrite_reject(args.overwrite_reject)
+        .rejects_max(args.max_rejects.unwrap_or(u64::MAX))
+        .skip_bad_files(args.skip_bad_files)
+        .primary_key(&args.primary_key)
+        .indexes(&args.index)
+        .uniques(&args.unique)
+        .without_rowid(args.without_rowid)
+        .write(write);
+    load.table.clone_from(&args.table);
+    load.columns.clone_from(&args.columns);
+    load.reject.clone_from(&args.reject);
     let mut prepared = load.prepare_watched(cancel, &*printer.progress())?;
     if args.write.dry_run {
         prepared.settle_types(&*printer.progress())?;
@@ -97,7 +92,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     if report.skipped.is_empty() {
         return Ok(exit);
     }
-    for SkippedFile { name, why } in &report.skipped {
+    for SkippedFile { name, why, .. } in &report.skipped {
         printer.warn(&format!("skipped {name}: {}", terms::rendered(why)));
     }
     printer.warn(&format!("{} skipped", counted(report.skipped.len() as u64, "file")));
@@ -139,19 +134,19 @@ fn format(args: &Load) -> Result<load::Format, Error> {
         return Err(Error::usage("--format tsv means tabs, and --delimiter says otherwise")
             .hint("leave one of the two out"));
     }
-    Ok(load::Format {
-        kind: args.format.map(Into::into),
-        delimiter: args.delimiter.or(tab),
-        quote: args.quote.map(Role::character),
-        escape: args.escape.map(Role::character),
-        comment: args.comment.map(Role::character),
-        header: if args.header { Some(true) } else { args.no_header.then_some(false) },
-        skip_lines: args.skip_lines,
-        null: args.null.clone(),
-        empty_as_text: args.empty_as_text,
-        pad: args.pad,
-        strict_quotes: args.strict_quotes,
-        encoding: args.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
-        records: args.records.as_deref().map(RecordsPath::parse).transpose()?,
-    })
+    let mut format = load::Format::new()
+        .kind(args.format.map(Into::into))
+        .header(if args.header { Some(true) } else { args.no_header.then_some(false) })
+        .skip_lines(args.skip_lines)
+        .null(&args.null)
+        .empty_as_text(args.empty_as_text)
+        .pad(args.pad)
+        .strict_quotes(args.strict_quotes)
+        .encoding(args.encoding.as_deref().map(str::parse::<Encoding>).transpose()?)
+        .records(args.records.as_deref().map(RecordsPath::parse).transpose()?);
+    format.delimiter = args.delimiter.or(tab);
+    format.quote = args.quote.map(Role::character);
+    format.escape = args.escape.map(Role::character);
+    format.comment = args.comment.map(Role::character);
+    Ok(format)
 }

@@ -16,20 +16,19 @@ const SKIPPED_MAX: usize = 20;
 
 pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
     refuse_page_size(&args.write, Some(&args.db))?;
-    let pack = archive::Pack {
-        layout: if args.kv { Layout::Kv } else { Layout::Sqlar },
-        compression: match args.compress {
+    let pack = archive::Pack::new(&args.db, &args.dir)
+        .layout(if args.kv { Layout::Kv } else { Layout::Sqlar })
+        .compression(match args.compress {
             Compress::None => Compression::None,
             Compress::Deflate => Compression::Deflate,
-        },
-        selection: Selection::new(&args.include, &args.exclude)?,
-        write: WriteOptions {
-            if_exists: if_exists(args),
-            page_size: args.write.page_size.unwrap_or(PAGE_SIZE),
-            ..args.write.options()
-        },
-        ..archive::Pack::new(&args.db, &args.dir)
-    };
+        })
+        .selection(Selection::new(&args.include, &args.exclude)?)
+        .write(
+            args.write
+                .options()
+                .if_exists(if_exists(args))
+                .page_size(args.write.page_size.unwrap_or(PAGE_SIZE)),
+        );
     let prepared = pack.prepare(cancel)?;
     for skipped in prepared.skipped().iter().take(SKIPPED_MAX) {
         printer.note(&format!("note: {} is left out: {}", skipped.name, skipped.why));

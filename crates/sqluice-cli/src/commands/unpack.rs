@@ -25,14 +25,12 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
         return list(args, &selection, printer, cancel);
     }
     let Some(dir) = &args.dir else { return stdout(args) };
-    let unpack = archive::Unpack {
-        layout: layout(args),
-        selection,
-        overwrite: args.overwrite,
-        tree: args.tree,
-        threads: args.threads.map(usize::from),
-        ..archive::Unpack::new(&args.db, dir)
-    };
+    let unpack = archive::Unpack::new(&args.db, dir)
+        .layout(layout(args))
+        .selection(selection)
+        .overwrite(args.overwrite)
+        .tree(args.tree)
+        .threads(args.threads.map(usize::from));
     let report = unpack.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
         printer.json(&report)?;

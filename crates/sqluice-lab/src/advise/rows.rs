@@ -156,14 +156,9 @@ pub(super) fn generate(
     write: WriteOptions,
     cancel: &Cancel,
 ) -> Result<()> {
-    let generate = Generate {
-        target: Some(file.to_owned()),
-        schema: schema.clone(),
-        rows: vec![(None, rows)],
-        seed: SEED,
-        // Each table has as many rows: what one names need not be there in another, and none of the ways looks.
-        write: WriteOptions { foreign_keys: Some(false), ..write },
-    };
+    // Each table has as many rows: what one names need not be there in another, and none of the ways looks.
+    let write = write.foreign_keys(false);
+    let generate = Generate::new(file, schema.clone()).rows(rows).seed(SEED).write(write);
     generate.prepare()?.run(&Silent, cancel).map(|_| ())
 }
 

@@ -214,7 +214,7 @@ impl Way {
         let done = match self.method {
             Method::Pages => {
                 let page_size = PageSize::new(self.page_bytes).unwrap_or(PageSize::DEFAULT);
-                let write = WriteOptions { page_size, ..WriteOptions::default() };
+                let write = WriteOptions::new().page_size(page_size);
                 generate(schema, &file, rows.per_table, write, cancel)
                     .map(|()| started.elapsed().as_secs_f64())?
             }

@@ -155,13 +155,7 @@ fn sum(table: &Table, rows: u64) -> Digest {
 fn generate(rows: u64) -> Case {
     const SEED: u64 = 1;
     let make = move |file: &Path| -> Result {
-        let generate = Generate {
-            target: Some(file.to_owned()),
-            schema: Preset::find("user")?.schema()?,
-            rows: vec![(None, rows)],
-            seed: SEED,
-            write: WriteOptions::default(),
-        };
+        let generate = Generate::new(file.to_owned(), Preset::find("user")?.schema()?).rows(rows).seed(SEED);
         generate.prepare()?.run(&Silent, &Cancel::new())?;
         Ok(())
     };

@@ -21,7 +21,6 @@ use super::name::shown;
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Kind {
     /// A file.
     File,

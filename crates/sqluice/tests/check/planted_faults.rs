@@ -75,7 +75,7 @@ static SOUND: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// What `check` finds, whatever the number of threads.
 fn problems(path: &std::path::Path) -> String {
     let of = |threads| {
-        let check = Check { target: path.to_owned(), full: false, checksum: false, threads: Some(threads) };
+        let check = Check::new(path.to_owned()).threads(threads);
         let checked = check.run(&Silent, &Cancel::new()).unwrap();
         let ours = checked.report.problems.iter().map(ToString::to_string);
         ours.chain(checked.sqlite_problems).map(|problem| problem + "\n").collect::<String>()

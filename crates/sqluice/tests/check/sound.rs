@@ -37,7 +37,7 @@ fn progress_ends_at_the_size_of_the_file_however_often_pages_are_read() {
     let file_bytes = std::fs::metadata(&target).unwrap().len();
     for threads in [1, 4] {
         let watch = Watch::default();
-        let check = Check { target: target.clone(), full: false, checksum: true, threads: Some(threads) };
+        let check = Check::new(target.clone()).checksum(true).threads(threads);
         check.run(&watch, &Cancel::new()).unwrap();
         let phases = watch.0.into_inner().unwrap();
         assert_eq!(phases.len(), 2, "{phases:?}");
@@ -231,7 +231,7 @@ impl Made {
 }
 
 fn check(path: &std::path::Path, threads: usize) -> Checked {
-    let check = Check { target: path.to_owned(), full: false, checksum: true, threads: Some(threads) };
+    let check = Check::new(path.to_owned()).checksum(true).threads(threads);
     check.run(&Silent, &Cancel::new()).unwrap()
 }
 
@@ -338,7 +338,7 @@ fn a_check_holds_a_read_transaction_until_it_is_done() {
         connection.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
         drop(connection);
         let writes = Writes(path.clone(), AtomicBool::new(false));
-        let check = Check { target: path, full, checksum: true, threads: Some(1) };
+        let check = Check::new(path).full(full).checksum(true).threads(1);
         assert!(check.run(&writes, &Cancel::new()).unwrap().is_sound());
         assert!(writes.1.into_inner());
     }

@@ -109,7 +109,7 @@ fn compare(case: &Case) {
     let last: Option<i64> = one(&twin, "SELECT max(rowid) FROM t");
     let rows = case.new_rows(last);
     let before = content(&twin);
-    let options = WriteOptions { threads: Some(2), chunk_bytes: case.chunk_bytes, ..WriteOptions::default() };
+    let options = WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = case.chunk_bytes);
     let schema = schema(&format!("CREATE TABLE {}", case.declared));
     let added = add(&path, &schema, vec![source(&rows, 97)], &options);
     if case.given == Some(0) && last.is_some() && !rows.is_empty() {

@@ -32,8 +32,7 @@ fn what_only_sqlite_can_make_it_makes_before_the_commit() {
         old.create(&path);
         let twin_path = copied(&home, &path, "twin.db");
         let rows = rows(5000);
-        let options =
-            WriteOptions { chunk_bytes: 16384, threads: Some(2), analyze: true, ..WriteOptions::default() };
+        let options = WriteOptions::new().threads(2).analyze(true).tune(|tuning| tuning.chunk_bytes = 16384);
         let schema = schema(SCHEMA);
         let mut phases = Vec::new();
         let sources = vec![source(&rows, 100), source(&[], 1)];

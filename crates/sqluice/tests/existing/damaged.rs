@@ -96,23 +96,17 @@ fn readable(path: &Path) -> Vec<Option<(i64, i64)>> {
 
 fn append(home: &Home, rows: &str) -> Result<(), Error> {
     fs::write(home.path("t.csv"), rows).unwrap();
-    let write = WriteOptions {
-        if_exists: IfExists::Append,
-        threads: Some(2),
-        many_rows: 100,
-        ..WriteOptions::default()
-    };
-    run(Load {
-        format: Format { header: Some(true), ..plain() },
-        write,
-        table: Some("t".to_owned()),
-        ..Load::new(home.path("x.db"), [home.path("t.csv")])
-    })
+    let write =
+        WriteOptions::new().if_exists(IfExists::Append).threads(2).tune(|tuning| tuning.many_rows = 100);
+    run(Load::new(home.path("x.db"), [home.path("t.csv")])
+        .format(plain().header(true))
+        .write(write)
+        .table("t"))
     .map(drop)
 }
 
 fn index(path: &Path) -> Result<(), Error> {
-    let index = Index { busy_timeout: Duration::ZERO, ..Index::new(path, ["CREATE INDEX k ON t (b DESC)"]) };
+    let index = Index::new(path, ["CREATE INDEX k ON t (b DESC)"]).busy_timeout(Duration::ZERO);
     index.run(&Silent, &Cancel::new()).map(drop)
 }
 

@@ -29,8 +29,7 @@ fn database(home: &Home, rows: i64, before: &str) -> PathBuf {
 }
 
 fn index(path: &Path, sql: &[&str]) -> Result<Report, Error> {
-    Index { busy_timeout: Duration::ZERO, ..Index::new(path, sql.iter().copied()) }
-        .run(&Silent, &Cancel::new())
+    Index::new(path, sql.iter().copied()).busy_timeout(Duration::ZERO).run(&Silent, &Cancel::new())
 }
 
 fn plan_of(connection: &Connection, sql: &str) -> String {

@@ -34,13 +34,11 @@ fn index(path: &Path, statements: &[String], threads: usize, chunk_pages: usize)
     let page_bytes = {
         Connection::open(path).unwrap().query_row("PRAGMA page_size", [], |row| row.get::<_, u32>(0)).unwrap()
     } as usize;
-    let write = WriteOptions {
-        threads: Some(threads),
-        chunk_bytes: chunk_pages * page_bytes,
-        memory_bytes: 16 << 20,
-        ..WriteOptions::default()
-    };
-    Index { write, ..Index::new(path, statements) }.run(&Silent, &Cancel::new())
+    let write = WriteOptions::new()
+        .threads(threads)
+        .memory_bytes(16 << 20)
+        .tune(|tuning| tuning.chunk_bytes = chunk_pages * page_bytes);
+    Index::new(path, statements).write(write).run(&Silent, &Cancel::new())
 }
 
 proptest! {

@@ -60,7 +60,7 @@ proptest! {
         let come = rows(&mut random, 5 + there as i64, come, bytes);
 
         let chunk_bytes = page_bytes as usize * (1 + random.below(30));
-        let options = WriteOptions { threads: Some(threads), chunk_bytes, ..WriteOptions::default() };
+        let options = WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = chunk_bytes);
         add(&path, &schema(DECLARED), vec![source(&come, 100)], &options).map_err(|e| TestCaseError::fail(format!("{e:?}")))?;
         let twin = Connection::open(&theirs).unwrap();
         twin.execute_batch("BEGIN").unwrap();

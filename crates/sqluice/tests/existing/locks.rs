@@ -47,7 +47,7 @@ fn between<'a>(
 
 /// Small chunks, so that pages are written early.
 fn options() -> WriteOptions {
-    WriteOptions { threads: Some(2), chunk_bytes: 16384, ..WriteOptions::default() }
+    WriteOptions::new().threads(2).tune(|tuning| tuning.chunk_bytes = 16384)
 }
 
 fn assert_unchanged(path: &Path, mode: &str, before: &[String]) {

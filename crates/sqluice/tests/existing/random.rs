@@ -419,22 +419,18 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
         What::AppendReplacing => OnConflict::Replace,
         _ => OnConflict::Abort,
     };
-    let write = WriteOptions {
-        if_exists,
-        on_conflict,
-        chunk_bytes: 1 << 16,
-        threads: Some(2),
-        ..WriteOptions::default()
-    };
+    let write = WriteOptions::new()
+        .if_exists(if_exists)
+        .on_conflict(on_conflict)
+        .threads(2)
+        .tune(|tuning| tuning.chunk_bytes = 1 << 16);
     let schema = is_new.then(|| Schema::parse(old.declare("added"), Path::new("added.sql")).unwrap());
-    let load = Load {
-        table: Some(if is_new { "added" } else { "t" }.to_owned()),
-        schema,
-        format: plain(),
-        write,
-        part_bytes: 4096,
-        ..Load::new(path, [csv])
-    };
+    let load = Load::new(path, [csv])
+        .table(if is_new { "added" } else { "t" }.to_owned())
+        .schema(schema)
+        .format(plain())
+        .write(write)
+        .tune(|tuning| tuning.part_bytes = 4096);
     let prepared = load.prepare(&Cancel::new()).map_err(|error| error.without_hint())?;
     let report = prepared.run(&Silent).map_err(|error| error.without_hint())?;
     let table = report.tables.iter().find(|table| ["added", "t"].contains(&&*table.name));

@@ -13,13 +13,9 @@ type Rows = [(Option<&'static str>, u64)];
 fn generate(name: &str, target: &Path, rows: &Rows, seed: u64) -> Generate {
     let rows: Vec<_> = rows.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect();
     let preset = Preset::find(name).unwrap();
-    Generate {
-        target: Some(target.to_owned()),
-        schema: preset.schema().unwrap(),
-        rows: preset.rows(&rows),
-        seed,
-        write: WriteOptions::default(),
-    }
+    let mut generate = Generate::new(target, preset.schema().unwrap()).seed(seed);
+    generate.rows = preset.rows(&rows);
+    generate
 }
 
 fn make(name: &str, target: &Path, rows: &Rows, seed: u64) -> Connection {

@@ -21,13 +21,9 @@ fn assert_kept(sql: &str, rows: &[(Option<&str>, u64)], seed: u64) -> Connection
     let target = home.path("ours.db");
     let schema =
         Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap_or_else(|error| panic!("{error}\n{sql}"));
-    let generate = Generate {
-        target: Some(target.clone()),
-        schema: schema.clone(),
-        rows: rows.iter().map(|(table, rows)| (table.map(str::to_owned), *rows)).collect(),
-        seed,
-        write: WriteOptions { threads: Some(2), memory_bytes: 32 << 20, ..WriteOptions::default() },
-    };
+    let write = WriteOptions::new().threads(2).memory_bytes(32 << 20);
+    let mut generate = Generate::new(&target, schema.clone()).seed(seed).write(write);
+    generate.rows = rows.iter().map(|(table, rows)| (table.map(str::to_owned), *rows)).collect();
     let prepared =
         generate.prepare().unwrap_or_else(|error| panic!("{error}, {:?}\n{sql}", error.hint_text()));
     assert!(prepared.spec().notes.is_empty(), "{:?}\n{}\n{sql}", prepared.spec().notes, prepared.spec());

@@ -21,8 +21,8 @@ fn scale() -> f64 {
 }
 
 fn make(target: &Path, scale: f64, threads: usize) -> Report {
-    let write = WriteOptions { threads: Some(threads), ..WriteOptions::default() };
-    let tpch = Tpch { target: Some(target.to_owned()), scale, write };
+    let write = WriteOptions::new().threads(threads);
+    let tpch = Tpch::new(target.to_owned(), scale).write(write);
     tpch.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap()
 }
 
@@ -127,10 +127,10 @@ fn a_database_that_is_there_gets_the_tables_once() {
     assert_eq!((integrity(&db).as_str(), orphans(&db)), ("ok", 0));
     assert_eq!(count(&db, "SELECT count(*) FROM mine"), 1);
     assert_eq!(count(&db, "SELECT count(*) FROM lineitem"), 60_175);
-    let again = Tpch { target: Some(path.clone()), scale: 0.01, write: WriteOptions::default() };
+    let again = Tpch::new(path.clone(), 0.01);
     assert!(again.prepare().unwrap_err().message().contains("region"), "{:?}", again.prepare());
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
-    assert!(Tpch { write, ..again }.prepare().is_err());
+    let write = WriteOptions::new().if_exists(IfExists::Append);
+    assert!(again.write(write).prepare().is_err());
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn the_estimate_is_near_the_size() {
     let home = Home::new();
     let path = home.path("tpch.db");
     let scale = scale().max(0.03);
-    let tpch = Tpch { target: Some(path.clone()), scale, write: WriteOptions::default() };
+    let tpch = Tpch::new(path.clone(), scale);
     let prepared = tpch.prepare().unwrap();
     let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
     let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;

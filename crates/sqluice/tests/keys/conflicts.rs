@@ -39,7 +39,7 @@ fn theirs(sql: &str, rows: &[Row], on_conflict: OnConflict) -> Result<Vec<Row>, 
 }
 
 fn options(on_conflict: OnConflict) -> WriteOptions {
-    WriteOptions { threads: Some(2), on_conflict, ..WriteOptions::default() }
+    WriteOptions::new().threads(2).on_conflict(on_conflict)
 }
 
 /// Rows of integers.
@@ -195,7 +195,7 @@ proptest! {
                 vec![Owned::Int(a), b, c, text(["x", "X", "y", "z "][d as usize % 4])]
             })
             .collect();
-        let options = WriteOptions { threads: Some(threads), chunk_bytes: 20_000, ..options(on_conflict) };
+        let options = options(on_conflict).threads(threads).tune(|tuning| tuning.chunk_bytes = 20_000);
         let mine = ours(&sql, &rows, &options, batch_rows).unwrap();
         prop_assert_eq!(mine, theirs(&sql, &rows, on_conflict).unwrap(), "{}", sql);
     }

@@ -51,13 +51,11 @@ fn pages(database: &Connection) -> Vec<(String, [i64; 3])> {
 fn assert_full(page_bytes: u32, rows: u64) {
     let home = Home::new();
     let path = home.path("x.db");
-    let write = WriteOptions {
-        page_size: PageSize::new(page_bytes).unwrap(),
-        chunk_bytes: CHUNK_BYTES,
-        ..WriteOptions::default()
-    };
+    let write = WriteOptions::new()
+        .page_size(PageSize::new(page_bytes).unwrap())
+        .tune(|tuning| tuning.chunk_bytes = CHUNK_BYTES);
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
-    let generate = Generate { target: Some(path.clone()), schema, rows: vec![(None, rows)], seed: 1, write };
+    let generate = Generate::new(path.clone(), schema).rows(rows).seed(1).write(write);
     let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
     let database = open(&path);
     assert_eq!(integrity(&database), "ok");

@@ -119,19 +119,11 @@ impl Case {
     fn load(&self, home: &Home) -> Result<(), Error> {
         let (file, target) = (home.path("t.csv"), home.path("ours.db"));
         std::fs::write(&file, self.csv()).unwrap();
-        let write = WriteOptions {
-            threads: Some(self.threads),
-            on_conflict: self.on_conflict,
-            ..WriteOptions::default()
-        };
-        let load = Load {
-            schema: Some(schema(&self.sql())),
-            format: plain(),
-            write,
-            sample_bytes: self.sample_bytes,
-            part_bytes: self.part_bytes,
-            ..Load::new(target, [file])
-        };
+        let write = WriteOptions::new().threads(self.threads).on_conflict(self.on_conflict);
+        let load =
+            Load::new(target, [file]).schema(schema(&self.sql())).format(plain()).write(write).tune(
+                |tuning| (tuning.sample_bytes, tuning.part_bytes) = (self.sample_bytes, self.part_bytes),
+            );
         run(load).map(drop)
     }
 

@@ -76,17 +76,14 @@ proptest! {
         }
         let home = Home::new();
         let file = Way::Path.put(&home, "t.csv", csv(&rows).as_bytes());
-        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
-        let loaded = run(Load {
-            schema: Some(schema(&declared)),
-            reject: reject.then(|| home.path("bad.csv")),
+        let mut load = Load::new(home.path("x.db"), [file])
+            .schema(schema(&declared))
             // All of them may be bad.
-            rejects_max: 1_000_000,
-            part_bytes: 30,
-            sample_bytes: 40,
-            write,
-            ..Load::new(home.path("x.db"), [file])
-        });
+            .rejects_max(1_000_000)
+            .write(WriteOptions::new().on_conflict(on_conflict))
+            .tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (30, 40));
+        load.reject = reject.then(|| home.path("bad.csv"));
+        let loaded = run(load);
         prop_assert_eq!(failed, loaded.is_err(), "{:?}", loaded.map_err(|error| shown(&error, &home)));
         if failed {
             return Ok(());
@@ -114,16 +111,11 @@ fn the_sequences_of_tables_with_long_names_are_kept() {
             .iter()
             .map(|name| format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY AUTOINCREMENT, a);"));
         let file = Way::Path.put(&home, "t.csv", b"id,a\n7,x\n3,y\n");
-        let write = WriteOptions {
-            page_size: sqluice_format::page::PageSize::new(page_bytes).unwrap(),
-            ..WriteOptions::default()
-        };
-        run(Load {
-            schema: Some(schema(&sql.collect::<String>())),
-            table: Some(names[7].clone()),
-            write,
-            ..Load::new(home.path("x.db"), [file])
-        })
+        let write = WriteOptions::new().page_size(sqluice_format::page::PageSize::new(page_bytes).unwrap());
+        run(Load::new(home.path("x.db"), [file])
+            .schema(schema(&sql.collect::<String>()))
+            .table(names[7].clone())
+            .write(write))
         .unwrap();
         let database = open(&home.path("x.db"));
         assert_eq!(integrity(&database), "ok");
@@ -139,12 +131,9 @@ fn two_rows_with_the_same_key_are_told_by_their_lines_whatever_names_them() {
     let told = |sql: &str, csv: &str| {
         let home = Home::new();
         let file = Way::Path.put(&home, "t.csv", csv.as_bytes());
-        let load = Load {
-            schema: Some(schema(sql)),
-            part_bytes: 8,
-            sample_bytes: 8,
-            ..Load::new(home.path("x.db"), [file])
-        };
+        let load = Load::new(home.path("x.db"), [file])
+            .schema(schema(sql))
+            .tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (8, 8));
         shown(&run(load).unwrap_err(), &home)
     };
     let keyed = "CREATE TABLE t (k INTEGER PRIMARY KEY, b UNIQUE) WITHOUT ROWID";

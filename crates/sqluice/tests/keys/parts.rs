@@ -29,15 +29,14 @@ fn a_part_ends_wherever_a_chunk_does() {
         let home = Home::new();
         let target = home.path("x.db");
         let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
-        let write = WriteOptions { chunk_bytes, ..WriteOptions::default() };
-        let rows = vec![(None, ROWS.into())];
-        let generate = Generate { target: Some(target.clone()), schema, rows, seed: 1, write };
+        let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = chunk_bytes);
+        let generate = Generate::new(&target, schema).rows(ROWS.into()).seed(1).write(write);
         generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
         let sql = "SELECT count(*), count(DISTINCT k), sum(length(v)) / count(*) / 200000 FROM w";
         let found: rusqlite::Result<[u32; 3]> =
             open(&target).query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
         assert_eq!(found.unwrap(), [ROWS, ROWS, 5], "chunks of {chunk_bytes} bytes");
-        let check = Check { target, full: false, checksum: false, threads: None };
+        let check = Check::new(target);
         let checked = check.run(&Silent, &Cancel::new()).unwrap();
         assert!(checked.is_sound(), "chunks of {chunk_bytes} bytes: {:?}", checked.report.problems);
     }

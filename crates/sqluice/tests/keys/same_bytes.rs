@@ -78,21 +78,17 @@ fn a_database_that_spills_is_the_same_as_one_that_does_not() {
     let schema = Schema::parse(SQL.to_owned(), Path::new("x.sql")).unwrap();
     let bytes =
         assert_same(&[256 << 20, 5_000_000, CHUNKS_MIN * CHUNK_BYTES], |path, threads, memory_bytes| {
-            let write = WriteOptions {
-                threads: Some(threads),
-                memory_bytes,
-                chunk_bytes: CHUNK_BYTES as usize,
-                ..WriteOptions::default()
-            };
-            let rows = vec![(Some("a".to_owned()), 12_000), (Some("b".to_owned()), 600)];
-            let target = Some(path.to_owned());
-            let generate = Generate { target, schema: schema.clone(), rows, seed: 1, write };
-            generate.prepare()?.run(&Silent, &Cancel::new())
+            let write = WriteOptions::new()
+                .threads(threads)
+                .memory_bytes(memory_bytes)
+                .tune(|tuning| tuning.chunk_bytes = CHUNK_BYTES as usize);
+            let generate = Generate::new(path, schema.clone()).rows_of("a", 12_000).rows_of("b", 600);
+            generate.seed(1).write(write).prepare()?.run(&Silent, &Cancel::new())
         });
     let home = Home::new();
     let target = home.path("x.db");
     std::fs::write(&target, bytes.expect("no two rows have the same key")).unwrap();
-    let check = Check { target, full: true, checksum: false, threads: None };
+    let check = Check::new(target).full(true);
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
 }
@@ -106,7 +102,7 @@ proptest! {
         let least = case.least_memory();
         assert_same(&[least + (32 << 20), least], |path, threads, memory_bytes| {
             let case = KeyCase { threads, ..case.clone() };
-            let options = WriteOptions { memory_bytes, ..case.options() };
+            let options = case.options().memory_bytes(memory_bytes);
             case.write(path, &rows, &options)
         });
     }

@@ -41,7 +41,7 @@ fn compare(case: &KeyCase) {
                 case.tables.iter().map(count).collect::<Vec<u64>>()
             );
             assert_sound(&std::fs::read(&path).unwrap(), PENDING_BYTE);
-            let check = Check { target: path.clone(), full: false, checksum: false, threads: Some(2) };
+            let check = Check::new(path.clone()).threads(2);
             let checked = check.run(&Silent, &Cancel::new()).unwrap();
             assert!(checked.is_sound(), "{:?}", checked.report.problems);
             assert_system_agrees(&path, &twin_path);

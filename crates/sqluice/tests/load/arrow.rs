@@ -37,7 +37,7 @@ fn is(array: impl Array + 'static, options: ArrowOptions, column_type: &str, exp
             continue;
         }
         container.write(&home.path("x.dat"), std::slice::from_ref(&batch), 3);
-        let db = load(&home, |load| Load { arrow: options, ..load }).unwrap();
+        let db = load(&home, |load| load.arrow(options)).unwrap();
         assert_eq!(declared(&db)[0], format!("'c {column_type}'"), "{container:?}");
         assert_eq!(told(&db, "SELECT c FROM x ORDER BY rowid").join(" "), expected, "{container:?}");
     }
@@ -114,7 +114,7 @@ fn decimals_are_numbers_where_those_hold_them() {
         let values = vec![Some(1234), None, Some(-5)];
         Decimal128Array::from(values).with_precision_and_scale(precision, scale).unwrap()
     };
-    let with = |decimal| ArrowOptions { decimal, ..ArrowOptions::default() };
+    let with = |decimal| ArrowOptions::new().decimal(decimal);
     plainly(decimals(15, 2), "NUMERIC", "12.34 - -0.05");
     plainly(decimals(16, 2), "TEXT", "'12.34' - '-0.05'");
     plainly(decimals(18, 0), "INTEGER", "1234 - -5");
@@ -144,7 +144,7 @@ fn dates_times_and_durations() {
     let zoned = TimestampMicrosecondArray::from(vec![1_709_164_800_000_001, 0]).with_timezone("+02:00");
     plainly(zoned, "TEXT", "'2024-02-29T00:00:00.000001+00:00' '1970-01-01T00:00:00+00:00'");
     plainly(TimestampNanosecondArray::from(vec![i64::MAX]), "TEXT", "'2262-04-11T23:47:16.854775807'");
-    let unix = ArrowOptions { timestamp: TimestampAs::Unix, ..ArrowOptions::default() };
+    let unix = ArrowOptions::new().timestamp(TimestampAs::Unix);
     is(TimestampMillisecondArray::from(vec![Some(-1), None]), unix, "INTEGER", "-1 -");
     plainly(DurationMillisecondArray::from(vec![Some(1500), None]), "INTEGER", "1500 -");
     plainly(IntervalYearMonthArray::from(vec![14, 0]), "TEXT", "'P14M' 'PT0S'");
@@ -230,7 +230,7 @@ fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
             "x.dat: column u: 18446744073709551615 is beyond 64 bits with a sign (row 2) \
              [`types = COLUMN=TEXT` keeps all its digits]"
         );
-        load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
         assert_eq!(told(&db, "SELECT rowid, * FROM x"), ["1 1 '1970-01-01'"]);
         let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
@@ -240,11 +240,7 @@ fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
         );
         assert!(rejects.contains("9223372036854775808"), "{rejects}");
         fs::remove_file(home.path("x.db")).unwrap();
-        let as_text = |load| Load {
-            types: vec![("u".to_owned(), "TEXT".to_owned())],
-            columns: Some(vec!["u".to_owned()]),
-            ..load
-        };
+        let as_text = |load: Load| load.types([("u", "TEXT")]).columns(["u"]);
         let db = load(&home, as_text).unwrap();
         assert_eq!(
             told(&db, "SELECT * FROM x").join(" "),
@@ -276,8 +272,8 @@ fn files_that_are_none_are_told_so() {
         for content in ["", "a,b\n1,2\n"] {
             let home = Home::new();
             fs::write(home.path("x.dat"), content).unwrap();
-            let format = Format { kind: Some(kind), ..Format::default() };
-            assert!(load(&home, |load| Load { format, ..load }).unwrap_err().contains(what));
+            let format = Format::new().kind(kind);
+            assert!(load(&home, |load| load.format(format)).unwrap_err().contains(what));
         }
     }
 }
@@ -329,7 +325,7 @@ fn files_of_different_kinds_make_one_table() {
     fs::write(home.path("3.csv"), "a\n2.25\n").unwrap();
     fs::write(home.path("4.json"), "{\"a\":7}").unwrap();
     let files = ["1.parquet", "2.arrow", "3.csv", "4.json"].map(|name| home.path(name));
-    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), files) };
+    let load = Load::new(home.path("x.db"), files).table("x");
     run(load).unwrap();
     let db = Connection::open(home.path("x.db")).unwrap();
     assert_eq!(
@@ -350,10 +346,7 @@ fn small_files_of_other_types_are_read_for_theirs() {
         for (at, (container, column)) in containers.iter().zip(columns).enumerate() {
             container.write(&home.path(&format!("{at}.dat")), &[batch(vec![("a", column)])], 9);
         }
-        let load = Load {
-            table: Some("x".to_owned()),
-            ..Load::new(home.path("x.db"), [home.path("0.dat"), home.path("1.dat")])
-        };
+        let load = Load::new(home.path("x.db"), [home.path("0.dat"), home.path("1.dat")]).table("x");
         run(load).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
         assert_eq!(told(&db, "SELECT a FROM x"), ["'9007199254740993'", "'0.5'"]);
@@ -444,7 +437,11 @@ proptest! {
         // Other columns than the file has, in another order.
         let schema = declared.then(|| schema("CREATE TABLE x (w, d DEFAULT 5, i, b, r, t)"));
         let columns = (!declared).then(|| ["w", "i", "b", "r", "t"].map(str::to_owned).to_vec());
-        let db = load(&home, |load| Load { limit, schema, columns, ..load }).unwrap();
+        let with = |mut load: Load| {
+            load.columns = columns;
+            load.limit(limit).schema(schema)
+        };
+        let db = load(&home, with).unwrap();
         let stored = {
             let mut statement = db.prepare("SELECT i, r, t, b, w FROM x ORDER BY rowid").unwrap();
             let rows = statement.query_map([], |row| {

@@ -103,7 +103,7 @@ fn a_thousand_bad_files_are_counted_and_some_are_listed() {
 fn files_that_cannot_be_loaded_are_left_out_on_request_and_reported() {
     let home = Home::new();
     let files = put(&home, &MIXED);
-    let load = Load { skip_bad_files: true, ..Load::new(home.path("x.db"), &files) };
+    let load = Load::new(home.path("x.db"), &files).skip_bad_files(true);
     let report = run(load).unwrap();
     let tables: Vec<&str> = report.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(tables, ["a", "d"]);
@@ -123,13 +123,11 @@ fn a_file_whose_rows_prove_bad_after_the_sample_is_left_out_too() {
     let late = format!("a,b\n{}1,2,3\n", "1,2\n".repeat(1000));
     let files = put(&home, &[("a.csv", "a,b\n1,2\n"), ("late.csv", &late), ("z.csv", "a,b\n3,4\n")]);
     for table in [None, Some("t".to_owned())] {
-        let load = Load {
-            skip_bad_files: true,
-            sample_bytes: 100,
-            table: table.clone(),
-            write: sqluice::options::WriteOptions { overwrite: true, ..Default::default() },
-            ..Load::new(home.path("x.db"), &files)
-        };
+        let mut load = Load::new(home.path("x.db"), &files)
+            .skip_bad_files(true)
+            .write(sqluice::options::WriteOptions::new().overwrite(true))
+            .tune(|tuning| tuning.sample_bytes = 100);
+        load.table = table.clone();
         let report = run(load).unwrap();
         let why = "late.csv: line 1002: field 3 of this record: the header has only 2";
         assert_eq!(skipped(&report, &home), [why]);
@@ -145,11 +143,11 @@ fn a_file_with_other_columns_than_its_table_is_left_out() {
         &home,
         &[("a.csv", "a,b\n1,2\n"), ("b.csv", "a,c\n1,2\n"), ("c.csv", "b\n9\n"), ("d.csv", "d\n9\n")],
     );
-    let load = Load { table: Some("t".to_owned()), ..Load::new(home.path("x.db"), &files) };
+    let load = Load::new(home.path("x.db"), &files).table("t");
     let error = run(load.clone()).unwrap_err();
     let text = shown(&error, &home);
     assert!(text.contains("b.csv:1:3: ") && text.contains("d.csv:1:1: "), "{text}");
-    let report = run(Load { skip_bad_files: true, ..load }).unwrap();
+    let report = run(load.skip_bad_files(true)).unwrap();
     assert_eq!(report.skipped.len(), 2);
     assert_eq!(rows(&home, "t"), ["1|2", "NULL|9"]);
 }
@@ -158,7 +156,7 @@ fn a_file_with_other_columns_than_its_table_is_left_out() {
 fn a_load_of_bad_files_alone_is_an_error_whatever_was_asked_for() {
     let home = Home::new();
     let files = put(&home, &[MIXED[1], MIXED[2]]);
-    let load = Load { skip_bad_files: true, ..Load::new(home.path("x.db"), &files) };
+    let load = Load::new(home.path("x.db"), &files).skip_bad_files(true);
     let error = run(load).unwrap_err();
     assert!(shown(&error, &home).starts_with("2 of 2 files can't be loaded:"));
 }
@@ -170,7 +168,7 @@ fn files_of_one_name_in_different_folders_get_tables_named_after_both() {
     let load = Load::new(home.path("x.db"), &files);
     let error = run(load.clone()).unwrap_err();
     assert_eq!(error.remedy().unwrap().settings().next(), Some(Setting::NameFrom));
-    run(Load { name_from: NameFrom::Path, ..load }).unwrap();
+    run(load.name_from(NameFrom::Path)).unwrap();
     let all: Vec<Vec<String>> = ["2024_s", "2025_s", "s"].iter().map(|table| rows(&home, table)).collect();
     assert_eq!(all, [["1"], ["2"], ["3"]]);
 }
@@ -181,13 +179,9 @@ fn a_first_record_that_is_bad_goes_to_the_reject_file_like_any_other() {
     for schema in [None, declared] {
         let home = Home::new();
         let files = put(&home, &[("t.csv", "1\n2,3\n4,5\n")]);
-        let format = Format { header: Some(false), ..plain() };
-        let load = Load {
-            schema,
-            format,
-            reject: Some(home.path("bad.csv")),
-            ..Load::new(home.path("x.db"), files)
-        };
+        let format = plain().header(false);
+        let load =
+            Load::new(home.path("x.db"), files).schema(schema).format(format).reject(home.path("bad.csv"));
         let report = run(load).unwrap();
         assert_eq!((report.rows, report.rejected), (2, 1));
         assert_eq!(rows(&home, "t"), ["2|3", "4|5"]);
@@ -204,9 +198,10 @@ fn a_header_that_no_row_is_like_is_an_error_with_and_without_a_reject_file() {
     ] {
         let home = Home::new();
         let files = put(&home, &[("t.csv", text)]);
-        let load = Load { format: plain(), ..Load::new(home.path("x.db"), files) };
+        let mut load = Load::new(home.path("x.db"), files).format(plain());
         for reject in [None, Some(home.path("bad.csv"))] {
-            let error = run(Load { reject, ..load.clone() }).unwrap_err();
+            load.reject = reject;
+            let error = run(load.clone()).unwrap_err();
             assert!(shown(&error, &home).starts_with(message), "{error}");
         }
     }
@@ -219,19 +214,15 @@ fn a_load_that_rejects_nearly_all_rows_is_an_error_unless_so_many_may_be_bad() {
         let text = format!("a\n{}{}", "x\n".repeat(bad), "1\n".repeat(good));
         let files = put(&home, &[("t.csv", &text)]);
         let schema = Some(schema("CREATE TABLE t (a INTEGER CHECK (1)) STRICT"));
-        let load = Load {
-            schema,
-            format: plain(),
-            reject: Some(home.path("bad.csv")),
-            ..Load::new(home.path("x.db"), files)
-        };
+        let load =
+            Load::new(home.path("x.db"), files).schema(schema).format(plain()).reject(home.path("bad.csv"));
         let error = run(load.clone()).unwrap_err();
         let text = shown(&error, &home);
         assert!(text.starts_with("t.csv:2:1: ") && text.contains("; the first: "), "{text}");
         assert!(!home.path("x.db").exists());
         assert_eq!(fs::read_to_string(home.path("bad.csv")).unwrap().lines().count(), bad + 1);
         fs::remove_file(home.path("bad.csv")).unwrap();
-        let report = run(Load { rejects_max: 100, ..load }).unwrap();
+        let report = run(load.rejects_max(100)).unwrap();
         assert_eq!((report.rows, report.rejected), (good as u64, bad as u64));
     }
 }
@@ -240,8 +231,7 @@ fn a_load_that_rejects_nearly_all_rows_is_an_error_unless_so_many_may_be_bad() {
 fn a_load_that_rejects_some_rows_is_none() {
     let home = Home::new();
     let files = put(&home, &[("t.csv", &format!("a,b\n{}3\n", "1,2\n".repeat(2))), ("u.csv", "a\n")]);
-    let load =
-        Load { format: plain(), reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), files) };
+    let load = Load::new(home.path("x.db"), files).format(plain()).reject(home.path("bad.csv"));
     assert_eq!(run(load).unwrap().rejected, 1);
 }
 
@@ -274,13 +264,7 @@ proptest! {
         let names: Vec<String> = (0..texts.len()).map(|number| format!("t{number}.csv")).collect();
         let named: Vec<(&str, &str)> = names.iter().zip(&texts).map(|(name, text)| (&**name, &**text)).collect();
         let files = put(&home, &named);
-        let load = |files: &[PathBuf], database: &str| Load {
-            format: plain(),
-            skip_bad_files: true,
-            sample_bytes,
-            write: sqluice::options::WriteOptions { threads: Some(threads), ..Default::default() },
-            ..Load::new(home.path(database), files)
-        };
+        let load = |files: &[PathBuf], database: &str| Load::new(home.path(database), files).format(plain()).skip_bad_files(true).write(sqluice::options::WriteOptions::new().threads(threads)).tune(|tuning| tuning.sample_bytes = sample_bytes);
         let alone: Vec<bool> = files
             .iter()
             .enumerate()

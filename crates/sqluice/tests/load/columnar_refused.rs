@@ -181,15 +181,15 @@ fn a_decimal_with_more_digits_than_its_type_is_a_bad_row_unless_it_is_text() {
                 error.contains(&format!("is beyond its type, Decimal128({precision}, {scale}) (row 2)")),
                 "{error}"
             );
-            let text = ArrowOptions { decimal: DecimalAs::Text, ..ArrowOptions::default() };
-            let db = load(&home, |load| Load { arrow: text, ..load }).unwrap();
+            let text = ArrowOptions::new().decimal(DecimalAs::Text);
+            let db = load(&home, |load| load.arrow(text)).unwrap();
             let digits = |text: &String| text.bytes().filter(u8::is_ascii_digit).count();
             assert_eq!(told(&db, "SELECT d FROM x").iter().map(digits).max().unwrap(), {
                 let digits = values[1].abs().to_string().len();
                 digits + usize::from(scale < 0)
             });
             fs::remove_file(home.path("x.db")).unwrap();
-            let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+            let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
             assert_eq!(told(&db, "SELECT count(*) FROM x"), ["1"]);
         }
     }
@@ -201,7 +201,7 @@ fn lossy_makes_floats_of_unsigned_integers_beyond_64_bits_with_a_sign() {
         let home = Home::new();
         let numbers = UInt64Array::from(vec![Some(1), None, Some(u64::MAX), Some(i64::MAX as u64)]);
         container.write(&home.path("x.dat"), &[batch(vec![("u", Arc::new(numbers))])], 9);
-        let db = load(&home, |load| Load { lossy: true, ..load }).unwrap();
+        let db = load(&home, |load| load.lossy(true)).unwrap();
         assert_eq!(told(&db, "SELECT u FROM x").join(" "), "1 - 1.8446744073709552e19 9223372036854775807");
         // As SQLite has it.
         assert_eq!(told(&db, "SELECT CAST('18446744073709551615' AS NUMERIC)"), ["1.8446744073709552e19"]);
@@ -231,13 +231,13 @@ fn nan_and_infinities_are_null_in_nested_values_and_dates_beyond_9999_make_bad_r
         container.write(&home.path("x.dat"), &[rows], 9);
         let error = load(&home, |load| load).unwrap_err();
         assert_eq!(error, "x.dat: column d: 2147483647 of type Date32 is beyond the years 0 to 9999 (row 3)");
-        let only_maps = |load| Load { columns: Some(vec!["m".to_owned()]), ..load };
+        let only_maps = |load: Load| load.columns(["m"]);
         let error = load(&home, only_maps).unwrap_err();
         assert!(
             error.contains("column m: 9223372036854775807 of type Timestamp(µs) is beyond the years"),
             "{error}"
         );
-        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
         assert_eq!(
             told(&db, "SELECT * FROM x"),
             [
@@ -292,7 +292,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
         let error = load(&home, |load| load).unwrap_err();
         assert!(error.starts_with("x.dat: column s: byte 3 of a text, 0xe9"), "{error}");
         assert!(error.contains("(row 3)"), "{error}");
-        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
         assert_eq!(told(&db, "SELECT rowid, s FROM x"), ["1 'good'", "2 'é'", "4 'é'", "5 'last'"]);
         let rejects = fs::read_to_string(home.path("r.csv")).unwrap();
         assert!(rejects.contains("au lait") && rejects.contains("column s"), "{rejects}");
@@ -303,7 +303,7 @@ fn a_text_that_is_not_utf8_makes_its_row_a_bad_one() {
             let levels = ([1; 5], [0, 1, 0, 0, 1]);
             column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels.0), Some(&levels.1)).unwrap();
         });
-        let db = load(&home, |load| Load { reject: Some(home.path("r.csv")), ..load }).unwrap();
+        let db = load(&home, |load| load.reject(home.path("r.csv"))).unwrap();
         assert_eq!(told(&db, "SELECT rowid, s FROM x"), [r#"1 '["good","é"]'"#, r#"3 '["é","last"]'"#]);
     }
 }
@@ -360,8 +360,8 @@ fn what_is_unknown_in_the_schema_is_named() {
 /// A load of `x.dat` that may take so much memory.
 fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
     load(home, |load| {
-        let write = WriteOptions { memory_bytes: memory_mib << 20, threads: Some(1), ..load.write.clone() };
-        Load { write, ..load }
+        let write = load.write.clone().memory_bytes(memory_mib << 20).threads(1);
+        load.write(write)
     })
 }
 

@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
 /// The rows of the file, as JSON: blobs are objects with their bytes.
 fn loaded(path: &Path) -> Vec<Value> {
     let home = Home::new();
-    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), [path]) };
+    let load = Load::new(home.path("x.db"), [path]).table("x");
     run(load).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
     let db = Connection::open(home.path("x.db")).unwrap();
     let mut statement = db.prepare("SELECT * FROM x ORDER BY rowid").unwrap();

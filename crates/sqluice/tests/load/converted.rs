@@ -34,11 +34,11 @@ fn thousands(column: &str, separator: &str) -> (String, Convert) {
 
 fn load_file(home: &Home, name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> Result<Report> {
     let file = Way::Path.put(home, name, text.as_bytes());
-    run(with(Load { table: Some("t".to_owned()), ..Load::new(home.path("x.db"), [file]) }))
+    run(with(Load::new(home.path("x.db"), [file]).table("t")))
 }
 
 fn load(home: &Home, csv: &str, convert: Vec<(String, Convert)>) -> Result<Report> {
-    load_file(home, "t.csv", csv, |load| Load { convert, ..load })
+    load_file(home, "t.csv", csv, |load| load.convert(convert))
 }
 
 fn rows(home: &Home) -> Vec<Vec<Value>> {
@@ -104,7 +104,7 @@ fn text_becomes_what_the_user_says_it_means() {
 fn the_plan_says_how_columns_are_converted() {
     let home = Home::new();
     let file = Way::Path.put(&home, "t.csv", CSV.as_bytes());
-    let load = Load { convert: all(), ..Load::new(home.path("x.db"), [file]) };
+    let load = Load::new(home.path("x.db"), [file]).convert(all());
     let plan = load.prepare(&Cancel::new()).unwrap().plan().to_string();
     assert!(plan.contains("--   column placed: date %d.%m.%Y\n--   column paid: boolean\n"), "{plan}");
 }
@@ -112,11 +112,9 @@ fn the_plan_says_how_columns_are_converted() {
 #[test]
 fn empty_text_and_tokens_of_null_are_null() {
     let home = Home::new();
-    let format = Format { null: vec!["NA".to_owned()], empty_as_text: true, ..plain() };
-    load_file(&home, "t.csv", "d,b\n\"\",\nNA,NA\n2024-01-01,y\n", |load| Load {
-        format,
-        convert: vec![date("d", "%Y-%m-%d"), boolean("b")],
-        ..load
+    let format = plain().null(["NA"]).empty_as_text(true);
+    load_file(&home, "t.csv", "d,b\n\"\",\nNA,NA\n2024-01-01,y\n", |load| {
+        load.format(format).convert(vec![date("d", "%Y-%m-%d"), boolean("b")])
     })
     .unwrap();
     let null = || vec![Value::Null, Value::Null];
@@ -163,10 +161,8 @@ fn bad_values_go_to_the_reject_file_and_decide_no_type() {
     let home = Home::new();
     let csv = "n,d,x\n1,31.02.2024,word\n2,01.02.2024,7\n3,1.13.2024,8\n4,,9\n";
     let reject = home.path("bad.csv");
-    let report = load_file(&home, "t.csv", csv, |load| Load {
-        convert: vec![date("d", "%d.%m.%Y")],
-        reject: Some(reject.clone()),
-        ..load
+    let report = load_file(&home, "t.csv", csv, |load| {
+        load.convert(vec![date("d", "%d.%m.%Y")]).reject(reject.clone())
     })
     .unwrap();
     assert_eq!((report.rows, report.rejected), (2, 2));
@@ -194,7 +190,7 @@ fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
     let message = "t.csv:3:1: '0,12345678901234567890' in column a has more digits than a float holds [to round such numbers: \
                    `lossy`]";
     assert_eq!(shown(&error, &home), message);
-    load_file(&home, "t.csv", csv, |load| Load { convert: vec![comma("a")], lossy: true, ..load }).unwrap();
+    load_file(&home, "t.csv", csv, |load| load.convert(vec![comma("a")]).lossy(true)).unwrap();
     let row = |real, int| vec![Value::Real(real), Value::Integer(int)];
     assert_eq!(rows(&home), [row(0.1, 1), row(0.123_456_789_012_345_68, 2)]);
     let home = Home::new();
@@ -205,10 +201,8 @@ fn digits_that_no_number_holds_are_bad_unless_that_is_accepted() {
     );
     // Among integers, and after what may become anything, it is one.
     let home = Home::new();
-    load_file(&home, "t.csv", "a;b\n;1\n9007199254740993;2\n", |load| Load {
-        convert: vec![comma("a")],
-        sample_bytes: 6,
-        ..load
+    load_file(&home, "t.csv", "a;b\n;1\n9007199254740993;2\n", |load| {
+        load.convert(vec![comma("a")]).tune(|tuning| tuning.sample_bytes = 6)
     })
     .unwrap();
     assert_eq!(rows(&home)[1], [Value::Integer(9_007_199_254_740_993), Value::Integer(2)]);
@@ -219,17 +213,20 @@ fn what_a_column_declares_holds_for_what_is_converted() {
     let home = Home::new();
     let declared = "CREATE TABLE t (d DATE NOT NULL, b TEXT, n INTEGER DEFAULT 5, later TEXT DEFAULT '1.1.2024') STRICT;";
     let declared = declared.replace("DATE", "TEXT");
-    load_file(&home, "t.csv", "d;b;n\n1.2.2024;true;1.000\n", |load| Load {
-        schema: Some(schema(&declared)),
-        convert: vec![date("d", "%d.%m.%Y"), boolean("b"), comma("n"), thousands("n", ".")],
-        ..load
+    load_file(&home, "t.csv", "d;b;n\n1.2.2024;true;1.000\n", |load| {
+        load.schema(schema(&declared)).convert(vec![
+            date("d", "%d.%m.%Y"),
+            boolean("b"),
+            comma("n"),
+            thousands("n", "."),
+        ])
     })
     .unwrap();
     assert_eq!(rows(&home), [[text("2024-02-01"), text("1"), Value::Integer(1000), text("1.1.2024")]]);
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
+    let write = WriteOptions::new().if_exists(IfExists::Append);
     let more = |csv: &str, convert: Vec<(String, Convert)>| {
         let write = write.clone();
-        load_file(&home, "more.csv", csv, |load| Load { convert, write, ..load })
+        load_file(&home, "more.csv", csv, |load| load.convert(convert).write(write))
     };
     more("n;d\n2.000;2.2.2024\n", vec![date("d", "%d.%m.%Y"), thousands("n", "."), comma("n")]).unwrap();
     assert_eq!(rows(&home)[1], [text("2024-02-02"), Value::Null, Value::Integer(2000), text("1.1.2024")]);
@@ -243,11 +240,10 @@ fn what_a_column_declares_holds_for_what_is_converted() {
 #[test]
 fn columns_without_a_header_are_called_as_in_their_table() {
     let home = Home::new();
-    load_file(&home, "t.csv", "1.2.2024;1\n", |load| Load {
-        schema: Some(schema("CREATE TABLE t (d TEXT, n INTEGER)")),
-        format: Format { header: Some(false), ..Format::default() },
-        convert: vec![date("d", "%d.%m.%Y")],
-        ..load
+    load_file(&home, "t.csv", "1.2.2024;1\n", |load| {
+        load.schema(schema("CREATE TABLE t (d TEXT, n INTEGER)"))
+            .format(Format::new().header(false))
+            .convert(vec![date("d", "%d.%m.%Y")])
     })
     .unwrap();
     assert_eq!(rows(&home), [[text("2024-02-01"), Value::Integer(1)]]);
@@ -256,10 +252,8 @@ fn columns_without_a_header_are_called_as_in_their_table() {
 #[test]
 fn a_key_is_what_its_text_means() {
     let home = Home::new();
-    load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| Load {
-        convert: vec![thousands("id", ",")],
-        primary_key: vec!["id".to_owned()],
-        ..load
+    load_file(&home, "t.csv", "id,x\n\"1,000\",a\n\"999\",b\n\"2,000\",c\n", |load| {
+        load.convert(vec![thousands("id", ",")]).primary_key(["id"])
     })
     .unwrap();
     let row = |id, x: &str| vec![Value::Integer(id), text(x)];
@@ -270,20 +264,14 @@ fn a_key_is_what_its_text_means() {
 fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
     let home = Home::new();
     let json = "{\"d\": \"1.2.2024\", \"b\": \"yes\"}\n{\"d\": null, \"b\": true}\n{\"b\": 0, \"d\": \"\"}\n";
-    load_file(&home, "t.ndjson", json, |load| Load {
-        convert: vec![date("d", "%d.%m.%Y"), boolean("b")],
-        ..load
-    })
-    .unwrap();
+    load_file(&home, "t.ndjson", json, |load| load.convert(vec![date("d", "%d.%m.%Y"), boolean("b")]))
+        .unwrap();
     assert_eq!(sql(&home), r#"CREATE TABLE "t" ( "d" TEXT, "b" INTEGER )"#);
     let row = |d, b| vec![d, Value::Integer(b)];
     assert_eq!(rows(&home), [row(text("2024-02-01"), 1), row(Value::Null, 1), row(Value::Null, 0)]);
     let home = Home::new();
-    load_file(&home, "t.ndjson", "{\"d\": 20240201}\n", |load| Load {
-        convert: vec![date("d", "%Y%m%d")],
-        ..load
-    })
-    .unwrap();
+    load_file(&home, "t.ndjson", "{\"d\": 20240201}\n", |load| load.convert(vec![date("d", "%Y%m%d")]))
+        .unwrap();
     assert_eq!(rows(&home), [[text("2024-02-01")]]);
     for (json, convert, message) in [
         ("{\"d\": [1]}\n", date("d", "%Y"), "`date = d=%Y`: the month is missing in it"),
@@ -296,8 +284,7 @@ fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
         ),
     ] {
         let home = Home::new();
-        let error =
-            load_file(&home, "t.ndjson", json, |load| Load { convert: vec![convert], ..load }).unwrap_err();
+        let error = load_file(&home, "t.ndjson", json, |load| load.convert(vec![convert])).unwrap_err();
         let shown = shown(&error, &home);
         assert!(shown.contains(message), "{shown}");
     }
@@ -307,9 +294,11 @@ fn strings_of_json_are_dates_and_booleans_but_its_numbers_are_its_own() {
 fn a_column_that_does_not_exist_is_refused_with_the_nearest_name() {
     let refused = |csv: &str, convert, columns: Option<&[&str]>| {
         let home = Home::new();
-        let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-        let error = load_file(&home, "t.csv", csv, |load| Load { convert: vec![convert], columns, ..load })
-            .unwrap_err();
+        let with = |load: Load| {
+            let load = load.convert([convert]);
+            if let Some(names) = columns { load.columns(names.iter().copied()) } else { load }
+        };
+        let error = load_file(&home, "t.csv", csv, with).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         shown(&error, &home)
     };
@@ -404,17 +393,15 @@ proptest! {
         }
         let home = Home::new();
         let file = way.put(&home, "t.csv", (lines.join("\n") + "\n").as_bytes());
-        let loaded = run(Load {
-            table: Some("t".to_owned()),
-            convert: vec![date("d", "%d.%m.%Y"), boolean("b"), comma("x"), thousands("n", "."), comma("n")],
-            format: Format { delimiter: Some(b';'.into()), ..plain() },
-            reject: Some(home.path("bad.csv")),
-            rejects_max: u64::MAX - 1,
-            write: WriteOptions { threads: Some(threads), ..WriteOptions::default() },
-            part_bytes,
-            sample_bytes,
-            ..Load::new(home.path("x.db"), [file])
-        });
+        let load = Load::new(home.path("x.db"), [file])
+            .table("t")
+            .convert([date("d", "%d.%m.%Y"), boolean("b"), comma("x"), thousands("n", "."), comma("n")])
+            .format(plain().delimiter(b';'))
+            .reject(home.path("bad.csv"))
+            .rejects_max(u64::MAX - 1)
+            .write(WriteOptions::new().threads(threads))
+            .tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (part_bytes, sample_bytes));
+        let loaded = run(load);
         let report = loaded.unwrap();
         prop_assert_eq!((report.rows, report.rejected), (expected.len() as u64, bad));
         prop_assert_eq!(rows(&home), expected);

@@ -31,7 +31,7 @@ fn the_size_of_real_tables_is_known_before() {
         std::fs::write(&file, [header, &records.repeat(16)].concat()).unwrap();
         let load = Load::new(home.path("x.db"), [file]);
         // Small enough that each file is larger.
-        assert_estimated(Load { sample_bytes: 200_000, ..load });
+        assert_estimated(load.tune(|tuning| tuning.sample_bytes = 200_000));
     }
 }
 
@@ -48,7 +48,11 @@ fn the_size_of_tables_of_tpch_is_known_before() {
         });
         for limit in [None, Some(10_000), Some(100)] {
             let home = Home::new();
-            assert_estimated(Load { sample_bytes, limit, ..Load::new(home.path("x.db"), &files) });
+            assert_estimated(
+                Load::new(home.path("x.db"), &files)
+                    .limit(limit)
+                    .tune(|tuning| tuning.sample_bytes = sample_bytes),
+            );
         }
     }
 }
@@ -66,7 +70,7 @@ fn the_size_of_what_comes_through_a_pipe_or_is_compressed_is_not_known() {
     for way in [Way::Pipe, Way::Gzip] {
         let home = Home::new();
         let file = way.put(&home, "t.csv", "a,b\n1,2\n".repeat(1000).as_bytes());
-        let load = Load { sample_bytes: 100, ..Load::new(home.path("x.db"), [file]) };
+        let load = Load::new(home.path("x.db"), [file]).tune(|tuning| tuning.sample_bytes = 100);
         assert_eq!(load.prepare(&Cancel::new()).unwrap().plan().estimated_bytes, None);
     }
 }

@@ -188,20 +188,15 @@ impl Case {
             Meaning::Replace => (IfExists::Replace, OnConflict::Abort),
             Meaning::Upsert => (IfExists::Upsert(vec!["A".to_owned()]), OnConflict::Abort),
         };
-        run(Load {
-            format: Format { header: Some(true), ..plain() },
-            reject: self.rejects.then(|| home.path("bad.csv")),
-            write: WriteOptions {
-                if_exists,
-                on_conflict,
-                threads: Some(2),
-                many_rows: 100,
-                ..WriteOptions::default()
-            },
-            sample_bytes: 64,
-            part_bytes: 100,
-            ..Load::new(home.path("x.db"), [home.path("t.csv")])
-        })
+        let write = WriteOptions::new().if_exists(if_exists).on_conflict(on_conflict).threads(2);
+        let mut load = Load::new(home.path("x.db"), [home.path("t.csv")])
+            .format(plain().header(true))
+            .write(write)
+            .tune(|tuning| {
+                (tuning.many_rows, tuning.sample_bytes, tuning.part_bytes) = (100, 64, 100);
+            });
+        load.reject = self.rejects.then(|| home.path("bad.csv"));
+        run(load)
     }
 }
 
@@ -266,8 +261,8 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath,
     Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), csv).unwrap();
     let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
-    let prepared = with(Load { write, ..load }).prepare(&Cancel::new()).unwrap();
+    let write = WriteOptions::new().if_exists(IfExists::Append);
+    let prepared = with(load.write(write)).prepare(&Cancel::new()).unwrap();
     let table = &prepared.plan().tables[0];
     (table.road, table.why.clone())
 }
@@ -332,9 +327,9 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
     Connection::open(home.path("x.db")).unwrap().execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
-    let load = Load { sample_bytes: 50, ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
-    let prepared = Load { write, ..load }.prepare(&Cancel::new()).unwrap();
+    let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
+    let write = WriteOptions::new().if_exists(IfExists::Append).tune(|tuning| tuning.sample_bytes = 50);
+    let prepared = load.write(write).prepare(&Cancel::new()).unwrap();
     assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
     let report = prepared.run(&Silent).unwrap();
     assert_eq!((report.tables[0].road, report.rows), (WritePath::Insert, 1991));
@@ -384,14 +379,12 @@ fn both_roads_store_the_same_values_and_refuse_the_same_records() {
         let connection = Connection::open(home.path("x.db")).unwrap();
         connection.execute_batch(&sql).unwrap();
         fs::write(home.path("t.csv"), tricky_csv()).unwrap();
-        let write = WriteOptions { if_exists: IfExists::Append, many_rows: 100, ..WriteOptions::default() };
-        let loaded = run(Load {
-            format: plain(),
-            reject: rejects.then(|| home.path("bad.csv")),
-            write,
-            part_bytes: 1000,
-            ..Load::new(home.path("x.db"), [home.path("t.csv")])
-        });
+        let mut load = Load::new(home.path("x.db"), [home.path("t.csv")])
+            .format(plain())
+            .write(WriteOptions::new().if_exists(IfExists::Append))
+            .tune(|tuning| (tuning.many_rows, tuning.part_bytes) = (100, 1000));
+        load.reject = rejects.then(|| home.path("bad.csv"));
+        let loaded = run(load);
         let content =
             "SELECT group_concat(typeof(b) || quote(b) || typeof(c) || quote(c) || typeof(d) || quote(d)
                        || quote(e), ';') FROM (SELECT * FROM t ORDER BY rowid)";
@@ -427,8 +420,8 @@ fn several_tables_are_one_transaction() {
     let before = dump(&database);
     let bytes = fs::metadata(home.path("x.db")).unwrap().len();
     let files = ["t.csv", "n.csv", "u.csv"].map(|name| home.path(name));
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
-    let error = run(Load { write, ..Load::new(home.path("x.db"), files) }).unwrap_err();
+    let write = WriteOptions::new().if_exists(IfExists::Append);
+    let error = run(Load::new(home.path("x.db"), files).write(write)).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed"), "{error}");
     assert!(error.place().is_some_and(|place| place.line == Some(3)), "{error}");
     assert_eq!(dump(&database), before);
@@ -460,8 +453,8 @@ fn what_others_change_elsewhere_is_planned_for_again() {
             fs::write(home.path(name), format!("a,b\n{csv}")).unwrap();
         }
         let files = ["t.csv", "n.csv"].map(|name| home.path(name));
-        let write = WriteOptions { if_exists, ..WriteOptions::default() };
-        let load = Load { write, reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), files) };
+        let write = WriteOptions::new().if_exists(if_exists);
+        let load = Load::new(home.path("x.db"), files).write(write).reject(home.path("bad.csv"));
         let prepared = load.prepare(&Cancel::new()).unwrap();
         assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
         // Another table, and what makes the rows of this one SQLite's to store.
@@ -482,13 +475,8 @@ fn rows_that_are_made_up_are_planned_for_again_too() {
     let database = Connection::open(home.path("x.db")).unwrap();
     database.execute_batch("CREATE TABLE u (a)").unwrap();
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b)".to_owned();
-    let generate = Generate {
-        target: Some(home.path("x.db")),
-        schema: Schema::parse(sql, Path::new("x.sql")).unwrap(),
-        rows: vec![(None, 300)],
-        seed: 7,
-        write: WriteOptions::default(),
-    };
+    let generate =
+        Generate::new(home.path("x.db"), Schema::parse(sql, Path::new("x.sql")).unwrap()).rows(300).seed(7);
     let prepared = generate.prepare().unwrap();
     database.execute_batch("CREATE TABLE v (a)").unwrap();
     assert_eq!(prepared.run(&Silent, &Cancel::new()).unwrap().rows, 300);
@@ -509,8 +497,8 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
                INSERT INTO t SELECT -x, x || 'b' FROM n";
     database.execute_batch(sql).unwrap();
     fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
-    let write = WriteOptions { if_exists: IfExists::Append, ..WriteOptions::default() };
-    let load = || Load { write: write.clone(), ..Load::new(home.path("x.db"), [home.path("t.csv")]) };
+    let write = WriteOptions::new().if_exists(IfExists::Append);
+    let load = || Load::new(home.path("x.db"), [home.path("t.csv")]).write(write.clone());
     let report = run(load()).unwrap();
     let roads = |report: &Report| -> Vec<WritePath> {
         let table = &report.tables[0];
@@ -544,9 +532,9 @@ fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
             .unwrap();
         let csv: String = (0..1000).map(|row| format!("{row},new {row}\n")).collect();
         fs::write(home.path("t.csv"), format!("a,b\n{csv}")).unwrap();
-        let write = WriteOptions { if_exists: IfExists::Replace, many_rows: 100, ..WriteOptions::default() };
+        let write = WriteOptions::new().if_exists(IfExists::Replace).tune(|tuning| tuning.many_rows = 100);
         let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
-        let report = run(Load { format: plain(), write, ..load }).unwrap();
+        let report = run(load.format(plain()).write(write)).unwrap();
         assert_eq!(report.tables[0].road, WritePath::Pages, "{mode}");
         assert_eq!(integrity(&connection), "ok", "{mode}");
         let entries = "SELECT count(*) FROM t INDEXED BY i WHERE b > ''";

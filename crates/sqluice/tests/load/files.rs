@@ -12,11 +12,13 @@ use sqluice::report::{RecognisedPreamble, Report};
 fn load(home: &Home, files: &[(&str, &str)], with: impl FnOnce(Load) -> Load) -> Result<Report> {
     let put = |(name, text): &(&str, &str)| Way::Path.put(home, name, text.as_bytes());
     let paths: Vec<_> = files.iter().map(put).collect();
-    run(with(Load { part_bytes: 8, sample_bytes: 16, ..Load::new(home.path("x.db"), paths) }))
+    run(with(
+        Load::new(home.path("x.db"), paths).tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (8, 16)),
+    ))
 }
 
 fn into_t(load: Load) -> Load {
-    Load { table: Some("t".to_owned()), ..load }
+    load.table("t")
 }
 
 /// All rows of a table as SQL literals, with their rowids.
@@ -58,7 +60,7 @@ fn a_column_that_a_file_lacks_has_its_default() {
     let declared =
         "CREATE TABLE t (a INTEGER NOT NULL DEFAULT -7, b TEXT DEFAULT 'it''s', c, d BLOB DEFAULT x'00ff')";
     let files = [("1.csv", "c\nx\n"), ("2.csv", "b,c\ny,z\n"), ("3.csv", "d,a\nw,4\n")];
-    load(&home, &files, |load| into_t(Load { schema: Some(schema(declared)), ..load })).unwrap();
+    load(&home, &files, |load| into_t(load.schema(schema(declared)))).unwrap();
     assert_eq!(
         rows(&home, "t"),
         ["1: -7 'it''s' 'x' X'00FF'", "2: -7 'y' 'z' X'00FF'", "3: 4 'it''s' NULL 'w'"]
@@ -68,10 +70,7 @@ fn a_column_that_a_file_lacks_has_its_default() {
 #[test]
 fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
     let files = [("1.csv", "a\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("2.csv", "# x\na,extra\n1,2.5\n")];
-    let commented = |load: Load| Load {
-        format: Format { comment: Some(Some(b'#')), ..Format::default() },
-        ..into_t(load)
-    };
+    let commented = |load: Load| into_t(load).format(Format::new().comment(b'#'));
     let home = Home::new();
     let error = load(&home, &files, commented).unwrap_err();
     assert_eq!(
@@ -82,12 +81,12 @@ fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
     assert_eq!(home.names().len(), 2);
 
     let home = Home::new();
-    load(&home, &files, |load| Load { add_columns: true, ..commented(load) }).unwrap();
+    load(&home, &files, |load| commented(load).add_columns(true)).unwrap();
     assert_eq!(ddl(&home, "t"), r#"CREATE TABLE "t" ( "a" INTEGER, "extra" REAL )"#);
     assert_eq!(rows(&home, "t")[8..], ["9: 9 NULL", "10: 1 2.5"]);
 
     let home = Home::new();
-    load(&home, &files, |load| Load { columns: Some(vec!["A".to_owned()]), ..commented(load) }).unwrap();
+    load(&home, &files, |load| commented(load).columns(["A"])).unwrap();
     assert_eq!(rows(&home, "t")[8..], ["9: 9", "10: 1"]);
 }
 
@@ -104,7 +103,7 @@ fn added_columns_come_after_those_that_are_declared() {
     ] {
         let home = Home::new();
         let declared = format!("PRAGMA user_version = 3; CREATE TABLE t (a INTEGER, b TEXT){strict}{ended}");
-        let with = |load| into_t(Load { schema: Some(schema(&declared)), add_columns: true, ..load });
+        let with = |load: Load| into_t(load.schema(schema(&declared)).add_columns(true));
         load(&home, &files, with).unwrap();
         let expected = r#"CREATE TABLE t (a INTEGER, b TEXT, "new" INTEGER, "other" REAL)"#;
         assert!(ddl(&home, "t").starts_with(&format!("{expected}{strict}")), "{}", ddl(&home, "t"));
@@ -116,27 +115,21 @@ fn added_columns_come_after_those_that_are_declared() {
 
 #[test]
 fn files_without_a_header_are_loaded_by_position() {
-    let headerless =
-        |load: Load| Load { format: Format { header: Some(false), ..Format::default() }, ..into_t(load) };
+    let headerless = |load: Load| into_t(load).format(Format::new().header(false));
     let files = [("1.csv", "1,x\n2,y\n"), ("2.csv", "3,z\n")];
     let home = Home::new();
     load(&home, &files, headerless).unwrap();
     assert_eq!(ddl(&home, "t"), r#"CREATE TABLE "t" ( "column1" INTEGER, "column2" TEXT )"#);
     assert_eq!(rows(&home, "t"), ["1: 1 'x'", "2: 2 'y'", "3: 3 'z'"]);
 
-    let declared =
-        |load| Load { schema: Some(schema("CREATE TABLE t (name TEXT, n TEXT)")), ..headerless(load) };
+    let declared = |load: Load| headerless(load).schema(schema("CREATE TABLE t (name TEXT, n TEXT)"));
     let home = Home::new();
     load(&home, &files, declared).unwrap();
     assert_eq!(rows(&home, "t"), ["1: '1' 'x'", "2: '2' 'y'", "3: '3' 'z'"]);
 
     // Named, they are matched by name.
     let home = Home::new();
-    load(&home, &files, |load| Load {
-        columns: Some(vec!["n".to_owned(), "name".to_owned()]),
-        ..declared(load)
-    })
-    .unwrap();
+    load(&home, &files, |load| declared(load).columns(["n", "name"])).unwrap();
     assert_eq!(rows(&home, "t"), ["1: 'x' '1'", "2: 'y' '2'", "3: 'z' '3'"]);
 
     let home = Home::new();
@@ -175,12 +168,9 @@ fn a_wrong_guess_about_one_table_loads_pipes_of_others_again() {
     let given = Way::Pipe.put(&home, "given.csv", long(500, "2").replacen('a', "g", 1).as_bytes());
     let whole = Way::Pipe.put(&home, "whole.csv", b"w\n7\n");
     let guessed = Way::GzipPipe.put(&home, "guessed.csv", long(500, "x").as_bytes());
-    let load = Load {
-        sample_bytes: 40,
-        part_bytes: 100,
-        types: vec![("g".to_owned(), "INTEGER".to_owned())],
-        ..Load::new(home.path("x.db"), [given, whole, guessed])
-    };
+    let load = Load::new(home.path("x.db"), [given, whole, guessed])
+        .types([("g", "INTEGER")])
+        .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (40, 100));
     assert_eq!(run(load).unwrap().rows, 501 + 1 + 501);
     assert_eq!(ddl(&home, "guessed"), r#"CREATE TABLE "guessed" ( "a" TEXT )"#);
     assert_eq!(rows(&home, "guessed")[500], "501: 'x'");
@@ -201,9 +191,10 @@ fn a_limit_counts_over_all_files_of_a_table_and_types_follow_from_what_is_read()
     ] {
         for sample_bytes in [1, 3, 5, 8, 1000] {
             let home = Home::new();
-            let report =
-                load(&home, &files, |load| Load { limit: Some(limit), sample_bytes, ..into_t(load) })
-                    .unwrap();
+            let report = load(&home, &files, |load| {
+                into_t(load).limit(limit).tune(|tuning| tuning.sample_bytes = sample_bytes)
+            })
+            .unwrap();
             assert_eq!(report.rows, limit.min(5));
             assert_eq!(
                 ddl(&home, "t"),
@@ -219,7 +210,7 @@ fn a_limit_counts_over_all_files_of_a_table_and_types_follow_from_what_is_read()
 fn a_limit_is_one_for_each_table() {
     let home = Home::new();
     let files = [("one.csv", "a\n1\n2\nx\n"), ("two.csv", "a\n5\n")];
-    load(&home, &files, |load| Load { limit: Some(2), ..load }).unwrap();
+    load(&home, &files, |load| load.limit(2)).unwrap();
     assert_eq!(rows(&home, "one"), ["1: 1", "2: 2"]);
     assert_eq!(rows(&home, "two"), ["1: 5"]);
 }
@@ -228,9 +219,9 @@ fn a_limit_is_one_for_each_table() {
 fn what_comes_after_the_limit_is_not_looked_at() {
     let home = Home::new();
     let files = [("1.csv", "a\n1\n2,too many\n")];
-    assert_eq!(load(&home, &files, |load| Load { limit: Some(1), ..load }).unwrap().rows, 1);
+    assert_eq!(load(&home, &files, |load| load.limit(1)).unwrap().rows, 1);
     let home = Home::new();
-    let bad = |load| Load { limit: Some(2), reject: Some(home.path("bad.csv")), ..load };
+    let bad = |load: Load| load.limit(2).reject(home.path("bad.csv"));
     let report = load(&home, &files, bad).unwrap();
     assert_eq!((report.rows, report.rejected), (1, 1), "bad rows count");
 }
@@ -241,7 +232,7 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
     // The sample of a.csv has integers only, so that it is loaded twice.
     let a = "a,b,c\n1\n2,3\n4,5,6\n7\nx,8,9\n";
     let files = [("a.csv", a), ("b.csv", "a,b,c\n1,2\n"), ("c.csv", "a,b,c\n1,2,3\n")];
-    let pad = |load| Load { format: Format { pad: true, ..Format::default() }, ..load };
+    let pad = |load: Load| load.format(Format::new().pad(true));
     let report = load(&home, &files, |load| pad(into_t(load))).unwrap();
     assert_eq!(report.inputs.iter().map(|input| input.padded).collect::<Vec<_>>(), [3, 1, 0]);
     assert_eq!((report.rows, report.tables[0].padded), (7, 4));
@@ -251,10 +242,8 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
     assert_eq!(report.tables.iter().map(|table| table.padded).collect::<Vec<_>>(), [3, 1, 0]);
     // A row that is rejected is not padded.
     let home = Home::new();
-    let rejecting = |load| Load {
-        reject: Some(home.path("bad.csv")),
-        schema: Some(schema("CREATE TABLE a(a, b NOT NULL, c)")),
-        ..pad(load)
+    let rejecting = |load: Load| {
+        pad(load).reject(home.path("bad.csv")).schema(schema("CREATE TABLE a(a, b NOT NULL, c)"))
     };
     let report = load(&home, &files[..1], rejecting).unwrap();
     assert_eq!((report.rows, report.rejected, report.tables[0].padded), (3, 2, 1));
@@ -263,9 +252,9 @@ fn rows_that_lack_fields_are_counted_for_each_file_and_table() {
 #[test]
 fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
     let home = Home::new();
-    let format = Format { pad: true, header: Some(false), ..Format::default() };
-    let columns = Some(["a", "b", "c"].map(str::to_owned).to_vec());
-    let report = load(&home, &[("t.csv", "1,2\n3\n")], |load| Load { format, columns, ..load }).unwrap();
+    let format = Format::new().pad(true).header(false);
+    let with = |load: Load| load.format(format).columns(["a", "b", "c"]);
+    let report = load(&home, &[("t.csv", "1,2\n3\n")], with).unwrap();
     assert_eq!(rows(&home, "t"), ["1: 1 2 NULL", "2: 3 NULL NULL"]);
     assert_eq!(report.tables[0].padded, 2);
 }
@@ -274,11 +263,11 @@ fn a_file_without_a_header_may_lack_the_last_columns_everywhere() {
 fn what_was_recognised_around_a_table_is_data_of_the_report() {
     let home = Home::new();
     let text = "Sales of May\n\nid;n;m\n# x\n1;2;3\n# y\n3;4;5\nTotal;9\n";
-    let format = Format { pad: true, ..Format::default() };
-    let with = |load| Load { format, sample_bytes: SAMPLE_BYTES, ..load };
+    let format = Format::new().pad(true);
+    let with = |load: Load| load.format(format).tune(|tuning| tuning.sample_bytes = SAMPLE_BYTES);
     let report = load(&home, &[("t.csv", text), ("u.csv", "a,b\n1,2\n")], with).unwrap();
     let csv = |input: usize| report.inputs[input].recognised.csv.clone().unwrap();
-    let preamble = RecognisedPreamble { lines: 2, first: "Sales of May".to_owned() };
+    let preamble = RecognisedPreamble::new(2, "Sales of May");
     assert_eq!((csv(0).preamble, csv(0).comments, csv(0).footer), (Some(preamble), 2, Some(8)));
     assert_eq!((csv(1).preamble, csv(1).comments, csv(1).footer), (None, 0, None));
     let notes = |input: usize| report.inputs[input].notes.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -44,7 +44,7 @@ fn told(db: &Connection, table: &str) -> Vec<String> {
 fn loaded(name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> (Home, Result<Connection, String>) {
     let home = Home::new();
     fs::write(home.path(name), text).unwrap();
-    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), [home.path(name)]) };
+    let load = Load::new(home.path("x.db"), [home.path(name)]).table("x");
     let done = run(with(load)).map(|_| Connection::open(home.path("x.db")).unwrap());
     let done = done.map_err(|error| shown(&error, &home));
     (home, done)
@@ -52,7 +52,7 @@ fn loaded(name: &str, text: &str, with: impl FnOnce(Load) -> Load) -> (Home, Res
 
 /// With samples and parts of a few bytes.
 fn tiny(load: Load) -> Load {
-    Load { sample_bytes: 8, part_bytes: 8, ..load }
+    load.tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (8, 8))
 }
 
 #[test]
@@ -98,8 +98,7 @@ fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
     let text = "{\"i\":\"7\",\"t\":1.50,\"n\":18446744073709551615,\"b\":true}\n{\"t\":false,\"n\":1}\n";
     let declared = "CREATE TABLE x (i INTEGER, t TEXT, n, b BLOB, d DEFAULT 'none')";
     for with in [tiny, |load| load] {
-        let (_home, db) =
-            loaded("x.json", text, |load| Load { schema: Some(schema(declared)), ..with(load) });
+        let (_home, db) = loaded("x.json", text, |load| with(load).schema(schema(declared)));
         assert_eq!(
             told(&db.unwrap(), "x"),
             ["7 '1.50' '18446744073709551615' 1 'none'", "- 'false' 1 - 'none'"]
@@ -111,16 +110,15 @@ fn a_declared_column_takes_what_its_affinity_makes_of_a_value() {
 fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"b\":4}\n";
     for with in [tiny, |load| load] {
-        let declared = |load| Load { schema: Some(schema("CREATE TABLE x (a)")), ..with(load) };
+        let declared = |load: Load| with(load).schema(schema("CREATE TABLE x (a)"));
         let (_home, db) = loaded("x.json", text, declared);
         assert_eq!(
             db.unwrap_err(),
             "x.json:3:8: table x has no column \"b\" [its columns are a; `add_columns` adds what is missing, `columns` names those to load]"
         );
-        let (_home, db) = loaded("x.json", text, |load| Load { add_columns: true, ..declared(load) });
+        let (_home, db) = loaded("x.json", text, |load| declared(load).add_columns(true));
         assert_eq!(told(&db.unwrap(), "x"), ["1 -", "2 -", "3 4"]);
-        let columns = Some(vec!["a".to_owned()]);
-        let (_home, db) = loaded("x.json", text, |load| Load { columns, ..declared(load) });
+        let (_home, db) = loaded("x.json", text, |load| declared(load).columns(["a"]));
         assert_eq!(told(&db.unwrap(), "x"), ["1", "2", "3"]);
     }
 }
@@ -128,11 +126,7 @@ fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
 #[test]
 fn columns_and_keys_may_be_named_that_come_late() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4,\"z\":5}\n";
-    let named = |load| Load {
-        columns: Some(vec!["LATE".to_owned(), "a".to_owned()]),
-        indexes: vec!["late".to_owned()],
-        ..tiny(load)
-    };
+    let named = |load: Load| tiny(load).columns(["LATE", "a"]).indexes(["late"]);
     let (_home, db) = loaded("x.json", text, named);
     let db = db.unwrap();
     assert_eq!(columns(&db, "x"), ["late INTEGER", "a INTEGER"]);
@@ -145,8 +139,7 @@ fn bad_rows_go_to_the_reject_file_and_bring_no_columns() {
     for with in [tiny, |load| load] {
         let home = Home::new();
         fs::write(home.path("x.json"), text).unwrap();
-        let load =
-            Load { reject: Some(home.path("r.csv")), ..Load::new(home.path("x.db"), [home.path("x.json")]) };
+        let load = Load::new(home.path("x.db"), [home.path("x.json")]).reject(home.path("r.csv"));
         let report = run(with(load)).unwrap();
         assert_eq!(report.rejected, 3);
         let db = Connection::open(home.path("x.db")).unwrap();
@@ -177,9 +170,9 @@ fn keys_that_need_escapes_are_themselves_wherever_others_look_like_them() {
 #[test]
 fn a_bad_row_before_a_new_key_is_told_and_not_the_key() {
     let text = "{\"id\":1}\n".to_owned() + &"{\"id\":\"x\"}\n{\"id\":2,\"new\":1}\n".repeat(3);
-    let strict =
-        |load: Load| Load { schema: Some(schema("CREATE TABLE x(id INTEGER) STRICT")), ..tiny(load) };
-    let (_home, db) = loaded("x.ndjson", &text, |load| Load { part_bytes: 1 << 20, ..strict(load) });
+    let strict = |load: Load| tiny(load).schema(schema("CREATE TABLE x(id INTEGER) STRICT"));
+    let (_home, db) =
+        loaded("x.ndjson", &text, |load| strict(load).tune(|tuning| tuning.part_bytes = 1 << 20));
     let error = db.unwrap_err();
     assert!(error.starts_with("x.ndjson:2:"), "{error}");
 }
@@ -207,26 +200,22 @@ fn a_file_without_a_record_needs_a_schema() {
             db.unwrap_err(),
             format!("{name}: the file has no record, so its columns are unknown [`schema` declares them]")
         );
-        let (_home, db) =
-            loaded(name, text, |load| Load { schema: Some(schema("CREATE TABLE x (a)")), ..load });
+        let (_home, db) = loaded(name, text, |load| load.schema(schema("CREATE TABLE x (a)")));
         assert!(told(&db.unwrap(), "x").is_empty());
     }
 }
 
 #[test]
 fn what_is_about_csv_is_refused() {
-    let (_home, db) = loaded("x.json", "{}", |load| Load {
-        format: Format { delimiter: Some(b';'.into()), ..Format::default() },
-        ..load
-    });
+    let (_home, db) = loaded("x.json", "{}", |load| load.format(Format::new().delimiter(b';')));
     assert!(db.unwrap_err().starts_with("`delimiter` is about CSV, and x.json is NDJSON"));
 }
 
 #[test]
 fn an_object_over_several_lines_is_told_so_where_lines_are_asked_for() {
     let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
-        let format = Format { kind: Some(FileKind::Ndjson), ..Format::default() };
-        Load { format, ..load }
+        let format = Format::new().kind(FileKind::Ndjson);
+        load.format(format)
     });
     assert_eq!(
         db.unwrap_err(),
@@ -244,14 +233,8 @@ fn a_limit_ends_the_reading_of_several_files() {
     for (limit, expected) in
         [(3, vec!["1 -", "2 -", "- 3"]), (9, vec!["1 - -", "2 - -", "- 3 -", "- - 4", "5 - -"])]
     {
-        let load = Load {
-            table: Some("x".to_owned()),
-            add_columns: true,
-            limit: Some(limit),
-            ..Load::new(home.path("x.db"), &files)
-        };
-        let load =
-            Load { write: sqluice::options::WriteOptions { overwrite: true, ..load.write.clone() }, ..load };
+        let mut load = Load::new(home.path("x.db"), &files).table("x").add_columns(true).limit(limit);
+        load.write.overwrite = true;
         run(load).unwrap();
         let stored = told(&Connection::open(home.path("x.db")).unwrap(), "x");
         let width = expected[0].len();
@@ -264,11 +247,9 @@ fn behind_a_file_that_was_not_counted_a_limit_hides_no_keys() {
     let home = Home::new();
     fs::write(home.path("1.csv"), "a,late\n1,2\n3,4\n5,6\n7,8\n").unwrap();
     fs::write(home.path("2.json"), "{\"a\":9}\n{\"a\":10,\"late\":\"x\"}\n").unwrap();
-    let load = Load {
-        table: Some("x".to_owned()),
-        limit: Some(6),
-        ..tiny(Load::new(home.path("x.db"), ["1.csv", "2.json"].map(|name| home.path(name))))
-    };
+    let load = tiny(Load::new(home.path("x.db"), ["1.csv", "2.json"].map(|name| home.path(name))))
+        .table("x")
+        .limit(6);
     run(load).unwrap();
     let stored = told(&Connection::open(home.path("x.db")).unwrap(), "x");
     assert_eq!(stored, ["1 '2'", "3 '4'", "5 '6'", "7 '8'", "9 -", "10 'x'"]);
@@ -280,7 +261,7 @@ fn a_pipe_may_have_late_keys_that_are_named() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4}\n";
     feed(&home.path("x.json"), move |pipe| drop(std::io::Write::write_all(pipe, text.as_bytes())));
     let load = tiny(Load::new(home.path("x.db"), [home.path("x.json")]));
-    run(Load { columns: Some(vec!["late".to_owned()]), ..load }).unwrap();
+    run(load.columns(["late"])).unwrap();
     assert_eq!(told(&Connection::open(home.path("x.db")).unwrap(), "x"), ["-", "-", "4"]);
 }
 
@@ -321,13 +302,7 @@ proptest! {
         let file = way.put(&home, "x.dat", text.as_bytes());
         let declared = "CREATE TABLE x (k0, k1, k2, k3)";
         let kind = Some(if array { FileKind::Json } else { FileKind::Ndjson });
-        let load = Load {
-            schema: Some(schema(declared)),
-            format: Format { kind, ..Format::default() },
-            sample_bytes,
-            part_bytes,
-            ..Load::new(home.path("x.db"), [file])
-        };
+        let load = Load::new(home.path("x.db"), [file]).schema(schema(declared)).format(Format::new().kind(kind)).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
         run(load).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
         let expected: Vec<Vec<Value>> = rows_in
@@ -352,8 +327,8 @@ fn objects_are_read_however_they_are_printed() {
 #[test]
 fn a_zero_with_a_sign_keeps_it_as_in_csv_unless_a_type_is_declared() {
     let told_of = |name: &str, text: &str, types: &[(&str, &str)]| {
-        let types = types.iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned())).collect();
-        let (_home, db) = loaded(name, text, |load| Load { types, ..load });
+        let types = types.iter().map(|(name, ty)| ((*name).to_owned(), (*ty).to_owned()));
+        let (_home, db) = loaded(name, text, |load| load.types(types));
         told(&db.unwrap(), "x")
     };
     let json = "{\"a\":-0}\n{\"a\":1}\n";
@@ -379,8 +354,8 @@ fn what_is_no_table_is_refused_by_its_real_name() {
         }
     }
     // Who says that it is CSV is believed.
-    let csv = Format { kind: Some(FileKind::Csv), ..Format::default() };
-    let (_home, db) = loaded("x", "<html>,b\n1,2\n", |load| Load { format: csv, ..load });
+    let csv = Format::new().kind(FileKind::Csv);
+    let (_home, db) = loaded("x", "<html>,b\n1,2\n", |load| load.format(csv));
     assert_eq!(told(&db.unwrap(), "x"), ["1 2"]);
 }
 

@@ -22,7 +22,9 @@ fn put(home: &Home, files: &[(&str, &str)]) -> Vec<PathBuf> {
 /// Loads files of these names and texts into `x.db`.
 fn load(home: &Home, files: &[(&str, &str)], with: impl FnOnce(Load) -> Load) -> Result<Report> {
     let paths = put(home, files);
-    run(with(Load { part_bytes: 8, sample_bytes: 16, ..Load::new(home.path("x.db"), paths) }))
+    run(with(
+        Load::new(home.path("x.db"), paths).tune(|tuning| (tuning.part_bytes, tuning.sample_bytes) = (8, 16)),
+    ))
 }
 
 /// The statements of all that is declared, each on one line.
@@ -41,7 +43,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 fn key(names: &'static [&'static str]) -> impl Fn(Load) -> Load {
-    move |load| Load { primary_key: texts(names), ..load }
+    move |load| load.primary_key(texts(names))
 }
 
 #[track_caller]
@@ -73,15 +75,14 @@ fn a_key_of_one_integer_is_the_rowid_and_any_other_a_constraint_that_takes_no_nu
     let late = format!("{CSV}x,x,3\n");
     let text = r#"CREATE TABLE "t" ( "id" TEXT NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(&late, key(&["id"]), &[text]);
-    let types =
-        |load| Load { types: vec![("id".to_owned(), "INT NOT NULL".to_owned())], ..key(&["id"])(load) };
+    let types = |load: Load| key(&["id"])(load).types([("id", "INT NOT NULL")]);
     let given = r#"CREATE TABLE "t" ( "id" INT NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(CSV, types, &[given]);
 }
 
 #[test]
 fn tables_can_be_without_rowid_and_strict() {
-    let with = |strict| move |load| Load { without_rowid: true, strict, ..key(&["id"])(load) };
+    let with = |strict| move |load| key(&["id"])(load).without_rowid(true).strict(strict);
     let table = r#"CREATE TABLE "t" ( "id" INTEGER NOT NULL, "a" TEXT, "b c" REAL, PRIMARY KEY ("id") )"#;
     makes(CSV, with(false), &[&format!("{table} WITHOUT ROWID")]);
     makes(CSV, with(true), &[&format!("{table} STRICT, WITHOUT ROWID")]);
@@ -89,10 +90,8 @@ fn tables_can_be_without_rowid_and_strict() {
 
 #[test]
 fn indexes_are_named_after_their_table_and_columns_and_no_name_is_there_twice() {
-    let with = |load| Load {
-        indexes: texts(&["A collate nocase, \"b c\" desc", "a", "a desc", "b c"]),
-        uniques: texts(&["id"]),
-        ..load
+    let with = |load: Load| {
+        load.indexes(texts(&["A collate nocase, \"b c\" desc", "a", "a desc", "b c"])).uniques(texts(&["id"]))
     };
     let table = r#"CREATE TABLE "t" ( "id" INTEGER, "a" TEXT, "b c" REAL )"#;
     makes(
@@ -109,7 +108,7 @@ fn indexes_are_named_after_their_table_and_columns_and_no_name_is_there_twice() 
     );
     let home = Home::new();
     let files = [("t.csv", CSV), ("idx_t_a.csv", "a\n1\n")];
-    load(&home, &files, |load| Load { indexes: texts(&["a"]), ..load }).unwrap();
+    load(&home, &files, |load| load.indexes(texts(&["a"]))).unwrap();
     let indexes =
         [r#"CREATE INDEX "idx_t_a_2" ON "t" ("a")"#, r#"CREATE INDEX "idx_idx_t_a_a" ON "idx_t_a" ("a")"#];
     assert_eq!(declared(&home)[2..], indexes);
@@ -119,8 +118,7 @@ fn indexes_are_named_after_their_table_and_columns_and_no_name_is_there_twice() 
 fn of_several_tables_those_get_a_key_or_an_index_that_have_its_columns() {
     let home = Home::new();
     let files = [("t.csv", "a,b\n1,2\n"), ("u.csv", "b,c\n3,4\n"), ("v.csv", "d\n5\n")];
-    let with =
-        |load| Load { primary_key: texts(&["a", "b"]), without_rowid: true, indexes: texts(&["b"]), ..load };
+    let with = |load: Load| load.primary_key(texts(&["a", "b"])).without_rowid(true).indexes(texts(&["b"]));
     load(&home, &files, with).unwrap();
     let expected = [
         r#"CREATE TABLE "t" ( "a" INTEGER NOT NULL, "b" INTEGER NOT NULL, PRIMARY KEY ("a", "b") ) WITHOUT ROWID"#,
@@ -135,7 +133,7 @@ fn of_several_tables_those_get_a_key_or_an_index_that_have_its_columns() {
 #[test]
 fn columns_that_no_table_has_are_told_with_those_that_there_are() {
     let one = [("t.csv", CSV)];
-    let index = |text: &'static str| move |load| Load { indexes: texts(&[text]), ..load };
+    let index = |text: &'static str| move |load: Load| load.indexes(texts(&[text]));
     refused(
         &one,
         index("a, d desc"),
@@ -153,7 +151,7 @@ fn columns_that_no_table_has_are_told_with_those_that_there_are() {
     let unknown = format!("`primary_key` names the column \"e\", which no table has {here}");
     refused(&both, key(&["id", "e"]), ErrorKind::Usage, &unknown);
     let unknown = format!("`unique` names the column \"e\", which no table has {here}");
-    refused(&both, |load| Load { uniques: texts(&["e"]), ..load }, ErrorKind::Usage, &unknown);
+    refused(&both, |load| load.uniques(texts(&["e"])), ErrorKind::Usage, &unknown);
 }
 
 #[test]
@@ -161,28 +159,23 @@ fn keys_that_make_no_sense_are_refused_before_anything_is_read() {
     let none = [("t.csv", "")];
     let needs =
         "a table WITHOUT ROWID needs a key to find its rows by [name its columns: `primary_key = A,B`]";
-    refused(&none, |load| Load { without_rowid: true, ..load }, ErrorKind::Usage, needs);
+    refused(&none, |load| load.without_rowid(true), ErrorKind::Usage, needs);
     let twice = "`primary_key` names the column \"A\" twice \
                  [to SQLite names are the same that differ in the case of ASCII letters only]";
     refused(&none, key(&["a", "A"]), ErrorKind::Usage, twice);
     let collation = "`index` \"a collate german\": no collation is called german, only BINARY, NOCASE, RTRIM \
                      [columns with commas between them, each with COLLATE NOCASE or DESC if need be: 'area, name DESC']";
-    refused(
-        &none,
-        |load| Load { indexes: texts(&["a collate german"]), ..load },
-        ErrorKind::Usage,
-        collation,
-    );
+    refused(&none, |load| load.indexes(texts(&["a collate german"])), ErrorKind::Usage, collation);
     let declares = "a schema declares the keys of its tables, and `primary_key` says more \
                     [write it into the schema; `index` adds indexes to it]";
-    let with = |load| Load { schema: Some(schema("CREATE TABLE t (a)")), ..key(&["a"])(load) };
+    let with = |load: Load| key(&["a"])(load).schema(schema("CREATE TABLE t (a)"));
     refused(&none, with, ErrorKind::Usage, declares);
 }
 
 #[test]
 fn an_index_can_be_added_to_a_schema() {
     let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, \"b c\", d DEFAULT 7); CREATE INDEX idx_t_a ON t (d) -- no end";
-    let with = |load| Load { schema: Some(schema(sql)), indexes: texts(&["a", "d desc, id"]), ..load };
+    let with = |load: Load| load.schema(schema(sql)).indexes(texts(&["a", "d desc, id"]));
     let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a, \"b c\", d DEFAULT 7)";
     makes(
         CSV,
@@ -200,7 +193,9 @@ fn an_index_can_be_added_to_a_schema() {
 fn plan(csv: &str, sample_bytes: usize, with: impl FnOnce(Load) -> Load) -> (String, String) {
     let home = Home::new();
     let files = put(&home, &[("t.csv", csv)]);
-    let load = with(Load { sample_bytes, ..key(&["id"])(Load::new(home.path("x.db"), files)) });
+    let load = with(
+        key(&["id"])(Load::new(home.path("x.db"), files)).tune(|tuning| tuning.sample_bytes = sample_bytes),
+    );
     let prepared = load.prepare(&Cancel::new()).unwrap();
     let table = &prepared.plan().tables[0];
     (table.road.name().to_owned(), table.why.clone())
@@ -221,7 +216,7 @@ fn the_plan_says_whether_rows_are_sorted_and_why() {
         "{hoped}"
     );
     // Bad rows are rejected once: there is no second attempt.
-    let rejecting = |load| Load { reject: Some("bad.csv".into()), ..load };
+    let rejecting = |load: Load| load.reject("bad.csv");
     assert_eq!(plan("id\n1\n2\n9\n", 6, rejecting).0, "sorted");
     assert_eq!(plan("id\n1\n2\n9\n", 100, rejecting).0, "pages");
 }
@@ -232,11 +227,11 @@ fn two_rows_with_the_same_key_are_told_with_both_places() {
     let csv = "id,a\n1,x\n2,y\n3,y\n2,z\n";
     let expected = "t.csv:5:1: UNIQUE constraint failed: t.id = 2 (rows 2 and 4: lines 3 and 5)";
     refused(&[("t.csv", csv)], key(&["id"]), ErrorKind::Input, &format!("{expected} {hint}"));
-    let unique = |load| Load { uniques: texts(&["a"]), ..load };
+    let unique = |load: Load| load.uniques(texts(&["a"]));
     let expected = "t.csv:4:3: UNIQUE constraint failed: t.a = 'y' (rows 2 and 3: lines 3 and 4)";
     refused(&[("t.csv", csv)], unique, ErrorKind::Input, &format!("{expected} {hint}"));
     let files = [("1.csv", "id,a\n1,x\n2,y\n"), ("2.csv", "a,id\nz,3\nx,1\n")];
-    let with = |load| Load { table: Some("t".to_owned()), ..key(&["a", "id"])(load) };
+    let with = |load: Load| key(&["a", "id"])(load).table("t");
     let expected =
         "2.csv:3:1: UNIQUE constraint failed: t.a, t.id = ('x', 1) (rows 1 and 4: 1.csv:2 and 2.csv:3)";
     refused(&files, with, ErrorKind::Input, &format!("{expected} {hint}"));
@@ -248,7 +243,8 @@ fn a_pipe_whose_rows_are_out_of_order_late_is_read_again() {
     for way in Way::ALL {
         let home = Home::new();
         let file = way.put(&home, "t.csv", csv.as_bytes());
-        let load = Load { sample_bytes: 16, part_bytes: 64, ..Load::new(home.path("x.db"), [file]) };
+        let load = Load::new(home.path("x.db"), [file])
+            .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (16, 64));
         run(key(&["id"])(load)).unwrap();
         let database = open(&home.path("x.db"));
         assert_eq!(integrity(&database), "ok");
@@ -318,12 +314,11 @@ fn check(ids: &[Vec<Option<i64>>], sample_bytes: usize, on_conflict: OnConflict)
     let files: Vec<(&str, &str)> = files.iter().map(|(name, csv)| (&**name, &**csv)).collect();
     let expected = twin(ids, on_conflict);
     let declared = schema("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)");
-    let loaded = load(&home, &files, |load| Load {
-        table: Some("t".to_owned()),
-        schema: Some(declared),
-        sample_bytes,
-        write: WriteOptions { on_conflict, ..WriteOptions::default() },
-        ..load
+    let loaded = load(&home, &files, |load| {
+        load.table("t")
+            .schema(declared)
+            .write(WriteOptions::new().on_conflict(on_conflict))
+            .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, 8))
     });
     match expected {
         Some(expected) => {

@@ -149,7 +149,7 @@ fn rejected(file: &Path) -> Vec<Vec<Vec<u8>>> {
 }
 
 fn write(threads: usize) -> WriteOptions {
-    WriteOptions { threads: Some(threads), chunk_bytes: 8192, ..WriteOptions::default() }
+    WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = 8192)
 }
 
 proptest! {
@@ -162,17 +162,10 @@ proptest! {
         let home = Home::new();
         let file = home.path("t.csv");
         std::fs::write(&file, &csv).unwrap();
-        let load = |name: &str, threads| Load {
-            schema: Some(schema(&ddl)), format: plain(), part_bytes, lossy, write: write(threads),
-            ..Load::new(home.path(&format!("{name}.db")), [&file])
-        };
+        let load = |name: &str, threads| Load::new(home.path(&format!("{name}.db")), [&file]).schema(schema(&ddl)).format(plain()).lossy(lossy).write(write(threads)).tune(|tuning| tuning.part_bytes = part_bytes);
         let keep = |name: &str, threads| {
             // Any number of them: files of bad rows alone are among these.
-            let load = Load {
-                reject: Some(home.path(&format!("{name}.rejected"))),
-                rejects_max: u64::MAX - 1,
-                ..load(name, threads)
-            };
+            let load = load(name, threads).reject(home.path(&format!("{name}.rejected"))).rejects_max(u64::MAX - 1);
             run(load).map(|report| (report.rows, report.rejected))
         };
         let counts = keep("1", 1).unwrap();
@@ -226,7 +219,7 @@ proptest! {
         }
 
         // With one that is full: one more row than may be is in it.
-        let limited = Load { reject: Some(home.path("few.rejected")), rejects_max: max, ..load("few", 2) };
+        let limited = load("few", 2).reject(home.path("few.rejected")).rejects_max(max);
         let ended = run(limited);
         prop_assert_eq!(ended.is_err(), counts.1 > max);
         prop_assert_eq!(home.path("few.db").exists(), counts.1 <= max);
@@ -239,7 +232,7 @@ proptest! {
 fn load(home: &Home, csv: &str, with: impl FnOnce(Load) -> Load) -> Result<(u64, u64)> {
     let file = home.path("t.csv");
     std::fs::write(&file, csv).unwrap();
-    let load = Load { reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), [file]) };
+    let load = Load::new(home.path("x.db"), [file]).reject(home.path("bad.csv"));
     run(with(load)).map(|report| (report.rows, report.rejected))
 }
 
@@ -252,8 +245,7 @@ fn a_load_without_bad_rows_leaves_a_reject_file_with_a_header_alone() {
 
 #[test]
 fn a_load_that_fails_leaves_a_reject_file_only_if_it_has_rows() {
-    let twice =
-        |load: Load| Load { schema: Some(schema("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")), ..load };
+    let twice = |load: Load| load.schema(schema("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)"));
     let home = Home::new();
     let error = load(&home, "id,a\n5,x\n5,y\n", twice).unwrap_err();
     assert_eq!(error.message(), "UNIQUE constraint failed: t.id = 5 (rows 1 and 2: lines 2 and 3)");
@@ -274,12 +266,11 @@ fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
     for threads in 1..5 {
         let home = Home::new();
         let sql = "CREATE TABLE t (t TEXT, n INTEGER NOT NULL, id INTEGER PRIMARY KEY) STRICT";
-        let with = |load| Load {
-            schema: Some(schema(sql)),
-            part_bytes: 20,
-            write: write(threads),
-            format: plain(),
-            ..load
+        let with = |load: Load| {
+            load.schema(schema(sql))
+                .write(write(threads))
+                .format(plain())
+                .tune(|tuning| tuning.part_bytes = 20)
         };
         assert_eq!(load(&home, &csv, with).unwrap(), (18, 17));
         let database = open(&home.path("x.db"));
@@ -294,8 +285,7 @@ fn rowids_that_the_file_does_not_have_are_the_numbers_of_the_records() {
 #[test]
 fn a_row_that_is_one_too_many_says_where_the_others_are() {
     let home = Home::new();
-    let error =
-        load(&home, "a,b\n1\n2\n3,4\n", |load| Load { rejects_max: 1, format: plain(), ..load }).unwrap_err();
+    let error = load(&home, "a,b\n1\n2\n3,4\n", |load| load.rejects_max(1).format(plain())).unwrap_err();
     assert_eq!(
         shown(&error, &home),
         "t.csv:3:2: the record ends after field 1: the header has 2 (bad row 2, and at most 1 may be) \
@@ -308,18 +298,18 @@ fn a_reject_file_replaces_nothing_and_is_none_of_the_other_files() {
     let home = Home::new();
     std::fs::write(home.path("bad.csv"), "precious").unwrap();
     for overwrite in [false, true] {
-        let write = || WriteOptions { overwrite, ..WriteOptions::default() };
-        let error = load(&home, "a\n1\n", |load| Load { write: write(), ..load }).unwrap_err();
+        let write = || WriteOptions::new().overwrite(overwrite);
+        let error = load(&home, "a\n1\n", |load| load.write(write())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Target);
         let settings: Vec<Setting> = error.remedy().unwrap().settings().collect();
         assert_eq!(settings, [Setting::OverwriteReject]);
         assert_eq!(std::fs::read_to_string(home.path("bad.csv")).unwrap(), "precious");
     }
     for other in ["t.csv", "x.db", "./t.csv"] {
-        let reject = Some(home.path(other));
-        let write = WriteOptions { overwrite: true, ..WriteOptions::default() };
-        let error =
-            load(&home, "a\n1\n", |load| Load { reject, overwrite_reject: true, write, ..load }).unwrap_err();
+        let reject = home.path(other);
+        let write = WriteOptions::new().overwrite(true);
+        let with = |load: Load| load.reject(reject).overwrite_reject(true).write(write);
+        let error = load(&home, "a\n1\n", with).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert_eq!(std::fs::read_to_string(home.path("t.csv")).unwrap(), "a\n1\n");
     }
@@ -332,19 +322,15 @@ fn the_first_fault_of_the_input_is_told_whatever_was_guessed() {
     for tail in ["", &format!("x,\"{}", "long ".repeat(100))] {
         for (threads, sample_bytes) in [(1, 12), (2, 12), (4, 12), (2, 30), (2, 1000)] {
             let home = Home::new();
-            let with = |load: Load| Load {
-                schema: Some(schema("CREATE TABLE t (k TEXT NOT NULL)")),
-                add_columns: true,
-                reject: None,
-                format: plain(),
-                sample_bytes,
-                part_bytes: 4,
-                write: WriteOptions {
-                    chunk_bytes: 512,
-                    memory_bytes: 3200 * threads as u64,
-                    ..write(threads)
-                },
-                ..load
+            let with = |mut load: Load| {
+                load.reject = None;
+                load.schema(schema("CREATE TABLE t (k TEXT NOT NULL)"))
+                    .add_columns(true)
+                    .format(plain())
+                    .write(write(threads).memory_bytes(3200 * threads as u64))
+                    .tune(|tuning| {
+                        (tuning.sample_bytes, tuning.part_bytes, tuning.chunk_bytes) = (sample_bytes, 4, 512);
+                    })
             };
             let error = load(&home, &format!("{csv}{tail}"), with).unwrap_err();
             assert_eq!(shown(&error, &home), "t.csv:4:1: NULL in column k, which is NOT NULL");

@@ -44,10 +44,6 @@ fn fails(csv: &str, with: impl FnOnce(Load) -> Load, kind: ErrorKind, message: &
     assert_eq!(home.names(), ["t.csv"], "nothing is left behind");
 }
 
-fn columns(names: &[&str]) -> Option<Vec<String>> {
-    Some(names.iter().map(|&name| name.to_owned()).collect())
-}
-
 fn types(types: &[(&str, &str)]) -> Vec<(String, String)> {
     types.iter().map(|&(name, declared)| (name.to_owned(), declared.to_owned())).collect()
 }
@@ -57,19 +53,19 @@ const CSV: &str = "a,b,c\n1,x,0.5\n2,y,1.25\n";
 #[test]
 fn columns_can_be_chosen_and_ordered() {
     makes(CSV, |load| load, r#""a" INTEGER, "b" TEXT, "c" REAL"#, 2);
-    makes(CSV, |load| Load { columns: columns(&["C", "a"]), ..load }, r#""c" REAL, "a" INTEGER"#, 2);
+    makes(CSV, |load| load.columns(["C", "a"]), r#""c" REAL, "a" INTEGER"#, 2);
     let unknown = "`columns` names the column \"d\", which no file has [the columns are: a, b, c]";
-    fails(CSV, |load| Load { columns: columns(&["a", "d"]), ..load }, ErrorKind::Usage, unknown);
+    fails(CSV, |load| load.columns(["a", "d"]), ErrorKind::Usage, unknown);
     let twice = "`columns` names the column \"A\" twice [to SQLite names are the same that differ in the case of ASCII \
                  letters only]";
-    fails(CSV, |load| Load { columns: columns(&["a", "A"]), ..load }, ErrorKind::Usage, twice);
+    fails(CSV, |load| load.columns(["a", "A"]), ErrorKind::Usage, twice);
 }
 
 #[test]
 fn types_can_be_declared() {
     let with = |given: &[(&str, &str)]| {
         let types = types(given);
-        move |load| Load { types, ..load }
+        move |load: Load| load.types(types)
     };
     makes(
         CSV,
@@ -106,7 +102,7 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
             let message = format!("`types = a={declared}`: {why} {hint}");
             fails(
                 CSV,
-                |load| Load { types: types(&[("a", declared)]), strict, ..load },
+                |load| load.types(types(&[("a", declared)])).strict(strict),
                 ErrorKind::Usage,
                 &message,
             );
@@ -115,12 +111,7 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
     for strict in [false, true] {
         let hint = hint.replacen("types", "did you mean VARCHAR? Types", 1);
         let message = format!("`types = a=VARCHR`: no type that is known is called VARCHR {hint}");
-        fails(
-            CSV,
-            |load| Load { types: types(&[("a", "VARCHR")]), strict, ..load },
-            ErrorKind::Usage,
-            &message,
-        );
+        fails(CSV, |load| load.types(types(&[("a", "VARCHR")])).strict(strict), ErrorKind::Usage, &message);
     }
 }
 
@@ -128,10 +119,10 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
 fn what_sqlite_refuses_of_a_made_table_is_told_without_a_place_in_the_data() {
     let hint = "[`types` declares a column, `table` names the table, `schema` declares everything]";
     let message = format!("object name reserved for internal use: sqlite_x {hint}");
-    fails(CSV, |load| Load { table: Some("sqlite_x".to_owned()), ..load }, ErrorKind::Usage, &message);
+    fails(CSV, |load| load.table("sqlite_x"), ErrorKind::Usage, &message);
     let twice = types(&[("a", "INTEGER PRIMARY KEY"), ("b", "INTEGER PRIMARY KEY")]);
     let message = format!("table \"t\" has more than one primary key {hint}");
-    fails(CSV, |load| Load { types: twice, ..load }, ErrorKind::Usage, &message);
+    fails(CSV, |load| load.types(twice), ErrorKind::Usage, &message);
 }
 
 #[test]
@@ -149,23 +140,25 @@ fn a_schema_leaves_nothing_to_be_declared() {
     let declared = || Some(schema("CREATE TABLE t (a, b, c)"));
     let message = "a schema declares the tables, so it says what is STRICT and of which type \
                    [leave out `strict` and `types`, or the schema]";
-    fails(CSV, |load| Load { schema: declared(), strict: true, ..load }, ErrorKind::Usage, message);
+    fails(CSV, |load| load.schema(declared()).strict(true), ErrorKind::Usage, message);
     let types = types(&[("a", "TEXT")]);
-    fails(CSV, |load| Load { schema: declared(), types, ..load }, ErrorKind::Usage, message);
+    fails(CSV, |load| load.schema(declared()).types(types), ErrorKind::Usage, message);
     let message = "x.sql declares no table u [`table` names one of: t]";
-    let with = |load| Load { schema: declared(), table: Some("u".to_owned()), ..load };
+    let with = |load: Load| load.schema(declared()).table("u");
     fails(CSV, with, ErrorKind::Usage, message);
 }
 
 #[test]
 fn tables_can_be_strict() {
     let home = Home::new();
-    load(&home, CSV, |load| Load { strict: true, sample_bytes: 8, ..load }).unwrap();
+    load(&home, CSV, |load| load.strict(true).tune(|tuning| tuning.sample_bytes = 8)).unwrap();
     assert_eq!(made(&home).0, r#"CREATE TABLE "t" ( "a" INTEGER, "b" TEXT, "c" REAL ) STRICT"#);
     // A guess that the table itself refuses is still a guess.
     let home = Home::new();
-    load(&home, "a\n1\n2\n3\nx\n", |load| Load { strict: true, sample_bytes: 4, part_bytes: 2, ..load })
-        .unwrap();
+    load(&home, "a\n1\n2\n3\nx\n", |load| {
+        load.strict(true).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (4, 2))
+    })
+    .unwrap();
     assert_eq!(made(&home), (r#"CREATE TABLE "t" ( "a" TEXT ) STRICT"#.to_owned(), 4));
 }
 
@@ -175,8 +168,8 @@ fn conversions_that_lose_something_need_leave() {
     let csv = "n\n1\n12345678901234567890\n";
     let message = "t.csv:3:1: '12345678901234567890' in column n has more than 64 bits, and would become a float \
                    [declare the column TEXT, or let SQLite's conversion stand: `lossy`]";
-    fails(csv, |load| Load { types: types.clone(), ..load }, ErrorKind::Input, message);
-    makes(csv, |load| Load { types, lossy: true, ..load }, r#""n" INTEGER"#, 2);
+    fails(csv, |load| load.types(types.clone()), ErrorKind::Input, message);
+    makes(csv, |load| load.types(types).lossy(true), r#""n" INTEGER"#, 2);
 }
 
 #[test]
@@ -198,7 +191,8 @@ fn a_header_may_be_longer_than_the_sample() {
         for sample_bytes in [0, 1, 100, 5000] {
             let home = Home::new();
             let file = way.put(&home, "t.csv", csv.as_bytes());
-            run(Load { sample_bytes, ..Load::new(home.path("x.db"), [file]) }).unwrap();
+            run(Load::new(home.path("x.db"), [file]).tune(|tuning| tuning.sample_bytes = sample_bytes))
+                .unwrap();
             assert_eq!(made(&home).1, 1);
         }
     }
@@ -207,11 +201,15 @@ fn a_header_may_be_longer_than_the_sample() {
 #[test]
 fn a_header_that_is_longer_than_a_record_may_be_is_an_error() {
     let csv = format!("{}\n{}", "a,".repeat(500), "1\n".repeat(2000));
-    let write =
-        WriteOptions { threads: Some(1), chunk_bytes: 512, memory_bytes: 4000, ..WriteOptions::default() };
+    let write = WriteOptions::new().threads(1).memory_bytes(4000).tune(|tuning| tuning.chunk_bytes = 512);
     let message = "t.csv:1:1: the record that begins here is longer than 500 bytes [is a closing quote missing? \
                    if the record is that long, give more memory: `memory`]";
-    fails(&csv, |load| Load { sample_bytes: 10, write, format: plain(), ..load }, ErrorKind::Input, message);
+    fails(
+        &csv,
+        |load| load.write(write).format(plain()).tune(|tuning| tuning.sample_bytes = 10),
+        ErrorKind::Input,
+        message,
+    );
 }
 
 #[test]
@@ -220,7 +218,7 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
     let message = "t.csv:1:6: expected a comma or the end of the line after the closing quote, found 'x' \
                    [a quote inside a quoted field is written twice: \"\"]";
     for sample_bytes in [3, 100, 1 << 20] {
-        let with = |load| Load { sample_bytes, format: plain(), reject: None, ..load };
+        let with = |load: Load| load.format(plain()).tune(|tuning| tuning.sample_bytes = sample_bytes);
         fails(&csv, with, ErrorKind::Input, message);
     }
 }
@@ -228,12 +226,12 @@ fn a_first_record_that_is_malformed_is_an_error_with_its_place() {
 #[test]
 fn a_beginning_without_a_record_is_gone_past_up_to_some_bytes() {
     let csv = format!("{}a,b\n1,2\n", "# comment\n".repeat(300));
-    let format = Format { comment: Some(Some(b'#')), ..plain() };
+    let format = plain().comment(b'#');
     let with = |memory_bytes| {
         let write =
-            WriteOptions { threads: Some(1), chunk_bytes: 512, memory_bytes, ..WriteOptions::default() };
+            WriteOptions::new().threads(1).memory_bytes(memory_bytes).tune(|tuning| tuning.chunk_bytes = 512);
         let format = format.clone();
-        move |load| Load { sample_bytes: 10, write, format, ..load }
+        move |load: Load| load.write(write).format(format).tune(|tuning| tuning.sample_bytes = 10)
     };
     makes(&csv, with(1 << 20), r#""a" INTEGER, "b" INTEGER"#, 1);
     let message = "the first record does not end within 255 bytes \
@@ -248,7 +246,9 @@ fn a_file_that_is_cut_off_within_its_compression_says_so() {
         let home = Home::new();
         let file = home.path("t.csv.gz");
         fs::write(&file, &packed[..packed.len() - 20]).unwrap();
-        let error = run(Load { sample_bytes, ..Load::new(home.path("x.db"), [&file]) }).unwrap_err();
+        let error =
+            run(Load::new(home.path("x.db"), [&file]).tune(|tuning| tuning.sample_bytes = sample_bytes))
+                .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Input);
         assert!(error.message().contains("gzip"), "{error}");
         assert_eq!(home.names(), ["t.csv.gz"]);
@@ -263,7 +263,7 @@ fn what_is_in_the_way_is_told_before_a_pipe_is_read() {
         let pipe = home.path("t.csv");
         let (told, tells) = std::sync::mpsc::channel();
         feed(&pipe, move |pipe| told.send(pipe.write_all(b"a\n1\n").is_ok()).unwrap());
-        let load = Load { reject: Some(home.path("bad.csv")), ..Load::new(home.path("x.db"), [&pipe]) };
+        let load = Load::new(home.path("x.db"), [&pipe]).reject(home.path("bad.csv"));
         assert_eq!(run(load).unwrap_err().kind(), ErrorKind::Target);
         assert!(tells.try_recv().is_err(), "nobody has opened the pipe");
         assert_eq!(fs::read_to_string(home.path(in_the_way)).unwrap(), "precious");
@@ -290,8 +290,9 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
     let numbers = format!("a,b\n{}", "1,2\n".repeat(500));
     let prepared = |reject| {
         fs::write(&file, &numbers).unwrap();
-        let load =
-            Load { sample_bytes: 20, part_bytes: 100, reject, ..Load::new(home.path("x.db"), [&file]) };
+        let mut load = Load::new(home.path("x.db"), [&file])
+            .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (20, 100));
+        load.reject = reject;
         load.prepare(&Cancel::new()).unwrap()
     };
     let changed = |error: sqluice::error::Error| {
@@ -315,7 +316,8 @@ fn an_input_that_changes_while_it_is_read_is_an_error() {
     // A guess is wrong, and then the file is another one.
     let prepared = {
         fs::write(&file, format!("{numbers}x,y\n")).unwrap();
-        let load = Load { sample_bytes: 20, part_bytes: 100, ..Load::new(home.path("x.db"), [&file]) };
+        let load = Load::new(home.path("x.db"), [&file])
+            .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (20, 100));
         load.prepare(&Cancel::new()).unwrap()
     };
     changed(prepared.run(&Changing(&file, "b,a\n1,2\n")).unwrap_err());

@@ -33,8 +33,8 @@ fn unpack(database: &Path, folder: &Path) -> UnpackReport {
 
 /// Small chunks: parts and pages have ends in small trees.
 fn with_threads(pack: Pack, threads: usize) -> Pack {
-    let write = WriteOptions { threads: Some(threads), chunk_bytes: 64 << 10, ..pack.write.clone() };
-    Pack { write, ..pack }
+    let write = pack.write.clone().threads(threads).tune(|tuning| tuning.chunk_bytes = 64 << 10);
+    pack.write(write)
 }
 
 fn sqlite3(folder: &Path, args: &[&str]) -> String {
@@ -86,9 +86,9 @@ proptest! {
         let [from, to, one, two] = ["from", "to", "one.db", "two.db"].map(|name| folder.path().join(name));
         make(&from, &tree);
         let compression = if deflate { Compression::Deflate } else { Compression::None };
-        let pack = Pack { compression, ..Pack::new(&one, &from) };
-        let report = run(&with_threads(pack.clone(), 1)).unwrap();
-        run(&with_threads(Pack { target: two.clone(), ..pack }, 2)).unwrap();
+        let pack = |target| Pack::new(target, &from).compression(compression);
+        let report = run(&with_threads(pack(&one), 1)).unwrap();
+        run(&with_threads(pack(&two), 2)).unwrap();
         prop_assert_eq!(report.report.rows, tree.len() as u64);
         prop_assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap(), "the files differ");
         prop_assert_eq!(integrity(&one), "ok");
@@ -106,7 +106,7 @@ fn sqlite_lists_and_extracts_what_is_packed() {
     let tree: Tree = sample().into_iter().filter(|(_, node)| !matches!(node, Node::Link { .. })).collect();
     make(&folder.join("from"), &tree);
     for compression in [Compression::None, Compression::Deflate] {
-        let pack = Pack { compression, ..Pack::new(folder.join("x.db"), folder.join("from")) };
+        let pack = Pack::new(folder.join("x.db"), folder.join("from")).compression(compression);
         let report = run(&pack).unwrap();
         assert_eq!((report.files, report.folders, report.links), (206, 2, 0));
         let names: Vec<String> = tree.keys().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
@@ -141,7 +141,7 @@ fn rows_are_those_of_sqlite() {
         sqlite3(folder, &[database, sql])
     };
     for compression in [Compression::None, Compression::Deflate] {
-        run(&Pack { compression, ..Pack::new(folder.join("ours.db"), folder.join("from")) }).unwrap();
+        run(&Pack::new(folder.join("ours.db"), folder.join("from")).compression(compression)).unwrap();
         assert!(rows("ours.db") == rows("theirs.db"), "{compression:?}");
         fs::remove_file(folder.join("ours.db")).unwrap();
     }
@@ -181,8 +181,7 @@ fn kv_has_files_alone() {
     let folder = folder.path();
     let tree = sample();
     make(&folder.join("from"), &tree);
-    let report =
-        run(&Pack { layout: Layout::Kv, ..Pack::new(folder.join("x.db"), folder.join("from")) }).unwrap();
+    let report = run(&Pack::new(folder.join("x.db"), folder.join("from")).layout(Layout::Kv)).unwrap();
     assert_eq!((report.files, report.folders, report.links, report.skipped.len()), (206, 0, 0, 2));
     unpack(&folder.join("x.db"), &folder.join("to"));
     let contents = |tree: &Tree| {
@@ -208,8 +207,8 @@ fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_o
     make(&folder.join("one"), &Tree::from([(b"a".to_vec(), file("1")), (b"b".to_vec(), file("1"))]));
     make(&folder.join("two"), &Tree::from([(b"b".to_vec(), file("two")), (b"c".to_vec(), file("2"))]));
     let pack = |from: &str, if_exists| {
-        let write = WriteOptions { if_exists, ..WriteOptions::default() };
-        run(&Pack { write, ..Pack::new(&target, folder.join(from)) })
+        let write = WriteOptions::new().if_exists(if_exists);
+        run(&Pack::new(&target, folder.join(from)).write(write))
     };
     let all = || {
         let sql = "SELECT group_concat(name || '=' || CAST(data AS TEXT), ' ') FROM (SELECT * FROM sqlar ORDER BY name)";
@@ -293,12 +292,11 @@ fn patterns_choose_what_is_packed_and_unpacked() {
         (&[], &["a/b", "top.rs"], &["a", "c", "c/z.c"]),
     ] {
         let selection = select(include, exclude);
-        run(&Pack { selection: selection.clone(), ..Pack::new(folder.join("x.db"), folder.join("from")) })
-            .unwrap();
+        run(&Pack::new(folder.join("x.db"), folder.join("from")).selection(selection.clone())).unwrap();
         unpack(&folder.join("x.db"), &folder.join("packed"));
         assert_eq!(names(read(&folder.join("packed"))), expected);
         run(&Pack::new(folder.join("y.db"), folder.join("from"))).unwrap();
-        let all = Unpack { selection, ..Unpack::new(folder.join("y.db"), folder.join("unpacked")) };
+        let all = Unpack::new(folder.join("y.db"), folder.join("unpacked")).selection(selection);
         all.run(&Silent, &Cancel::new()).unwrap();
         assert_eq!(names(read(&folder.join("unpacked"))), expected);
         for name in ["packed", "unpacked"] {
@@ -330,9 +328,7 @@ fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
     assert!(report.refusals.iter().all(|refusal| refusal.why.contains("exists")));
     assert_eq!(fs::read(to.join("a")).unwrap(), b"old");
     assert_eq!(fs::read_link(to.join("l")).unwrap(), Path::new("../elsewhere"));
-    let report = Unpack { overwrite: true, ..Unpack::new(folder.join("x.db"), &to) }
-        .run(&Silent, &Cancel::new())
-        .unwrap();
+    let report = Unpack::new(folder.join("x.db"), &to).overwrite(true).run(&Silent, &Cancel::new()).unwrap();
     assert_eq!(report.refused, 0, "{:?}", report.refusals);
     assert!(read(&to) == read(&folder.join("from")));
     assert_eq!(fs::read(folder.join("elsewhere")).unwrap(), b"old");
@@ -346,7 +342,7 @@ fn a_tree_of_numbers_has_at_most_100_entries_a_folder() {
         WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 1234)
         INSERT INTO kv SELECT x, CAST(x AS BLOB) FROM c";
     Connection::open(folder.join("x.db")).unwrap().execute_batch(sql).unwrap();
-    let tree = |to: &str| Unpack { tree: true, ..Unpack::new(folder.join("x.db"), folder.join(to)) };
+    let tree = |to: &str| Unpack::new(folder.join("x.db"), folder.join(to)).tree(true);
     assert_eq!(tree("to").run(&Silent, &Cancel::new()).unwrap().files, 1234);
     assert_eq!(fs::read(folder.join("to/00/12/34")).unwrap(), b"1234");
     assert_eq!(fs::read(folder.join("to/00/00/01")).unwrap(), b"1");
@@ -370,8 +366,7 @@ fn one_file_and_the_list_need_no_folder() {
     let folder = folder.path();
     let tree = sample();
     make(&folder.join("from"), &tree);
-    run(&Pack { compression: Compression::Deflate, ..Pack::new(folder.join("x.db"), folder.join("from")) })
-        .unwrap();
+    run(&Pack::new(folder.join("x.db"), folder.join("from")).compression(Compression::Deflate)).unwrap();
     for (name, node) in &tree {
         let mut out = Vec::new();
         let written = write_file(&folder.join("x.db"), None, name, &mut out);

@@ -67,7 +67,7 @@ impl Place {
         };
         let before = outside();
         let to = self.path().join("around/to");
-        let unpack = Unpack { overwrite, ..Unpack::new(self.path().join("x.db"), to) };
+        let unpack = Unpack::new(self.path().join("x.db"), to).overwrite(overwrite);
         let report = unpack.run(&Silent, &Cancel::new()).unwrap();
         assert!(outside() == before, "something was changed outside");
         report

@@ -32,7 +32,7 @@ fn thing() -> EntityType<Thing> {
 
 /// Not durable: a disk has nothing to do with it.
 fn open(file: &Path) -> (EntityStore, Entities<Thing>) {
-    let options = Options { durable: false, ..Options::default() };
+    let options = Options::new().durable(false);
     let store = EntityStore::open_with(file, &options).unwrap();
     let things = store.define(thing()).unwrap();
     (store, things)

@@ -82,6 +82,6 @@ pub(crate) fn declared(db: &Connection) -> Vec<String> {
 
 /// A load of `x.dat` into table x.
 pub(crate) fn load(home: &Home, with: impl FnOnce(Load) -> Load) -> Result<Connection, String> {
-    let load = Load { table: Some("x".to_owned()), ..Load::new(home.path("x.db"), [home.path("x.dat")]) };
+    let load = Load::new(home.path("x.db"), [home.path("x.dat")]).table("x");
     run(with(load)).map(|_| Connection::open(home.path("x.db")).unwrap()).map_err(|error| shown(&error, home))
 }

@@ -586,18 +586,16 @@ impl KeyCase {
     }
 
     pub(crate) fn options(&self) -> WriteOptions {
-        WriteOptions {
-            threads: Some(self.threads),
-            page_size: PageSize::new(self.page_bytes).unwrap(),
-            chunk_bytes: self.chunk_bytes,
-            memory_bytes: if self.little_memory {
+        WriteOptions::new()
+            .threads(self.threads)
+            .page_size(PageSize::new(self.page_bytes).unwrap())
+            .memory_bytes(if self.little_memory {
                 self.least_memory()
             } else {
                 self.least_memory() + (32 << 20)
-            },
-            on_conflict: self.on_conflict,
-            ..WriteOptions::default()
-        }
+            })
+            .on_conflict(self.on_conflict)
+            .tune(|tuning| tuning.chunk_bytes = self.chunk_bytes)
     }
 
     pub(crate) fn write(

@@ -61,7 +61,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Of the plainest dialect: nothing is left to be recognised.
 pub(crate) fn plain() -> Format {
-    Format { delimiter: Some(b','.into()), quote: Some(Some(b'"')), header: Some(true), ..Format::default() }
+    Format::new().delimiter(b',').quote(b'"').header(true)
 }
 
 pub(crate) fn schema(sql: &str) -> Schema {

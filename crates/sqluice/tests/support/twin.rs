@@ -42,8 +42,8 @@ fn load(file: &Path, target: &Path, rows: usize, schema: Option<Schema>, columns
         Some(_) => Vec::new(),
         None => columns.iter().map(|name| (name.clone(), "TEXT".to_owned())).collect(),
     };
-    let format = Format { empty_as_text: true, ..Format::default() };
-    let load = Load { schema, format, types, ..Load::new(target, [file]) };
+    let format = Format::new().empty_as_text(true);
+    let load = Load::new(target, [file]).schema(schema).format(format).types(types);
     let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
     assert_eq!(report.rows, rows as u64);
 }

@@ -30,7 +30,7 @@ fn load(
     write: WriteOptions,
     cancel: &Cancel,
 ) -> Result<Report, Error> {
-    let load = Load { schema: Some(parse(sql)), write, ..Load::new(target, [file]) };
+    let load = Load::new(target, [file]).schema(parse(sql)).write(write);
     load.prepare(cancel)?.run(&Silent)
 }
 
@@ -143,7 +143,7 @@ impl Case {
         }
         let (home, file, target) = home_of(&csv);
         let write =
-            WriteOptions { on_conflict: self.on_conflict, chunk_bytes: 8192, ..WriteOptions::default() };
+            WriteOptions::new().on_conflict(self.on_conflict).tune(|tuning| tuning.chunk_bytes = 8192);
         let loaded = load(&target, &file, &self.sql, write, &Cancel::new());
         let Some(twin) = self.twin() else {
             let error = loaded.unwrap_err();
@@ -202,7 +202,7 @@ fn an_orphan_ends_the_load_unless_foreign_keys_are_left_alone() {
     let error = refused("a\n7\n", sql);
     assert_eq!(error.message(), "table t, row 1: p has no row for a = 7");
     let (_home, file, target) = home_of("a\n7\n");
-    let write = WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() };
+    let write = WriteOptions::new().foreign_keys(false);
     load(&target, &file, sql, write, &Cancel::new()).unwrap();
 }
 
@@ -219,7 +219,7 @@ fn rows_that_sqlite_leaves_out_are_counted_as_ignored_or_replaced() {
     let sql = "CREATE TABLE t (a INT UNIQUE, b INT AS (a + 1) STORED)";
     for on_conflict in [OnConflict::Ignore, OnConflict::Replace] {
         let (_home, file, target) = home_of("a\n1\n2\n1\n");
-        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
+        let write = WriteOptions::new().on_conflict(on_conflict);
         let report = load(&target, &file, sql, write, &Cancel::new()).unwrap();
         let table = &report.tables[0];
         let left_out = match on_conflict {
@@ -251,13 +251,8 @@ fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
     let sql = "CREATE TABLE t (a INT NOT NULL DEFAULT 5, b INT AS (a + 1) STORED, c TEXT)";
     for on_conflict in [OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace] {
         let (home, file, target) = home_of("a,c\n1,x\n,y\n3,z\n");
-        let write = WriteOptions { on_conflict, ..WriteOptions::default() };
-        let load = Load {
-            schema: Some(parse(sql)),
-            write,
-            reject: Some(home.path("bad.csv")),
-            ..Load::new(&target, [&file])
-        };
+        let write = WriteOptions::new().on_conflict(on_conflict);
+        let load = Load::new(&target, [&file]).schema(parse(sql)).write(write).reject(home.path("bad.csv"));
         let report = load.prepare(&Cancel::new()).unwrap().run(&Silent).unwrap();
         let table = &report.tables[0];
         assert_eq!((report.rejected, table.rows, table.rejected, table.ignored), (1, 2, 1, 0));
@@ -294,7 +289,7 @@ fn a_plan_says_what_sqlite_does() {
     let sql =
         "CREATE TABLE t (a INT, b INT AS (a + 1) STORED); CREATE TABLE u (a); CREATE INDEX i ON u (a + 1)";
     let schema = parse(sql);
-    let load = Load { schema: Some(schema), ..Load::new(&target, [&file]) };
+    let load = Load::new(&target, [&file]).schema(schema);
     let prepared = load.prepare(&Cancel::new()).unwrap();
     let tables = &prepared.plan().tables;
     assert_eq!(
@@ -314,8 +309,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
     let home = Home::new();
     let target = home.path("ours.db");
     let write = WriteOptions::default();
-    let generate =
-        Generate { target: Some(target.clone()), schema, rows: vec![(None, 5000)], seed: 1, write };
+    let generate = Generate::new(target.clone(), schema).rows(5000).seed(1).write(write);
     let report = generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
     assert_eq!(report.rows, 10_000);
     let ours = open(&target);
@@ -325,7 +319,7 @@ fn generated_rows_go_through_sqlite_where_they_must_and_cannot_be_discarded() {
         literals(&ours, "SELECT 5000, 5000")
     );
     assert_eq!(home.names(), ["ours.db"]);
-    let nowhere = Generate { target: None, ..generate };
+    let nowhere = generate.target(None);
     let run = nowhere.prepare().and_then(|prepared| prepared.run(&Silent, &Cancel::new()));
     assert!(run.unwrap_err().hint_text().is_some());
 }
@@ -340,15 +334,8 @@ fn the_bytes_do_not_depend_on_threads_or_memory() {
     for (threads, memory_bytes) in [(1, 24 << 20), (3, 256 << 20)] {
         let home = Home::new();
         let target = home.path("ours.db");
-        let write =
-            WriteOptions { threads: Some(threads), memory_bytes, analyze: true, ..WriteOptions::default() };
-        let generate = Generate {
-            target: Some(target.clone()),
-            schema: schema.clone(),
-            rows: vec![(None, 20_000)],
-            seed: 7,
-            write,
-        };
+        let write = WriteOptions::new().threads(threads).memory_bytes(memory_bytes).analyze(true);
+        let generate = Generate::new(target.clone(), schema.clone()).rows(20_000).seed(7).write(write);
         generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap();
         files.push(std::fs::read(target).unwrap());
     }
@@ -362,7 +349,7 @@ fn empty_tables_get_everything_that_is_declared() {
                CREATE VIEW v AS SELECT * FROM f; CREATE TRIGGER r AFTER DELETE ON t BEGIN DELETE FROM f; END";
     let home = Home::new();
     let target = home.path("ours.db");
-    let options = WriteOptions { analyze: true, ..WriteOptions::default() };
+    let options = WriteOptions::new().analyze(true);
     write_tables(Some(&target), &parse(sql), vec![Box::new(NoRows)], &options, &Silent, &Cancel::new())
         .unwrap();
     let (ours, twin) = (open(&target), Connection::open_in_memory().unwrap());
@@ -395,8 +382,8 @@ fn a_load_that_is_stopped_while_sqlite_works_leaves_nothing() {
     ] {
         let (home, file, target) = home_of(&format!("a\n{rows}"));
         let cancel = Cancel::new();
-        let write = WriteOptions { analyze: true, ..WriteOptions::default() };
-        let load = Load { schema: Some(parse(sql)), write, ..Load::new(&target, [&file]) };
+        let write = WriteOptions::new().analyze(true);
+        let load = Load::new(&target, [&file]).schema(parse(sql)).write(write);
         let error = load.prepare(&cancel).unwrap().run(&StopIn(phase, cancel.clone())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{phase}: {error}");
         assert_eq!(home.names(), ["t.csv"]);

@@ -58,7 +58,7 @@ fn a_file_of_over_1_gib_leaves_the_page_of_the_lock_byte_out() {
     assert!(report.bytes > u64::from(PENDING_BYTE) + (8 << 20), "{} bytes", report.bytes);
     assert_eq!(report.rows, ROWS);
 
-    let check = Check { target: path.clone(), full: true, checksum: true, threads: None };
+    let check = Check::new(path.clone()).full(true).checksum(true);
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     assert_eq!(checked.rows(), ROWS);

@@ -12,13 +12,9 @@ use sqluice::schema::Schema;
 use sqluice::write::write_tables;
 
 fn generate(sql: &str, rows: &[(Option<&str>, u64)], write: WriteOptions) -> Result<Plan, Error> {
-    let generate = Generate {
-        target: None,
-        schema: Schema::parse(sql.to_owned(), Path::new("x.sql"))?,
-        rows: rows.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect(),
-        seed: 7,
-        write,
-    };
+    let schema = Schema::parse(sql.to_owned(), Path::new("x.sql"))?;
+    let mut generate = Generate::without_target(schema).seed(7).write(write);
+    generate.rows = rows.iter().map(|(name, rows)| (name.map(str::to_owned), *rows)).collect();
     Ok(generate.prepare()?.plan().clone())
 }
 
@@ -51,7 +47,7 @@ fn each_table_and_index_takes_the_fastest_road_that_can_make_it() {
     ] {
         assert_eq!(roads(sql, WriteOptions::default()), expected, "{sql}");
     }
-    let ignore = || WriteOptions { on_conflict: OnConflict::Ignore, ..WriteOptions::default() };
+    let ignore = || WriteOptions::new().on_conflict(OnConflict::Ignore);
     assert_eq!(roads("CREATE TABLE t (a INTEGER PRIMARY KEY)", ignore()), "sorted");
     assert_eq!(roads("CREATE TABLE t (a UNIQUE)", ignore()), "sorted sorted");
     assert_eq!(roads("CREATE TABLE t (a); CREATE INDEX i ON t (a)", ignore()), "pages sorted");
@@ -66,8 +62,10 @@ fn a_schema_without_tables_is_refused() {
 #[test]
 fn what_sorts_needs_memory_to_sort_with() {
     let plan = |sql, memory_bytes| {
-        let options =
-            WriteOptions { chunk_bytes: 1 << 20, memory_bytes, threads: Some(1), ..WriteOptions::default() };
+        let options = WriteOptions::new()
+            .memory_bytes(memory_bytes)
+            .threads(1)
+            .tune(|tuning| tuning.chunk_bytes = 1 << 20);
         generate(sql, &[(None, 1)], options)
     };
     for sql in ["CREATE TABLE t (a UNIQUE)", "CREATE TABLE t (a INTEGER PRIMARY KEY -- gen: int(1, 9)\n)"] {
@@ -92,8 +90,7 @@ fn a_printed_plan_is_a_schema_that_makes_the_same_plan() {
         CREATE INDEX p ON c (e) WHERE d IS NOT NULL;
         CREATE VIEW v AS SELECT 1; PRAGMA user_version = 7;
         CREATE INDEX last ON c (e) -- no end";
-    let options =
-        || WriteOptions { analyze: true, on_conflict: OnConflict::Replace, ..WriteOptions::default() };
+    let options = || WriteOptions::new().analyze(true).on_conflict(OnConflict::Replace);
     let printed = generate(sql, &[(None, 3)], options()).unwrap().to_string();
     let again = generate(&printed, &[(None, 3)], options()).unwrap().to_string();
     assert_eq!(again, printed);
@@ -130,10 +127,9 @@ fn rows_for_a_table_by_name_count_more_than_rows_for_all_and_later_ones_more_tha
 #[test]
 fn threads_are_as_many_as_asked_for_and_fit_the_memory() {
     let plan = |options| generate("CREATE TABLE t (a)", &[(None, 1)], options);
-    let options = WriteOptions { chunk_bytes: 1 << 20, ..WriteOptions::default() };
+    let options = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 1 << 20);
     let threads = |threads, memory_bytes| {
-        plan(WriteOptions { threads: Some(threads), memory_bytes, ..options.clone() })
-            .map(|plan| plan.threads)
+        plan(options.clone().threads(threads).memory_bytes(memory_bytes)).map(|plan| plan.threads)
     };
     assert_eq!(threads(5, 256 << 20).unwrap(), 5);
     assert_eq!(threads(5, 6 << 20).unwrap(), 2);
@@ -169,13 +165,9 @@ fn estimates_are_right_to_a_tenth() {
         ("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT -- gen: null(0.1, digits(5))\n)", 100_000),
         ("CREATE TABLE t (a TEXT -- gen: text(200, 400)\n)", 20_000),
     ] {
-        let generate = Generate {
-            target: None,
-            schema: Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap(),
-            rows: vec![(None, rows)],
-            seed: 7,
-            write: WriteOptions::default(),
-        };
+        let generate = Generate::without_target(Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap())
+            .rows(rows)
+            .seed(7);
         let prepared = generate.prepare().unwrap();
         let estimated = prepared.plan().estimated_bytes.unwrap() as f64;
         let bytes = prepared.run(&Silent, &Cancel::new()).unwrap().bytes as f64;
@@ -188,13 +180,13 @@ fn a_plan_replaces_what_is_there_when_that_is_asked_for() {
     let home = Home::new();
     let path = home.path("x.db");
     let plan = |overwrite| {
-        let generate = Generate {
-            target: Some(path.clone()),
-            schema: Schema::parse("CREATE TABLE t (a)".to_owned(), Path::new("x.sql")).unwrap(),
-            rows: vec![(None, 3)],
-            seed: 7,
-            write: WriteOptions { overwrite, ..WriteOptions::default() },
-        };
+        let generate = Generate::new(
+            path.clone(),
+            Schema::parse("CREATE TABLE t (a)".to_owned(), Path::new("x.sql")).unwrap(),
+        )
+        .rows(3)
+        .seed(7)
+        .write(WriteOptions::new().overwrite(overwrite));
         generate.prepare().unwrap().plan().clone()
     };
     assert_eq!([false, true].map(|overwrite| plan(overwrite).replaces), [false, false]);
@@ -214,7 +206,7 @@ fn nothing_is_written_for_a_plan_that_is_refused() {
     let path = home.path("x.db");
     let schema = Schema::parse("CREATE TABLE t (a UNIQUE)".to_owned(), Path::new("x.sql")).unwrap();
     let write = |sources| {
-        let options = WriteOptions { memory_bytes: 1, ..WriteOptions::default() };
+        let options = WriteOptions::new().memory_bytes(1);
         write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap_err()
     };
     assert_eq!(write(vec![Box::new(sqluice::source::NoRows)]).kind(), ErrorKind::Usage);
@@ -225,13 +217,8 @@ fn nothing_is_written_for_a_plan_that_is_refused() {
 #[test]
 fn a_plan_notes_that_triggers_do_not_fire() {
     let sql = "CREATE TABLE t (a); CREATE TRIGGER later AFTER INSERT ON t BEGIN DELETE FROM t; END;";
-    let generate = Generate {
-        target: None,
-        schema: Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap(),
-        rows: vec![(None, 3)],
-        seed: 1,
-        write: WriteOptions::default(),
-    };
+    let generate =
+        Generate::without_target(Schema::parse(sql.to_owned(), Path::new("s.sql")).unwrap()).rows(3).seed(1);
     let plan = generate.prepare().unwrap().plan().to_string();
     assert!(
         plan.contains("\n-- note     trigger later is made after the rows, and does not fire for them\n"),

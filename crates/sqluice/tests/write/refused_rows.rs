@@ -26,7 +26,7 @@ fn load(sql: &str, csv: &str) -> Result<Vec<String>, Error> {
     let home = Home::new();
     let (file, target) = (home.path("t.csv"), home.path("x.db"));
     std::fs::write(&file, csv).unwrap();
-    let load = Load { schema: Some(schema(sql)), ..Load::new(&target, [&file]) };
+    let load = Load::new(&target, [&file]).schema(schema(sql));
     let result = load.prepare(&Cancel::new()).and_then(|load| load.run(&Silent));
     if result.is_err() {
         assert_eq!(home.names(), ["t.csv"], "nothing is left behind");
@@ -152,7 +152,7 @@ fn write(target: Option<&PathBuf>, rowids: &[Option<i64>], cuts: &[usize]) -> Re
         rowids.iter().map(|rowid| OwnedBatch { rows: 1, columns: vec![OwnedColumn::of(vec![value(rowid)])] });
     let source: Box<dyn Source> = Box::new(InMemory::new(batches.collect(), cuts));
     let schema = schema("CREATE TABLE t (id INTEGER PRIMARY KEY)");
-    let options = WriteOptions { threads: Some(2), ..WriteOptions::default() };
+    let options = WriteOptions::new().threads(2);
     let target = target.map(PathBuf::as_path);
     write_tables(target, &schema, vec![source], &options, &Silent, &Cancel::new()).map(drop)
 }

@@ -26,12 +26,12 @@ fn schema(sql: &str) -> Schema {
 }
 
 fn options(threads: usize, chunk_bytes: usize) -> WriteOptions {
-    WriteOptions { threads: Some(threads), chunk_bytes, ..WriteOptions::default() }
+    WriteOptions::new().threads(threads).tune(|tuning| tuning.chunk_bytes = chunk_bytes)
 }
 
 /// Both ways to add up a file: ours, and that of `check`.
 fn checksums(path: &Path) -> [String; 2] {
-    let check = Check { target: path.to_owned(), full: true, checksum: true, threads: None };
+    let check = Check::new(path.to_owned()).full(true).checksum(true);
     let checked = check.run(&Silent, &Cancel::new()).unwrap();
     assert!(checked.is_sound(), "{:?} {:?}", checked.report.problems, checked.sqlite_problems);
     [checked.checksum.unwrap(), checksum(&std::fs::read(path).unwrap())]
@@ -55,14 +55,11 @@ fn generated_files_are_the_same_with_any_number_of_threads() {
     for seed in [1, 2] {
         let home = Home::new();
         let generate = |name: Option<&str>, threads, memory_bytes| -> Report {
-            let generate = Generate {
-                target: name.map(|name| home.path(name)),
-                schema: schema(sql),
-                rows: rows.map(|(table, rows)| (Some(table.to_owned()), rows)).to_vec(),
-                seed,
-                write: WriteOptions { memory_bytes, ..options(threads, 200_000) },
-            };
-            generate.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap()
+            let generate = Generate::without_target(schema(sql)).target(name.map(|name| home.path(name)));
+            let generate =
+                rows.into_iter().fold(generate, |generate, (table, rows)| generate.rows_of(table, rows));
+            let write = options(threads, 200_000).memory_bytes(memory_bytes);
+            generate.seed(seed).write(write).prepare().unwrap().run(&Silent, &Cancel::new()).unwrap()
         };
         let first = generate(Some("first.db"), 1, 256 << 20);
         for (table, (_, rows)) in first.tables.iter().zip(rows) {
@@ -125,7 +122,7 @@ proptest! {
         for threads in THREADS {
             let path = home.path(&format!("{threads}.db"));
             let options =
-                WriteOptions { page_size: PageSize::new(1024).unwrap(), ..options(threads, chunk_bytes) };
+                options(threads, chunk_bytes).page_size(PageSize::new(1024).unwrap());
             let write = |target| {
                 let sources = sources(seed, &[]);
                 write_tables(target, &schema(TWO_TABLES), sources, &options, &Silent, &Cancel::new()).unwrap()

@@ -102,12 +102,10 @@ impl Case {
             let batches = rows.iter().map(|(batch, _)| batch.clone()).collect();
             Box::new(InMemory::new(batches, &self.part_batches))
         });
-        let options = WriteOptions {
-            threads: Some(self.threads),
-            page_size: PageSize::new(self.page_bytes).unwrap(),
-            chunk_bytes: self.chunk_bytes,
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::new()
+            .threads(self.threads)
+            .page_size(PageSize::new(self.page_bytes).unwrap())
+            .tune(|tuning| tuning.chunk_bytes = self.chunk_bytes);
         let report =
             write_tables(Some(path), &schema, sources.collect(), &options, &Silent, &Cancel::new()).unwrap();
         let bytes = std::fs::read(path).unwrap();
@@ -261,8 +259,7 @@ fn a_schema_of_several_pages_is_read_back_as_it_was() {
         let path = home.path("ours.db");
         let schema = Schema::parse(sql.clone(), Path::new("test.sql")).unwrap();
         let sources = schema.tables.iter().map(|_| Box::new(NoRows) as Box<dyn Source>).collect();
-        let options =
-            WriteOptions { page_size: PageSize::new(page_bytes).unwrap(), ..WriteOptions::default() };
+        let options = WriteOptions::new().page_size(PageSize::new(page_bytes).unwrap());
         write_tables(Some(&path), &schema, sources, &options, &Silent, &Cancel::new()).unwrap();
         assert_sound(&std::fs::read(&path).unwrap(), PENDING_BYTE);
         let ours = open(&path);
