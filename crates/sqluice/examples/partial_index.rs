@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use sqluice::generate::Generate;
-use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::schema::Schema;
 

@@ -25,7 +25,7 @@ use sqluice_generator::{Spec, TableSpec, parents, preview};
 /// use sqluice::generate::Generate;
 /// use sqluice::schema::Schema;
 ///
-/// let sql = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE visits (user_id INT, at TEXT)";
+/// let sql = "CREATE TABLE users (id INTEGER PRIMARY KEY); CREATE TABLE visits (user INT, at TEXT)";
 /// let schema = Schema::parse(sql, "schema.sql".as_ref())?;
 /// let generate = Generate::new("x.db", schema).rows(1000).rows_of("visits", 50_000).seed(7);
 /// assert_eq!(generate.rows.len(), 2);

@@ -1,7 +1,7 @@
 //! `sqluice pack`.
 
 use sqluice::archive::{self, Compression, Layout, PAGE_SIZE, PackReport, Selection};
-use sqluice::options::{IfExists, WriteOptions};
+use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 

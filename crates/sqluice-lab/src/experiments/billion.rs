@@ -7,7 +7,6 @@ use std::process::Command;
 use sqluice::batch::{Batch, Value};
 use sqluice::r#gen::Spec;
 use sqluice::generate::{Generate, Preset};
-use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 use sqluice::source::{Refused, Source};
 

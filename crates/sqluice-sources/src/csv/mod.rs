@@ -145,7 +145,8 @@ setters! { CsvOptions:
     /// Sets the line from which on records look like a footer.
     footer(line: impl Into<Option<u64>>) = line.into();
     /// Sets the unquoted texts that are NULL.
-    null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) = tokens.into_iter().map(Into::into).collect();
+    null_tokens(tokens: impl IntoIterator<Item = impl Into<Vec<u8>>>) =
+        tokens.into_iter().map(Into::into).collect();
     /// Reads unquoted empty fields as empty text, not as NULL.
     empty_as_text(empty_as_text: bool) = empty_as_text;
     /// Fills fields that are missing at the end of a record with NULL.

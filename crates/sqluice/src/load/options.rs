@@ -277,9 +277,11 @@ setters! { Load:
     primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
         columns.into_iter().map(Into::into).collect();
     /// Creates these indexes, each given as its columns with commas between them.
-    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
     /// Creates these unique indexes, each given as its columns with commas between them.
-    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
     /// Creates WITHOUT ROWID tables where there is a primary key.
     without_rowid(without_rowid: bool) = without_rowid;
     /// Sets how the database is written.

@@ -36,9 +36,11 @@ setters! { NewTable:
     primary_key(columns: impl IntoIterator<Item = impl Into<String>>) =
         columns.into_iter().map(Into::into).collect();
     /// Sets the indexes, each given as its columns with commas between them.
-    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    indexes(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
     /// Sets the unique indexes, each given as its columns with commas between them.
-    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) = indexes.into_iter().map(Into::into).collect();
+    uniques(indexes: impl IntoIterator<Item = impl Into<String>>) =
+        indexes.into_iter().map(Into::into).collect();
     /// Makes the table STRICT.
     strict(strict: bool) = strict;
     /// Makes the table WITHOUT ROWID.

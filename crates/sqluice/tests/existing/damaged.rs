@@ -16,7 +16,7 @@ use proptest::sample::Index as Place;
 use rusqlite::Connection;
 use sqluice::error::Error;
 use sqluice::index::Index;
-use sqluice::load::{Format, Load};
+use sqluice::load::Load;
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
 

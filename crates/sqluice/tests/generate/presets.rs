@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::support::files::{Home, integrity, open};
 use rusqlite::Connection;
 use sqluice::generate::{Generate, PRESETS, Preset};
-use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 
 type Rows = [(Option<&'static str>, u64)];

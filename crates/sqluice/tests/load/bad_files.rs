@@ -9,7 +9,7 @@ use crate::support::files::{Home, open};
 use crate::support::load::{plain, run, schema, shown};
 use proptest::prelude::*;
 use sqluice::error::{ErrorKind, Setting};
-use sqluice::load::{Format, Load, NameFrom};
+use sqluice::load::{Load, NameFrom};
 use sqluice::report::Report;
 
 /// Writes files, and gives their paths.
@@ -264,7 +264,13 @@ proptest! {
         let names: Vec<String> = (0..texts.len()).map(|number| format!("t{number}.csv")).collect();
         let named: Vec<(&str, &str)> = names.iter().zip(&texts).map(|(name, text)| (&**name, &**text)).collect();
         let files = put(&home, &named);
-        let load = |files: &[PathBuf], database: &str| Load::new(home.path(database), files).format(plain()).skip_bad_files(true).write(sqluice::options::WriteOptions::new().threads(threads)).tune(|tuning| tuning.sample_bytes = sample_bytes);
+        let load = |files: &[PathBuf], database: &str| {
+            Load::new(home.path(database), files)
+                .format(plain())
+                .skip_bad_files(true)
+                .write(sqluice::options::WriteOptions::new().threads(threads))
+                .tune(|tuning| tuning.sample_bytes = sample_bytes)
+        };
         let alone: Vec<bool> = files
             .iter()
             .enumerate()

@@ -27,7 +27,6 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use rusqlite::Connection;
 use sqluice::load::Load;
-use sqluice::options::WriteOptions;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs};
 
 /// The schema of one column of milliseconds, as Arrow's bytes in base64, cut short by so many bytes.

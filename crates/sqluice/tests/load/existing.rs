@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use sqluice::error::Error;
 use sqluice::generate::Generate;
-use sqluice::load::{Format, Load};
+use sqluice::load::Load;
 use sqluice::options::{IfExists, OnConflict, WriteOptions, WritePath};
 use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;

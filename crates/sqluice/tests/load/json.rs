@@ -302,7 +302,10 @@ proptest! {
         let file = way.put(&home, "x.dat", text.as_bytes());
         let declared = "CREATE TABLE x (k0, k1, k2, k3)";
         let kind = Some(if array { FileKind::Json } else { FileKind::Ndjson });
-        let load = Load::new(home.path("x.db"), [file]).schema(schema(declared)).format(Format::new().kind(kind)).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
+        let load = Load::new(home.path("x.db"), [file])
+            .schema(schema(declared))
+            .format(Format::new().kind(kind))
+            .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
         run(load).unwrap();
         let db = Connection::open(home.path("x.db")).unwrap();
         let expected: Vec<Vec<Value>> = rows_in

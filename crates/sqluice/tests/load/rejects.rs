@@ -162,10 +162,19 @@ proptest! {
         let home = Home::new();
         let file = home.path("t.csv");
         std::fs::write(&file, &csv).unwrap();
-        let load = |name: &str, threads| Load::new(home.path(&format!("{name}.db")), [&file]).schema(schema(&ddl)).format(plain()).lossy(lossy).write(write(threads)).tune(|tuning| tuning.part_bytes = part_bytes);
+        let load = |name: &str, threads| {
+            Load::new(home.path(&format!("{name}.db")), [&file])
+                .schema(schema(&ddl))
+                .format(plain())
+                .lossy(lossy)
+                .write(write(threads))
+                .tune(|tuning| tuning.part_bytes = part_bytes)
+        };
         let keep = |name: &str, threads| {
             // Any number of them: files of bad rows alone are among these.
-            let load = load(name, threads).reject(home.path(&format!("{name}.rejected"))).rejects_max(u64::MAX - 1);
+            let load = load(name, threads)
+                .reject(home.path(&format!("{name}.rejected")))
+                .rejects_max(u64::MAX - 1);
             run(load).map(|report| (report.rows, report.rejected))
         };
         let counts = keep("1", 1).unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::support::files::{Home, integrity, open};
 use crate::support::load::{Way, feed, gzip, plain, run, schema, shown};
 use sqluice::error::{ErrorKind, Result};
-use sqluice::load::{Format, Load};
+use sqluice::load::Load;
 use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Progress, Silent};
 

@@ -206,7 +206,11 @@ proptest! {
         for (number, (sample_bytes, way, threads)) in tries.enumerate() {
             let target = home.path(&format!("{number}.db"));
             let file = Way::ALL[way].put(&home, &format!("{number}.csv"), csv.as_bytes());
-            let load = Load::new(&target, [file]).table("t").format(plain()).write(write(threads)).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
+            let load = Load::new(&target, [file])
+                .table("t")
+                .format(plain())
+                .write(write(threads))
+                .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, part_bytes));
             let report = run(load).unwrap();
             prop_assert_eq!(report.rows, count as u64);
             let bytes = std::fs::read(&target).unwrap();
@@ -257,7 +261,16 @@ proptest! {
         for (number, (sample_bytes, threads)) in [(1 << 20, 1)].into_iter().chain(sizes).enumerate() {
             let target = home.path(&format!("{number}.db"));
             let reject = home.path(&format!("{number}.rejected"));
-            let load = Load::new(&target, [&first, &second]).table("t").format(plain()).write(write(threads)).schema(schema("CREATE TABLE t (k TEXT NOT NULL)")).add_columns(true).limit(limit).reject(reject).rejects_max(u64::MAX - 1).tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, 100));
+            let load = Load::new(&target, [&first, &second])
+                .table("t")
+                .format(plain())
+                .write(write(threads))
+                .schema(schema("CREATE TABLE t (k TEXT NOT NULL)"))
+                .add_columns(true)
+                .limit(limit)
+                .reject(reject)
+                .rejects_max(u64::MAX - 1)
+                .tune(|tuning| (tuning.sample_bytes, tuning.part_bytes) = (sample_bytes, 100));
             run(load).unwrap();
             let bytes = std::fs::read(&target).unwrap();
             prop_assert!(*expected.get_or_insert_with(|| bytes.clone()) == bytes);
