@@ -136,7 +136,8 @@ impl Run<'_, '_> {
         jobs: Vec<Job<'_>>,
     ) -> Result<Outcome> {
         let tables: Vec<Table> = indexes.iter().map(|&index| self.schema.tables[index].clone()).collect();
-        let schema = Schema { tables, others: Vec::new(), ..self.schema.clone() };
+        let mut schema = self.schema.clone();
+        (schema.tables, schema.others) = (tables, Vec::new());
         let tables: Vec<TablePlan> = indexes.iter().map(|&index| self.plan.tables[index].clone()).collect();
         tables.iter().try_for_each(|table| change(transaction, table))?;
         // The rest is for the end.

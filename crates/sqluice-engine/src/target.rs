@@ -11,6 +11,7 @@ use crate::options::IfExists;
 
 /// An existing database, as it was when it was looked at.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TargetSnapshot {
     /// As the user named it.
     pub(crate) name: PathBuf,
@@ -31,6 +32,7 @@ pub struct TargetSnapshot {
 
 /// A table of it.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct TableSnapshot {
     /// The largest rowid; `None`: it has none, or no name to ask for it by.
     pub largest_rowid: Option<i64>,
@@ -101,8 +103,8 @@ impl TargetSnapshot {
     ///
     /// # Errors
     /// When something that is there is declared otherwise, or a name is taken.
-    pub fn combine(&self, schema: Schema) -> Result<Schema> {
-        let mut schema = Schema { user_version: 0, application_id: 0, ..schema };
+    pub fn combine(&self, mut schema: Schema) -> Result<Schema> {
+        (schema.user_version, schema.application_id) = (0, 0);
         let mut tables = Vec::new();
         for table in std::mem::take(&mut schema.tables) {
             let Some(own) = self.table(&table.name) else {

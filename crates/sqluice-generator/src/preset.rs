@@ -43,6 +43,7 @@ pub const PRESETS: &[Preset] = &[
 
 /// A schema that comes with the program.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,

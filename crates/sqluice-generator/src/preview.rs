@@ -16,6 +16,7 @@ use super::sqlite_rows::{insert, rows};
 
 /// Some rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Preview {
     /// The table.
     pub table: String,
@@ -28,6 +29,7 @@ pub struct Preview {
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum PreviewValue {
     /// NULL.
     Null,

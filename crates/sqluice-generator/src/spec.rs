@@ -18,6 +18,7 @@ const TRIED_ROWS: u64 = 1000;
 
 /// What all tables of a schema are filled with.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Spec {
     /// In the order of the schema's tables.
     pub tables: Vec<TableSpec>,

@@ -21,6 +21,7 @@ const EXPRESSION_BYTES: u64 = 8;
 
 /// What a table is filled with.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TableSpec {
     /// The table.
     pub name: String,
@@ -33,6 +34,7 @@ pub struct TableSpec {
 
 /// What a column is filled with.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ColumnSpec {
     /// The column.
     pub name: String,
@@ -45,6 +47,7 @@ pub struct ColumnSpec {
 
 /// Where an expression comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// A comment in the schema.
     Comment,

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sqluice::error::{Error, Result};
+use sqluice::setters;
 
 use crate::case::{self, Case, Experiment, Found, Ground, Took};
 use crate::experiments;
@@ -29,6 +30,7 @@ use crate::scratch::{Scratch, free_bytes};
 pub type Chooses<'a> = dyn Fn(&str, &str) -> bool + 'a;
 
 /// What is to be run, and how.
+#[non_exhaustive]
 pub struct Settings<'a> {
     /// Ids of experiments and questions; none: all.
     pub experiments: Vec<String>,
@@ -51,8 +53,42 @@ pub struct Settings<'a> {
     pub drop_row: Option<&'a Chooses<'a>>,
 }
 
+setters! { Settings<'_>:
+    /// Runs only these experiments and questions, by their ids.
+    experiments(ids: impl IntoIterator<Item = impl Into<String>>) = ids.into_iter().map(Into::into).collect();
+    /// Sets how often each variant is measured; `None`: the scale decides.
+    runs(runs: impl Into<Option<u32>>) = runs.into();
+    /// Sets how often each variant is run before it is measured.
+    warmup(runs: u32) = runs;
+    /// Sets the command line that the record keeps.
+    command(command: impl Into<String>) = command.into();
+}
+
+impl<'a> Settings<'a> {
+    /// All experiments, in a folder of `dir`. `watch` gets each step; `stop` ends the run.
+    pub fn new(
+        scale: Scale,
+        dir: impl Into<PathBuf>,
+        watch: &'a dyn Fn(&Step<'_>),
+        stop: &'a AtomicBool,
+    ) -> Settings<'a> {
+        Settings {
+            experiments: Vec::new(),
+            scale,
+            runs: None,
+            warmup: 0,
+            dir: dir.into(),
+            command: String::new(),
+            watch,
+            stop,
+            drop_row: None,
+        }
+    }
+}
+
 /// A variant that is about to be run.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Step<'a> {
     /// Of all steps of the run, counted from 1.
     pub number: usize,

@@ -108,6 +108,7 @@ pub struct Variant {
 /// Who proposes a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Provenance {
     /// A publication's.
     Published,

@@ -24,7 +24,7 @@ CREATE VIEW v AS SELECT * FROM customer;
 
 fn advise(sql: &str, dir: &Path) -> Advise {
     let schema = Schema::parse(sql.to_owned(), Path::new("schema.sql")).unwrap();
-    Advise { rows: Some(300), runs: 2, ..Advise::new(schema, dir) }
+    Advise::new(schema, dir).rows(300).runs(2)
 }
 
 fn advised(sql: &str) -> Advised {

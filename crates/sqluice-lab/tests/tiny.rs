@@ -21,17 +21,9 @@ fn settings<'a>(
     watch: &'a dyn Fn(&Step<'_>),
     stop: &'a AtomicBool,
 ) -> Settings<'a> {
-    Settings {
-        experiments: experiments.iter().map(|id| (*id).to_owned()).collect(),
-        scale: Scale::Tiny,
-        runs: None,
-        warmup: 0,
-        dir: dir.to_owned(),
-        command: "sqluice lab".to_owned(),
-        watch,
-        stop,
-        drop_row: None,
-    }
+    Settings::new(Scale::Tiny, dir, watch, stop)
+        .experiments(experiments.iter().copied())
+        .command("sqluice lab")
 }
 
 /// Everything, run once for all tests that look at it.
@@ -120,7 +112,9 @@ fn a_row_that_is_lost_fails_every_variant_of_every_experiment() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     for id in ids() {
         let drops = |experiment: &str, _: &str| experiment == id;
-        let run = run(&Settings { drop_row: Some(&drops), ..settings(folder.path(), &[id], &|_| (), &stop) });
+        let mut settings = settings(folder.path(), &[id], &|_| (), &stop);
+        settings.drop_row = Some(&drops);
+        let run = run(&settings);
         for variant in &run.unwrap().experiments[0].variants {
             let noticed = matches!(variant.outcome, Outcome::Failed { .. } | Outcome::Skipped { .. });
             assert!(noticed, "{id}, {}: {:?}", variant.name, variant.outcome);
@@ -135,8 +129,8 @@ fn a_row_that_is_lost_fails_every_variant_of_every_experiment() {
 fn a_variant_that_fails_leaves_the_others_alone() {
     let (folder, stop) = (folder(), AtomicBool::new(false));
     let drops = |_: &str, variant: &str| variant == "carray";
-    let settings =
-        Settings { drop_row: Some(&drops), ..settings(folder.path(), &["booleans"], &|_| (), &stop) };
+    let mut settings = settings(folder.path(), &["booleans"], &|_| (), &stop);
+    settings.drop_row = Some(&drops);
     let run = run(&settings).unwrap();
     for variant in &run.experiments[0].variants {
         let failed =
@@ -178,8 +172,7 @@ fn rounds_go_there_and_back_after_those_that_are_not_measured() {
         assert_eq!(step.of, 15);
         seen.lock().unwrap().push((step.round, step.variant.to_owned()));
     };
-    let settings =
-        Settings { runs: Some(2), warmup: 1, ..settings(folder.path(), &["booleans"], &watch, &stop) };
+    let settings = settings(folder.path(), &["booleans"], &watch, &stop).runs(2).warmup(1);
     let run = run(&settings).unwrap();
     let names: Vec<&str> = run.experiments[0].variants.iter().map(|one| one.name.as_str()).collect();
     let there = |round: u32| names.iter().map(move |name| (round, (*name).to_owned()));

@@ -1,6 +1,151 @@
-//! Fill SQLite files at the speed of the disk.
+//! Fill SQLite databases at the speed of the disk.
 //!
-//! Modules, from the bottom up; each uses only those above it in this list:
+//! sqluice encodes rows into database pages on all cores and writes these pages in order, instead of running an INSERT for each
+//! row. The result is an ordinary SQLite database: a new file appears only once it is complete, and an existing database changes in
+//! one transaction.
+//!
+//! # Examples
+//!
+//! Load a CSV file. Delimiter, header and the types of the columns are recognised unless [`load::Format`] and the methods of
+//! [`load::Load`] state them:
+//!
+//! ```
+//! use sqluice::load::Load;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (db, csv) = (folder.path().join("shop.db"), folder.path().join("sales.csv"));
+//! std::fs::write(&csv, "id,item,price\n1,tea,2.50\n2,cake,3.75\n")?;
+//!
+//! let load = Load::new(&db, [&csv]).table("sales").primary_key(["id"]).indexes(["item"]);
+//! let report = load.prepare(&Cancel::new())?.run(&Silent)?;
+//! assert_eq!(report.rows, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Write rows of your own. A source hands out parts, and a part makes batches of columns on any core:
+//!
+//! ```
+//! use sqluice::batch::{Batch, Column, Values};
+//! use sqluice::error::Result;
+//! use sqluice::progress::{Cancel, Silent};
+//! use sqluice::schema::Schema;
+//! use sqluice::source::{Part, Sink, Source};
+//! use sqluice::write::{NamedRows, Write};
+//!
+//! struct Squares {
+//!     next: i64,
+//! }
+//!
+//! struct Thousand {
+//!     first: i64,
+//! }
+//!
+//! impl Source for Squares {
+//!     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+//!         if self.next == 50_000 {
+//!             return Ok(None);
+//!         }
+//!         let part = Thousand { first: self.next };
+//!         self.next += 1000;
+//!         Ok(Some(Box::new(part)))
+//!     }
+//! }
+//!
+//! impl Part for Thousand {
+//!     fn first_row(&self) -> u64 {
+//!         self.first as u64
+//!     }
+//!
+//!     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+//!         let numbers: Vec<i64> = (self.first..self.first + 1000).collect();
+//!         let squares: Vec<i64> = numbers.iter().map(|number| number * number).collect();
+//!         let columns = vec![Column::new(Values::Int(&numbers)), Column::new(Values::Int(&squares))];
+//!         sink.rows(&Batch { rows: 1000, columns }).map_err(|refused| refused.first().1)
+//!     }
+//! }
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let db = folder.path().join("squares.db");
+//! let sql = "CREATE TABLE squares (number INTEGER PRIMARY KEY, square INTEGER)";
+//! let schema = Schema::parse(sql.to_owned(), "schema.sql".as_ref())?;
+//! let write = Write::new(&db, schema).rows([NamedRows::new("squares", ["number", "square"])]);
+//! let report = write.prepare()?.run(vec![Box::new(Squares { next: 0 })], &Silent, &Cancel::new())?;
+//! assert_eq!(report.rows, 50_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Generate test data. Comments in the schema say what the values are like; the same seed makes the same file:
+//!
+//! ```
+//! use sqluice::generate::Generate;
+//! use sqluice::progress::{Cancel, Silent};
+//! use sqluice::schema::Schema;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let db = folder.path().join("people.db");
+//! let sql = "CREATE TABLE people (
+//!     id   INTEGER PRIMARY KEY,
+//!     kind TEXT NOT NULL, -- gen: choice('guest', 'member')
+//!     born INTEGER        -- gen: int(1940, 2010)
+//! )";
+//! let schema = Schema::parse(sql.to_owned(), "schema.sql".as_ref())?;
+//! let report = Generate::new(&db, schema).rows(10_000).seed(7).prepare()?.run(&Silent, &Cancel::new())?;
+//! assert_eq!(report.rows, 10_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Build an index of an existing database, sorted on all cores:
+//!
+//! ```
+//! use sqluice::index::Index;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let db = folder.path().join("people.db");
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)".to_owned(), "schema.sql".as_ref())?;
+//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! let index = Index::new(&db, ["CREATE INDEX people_by_birth ON people (born)"]);
+//! let report = index.run(&Silent, &Cancel::new())?;
+//! assert_eq!(report.indexes[0].entries, 10_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Check a database:
+//!
+//! ```
+//! use sqluice::check::Check;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let db = folder.path().join("people.db");
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)".to_owned(), "schema.sql".as_ref())?;
+//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! let checked = Check::new(&db).threads(2).run(&Silent, &Cancel::new())?;
+//! assert!(checked.is_sound(), "{:?}", checked.report.problems);
+//! assert_eq!(checked.rows(), 10_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! All are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
+//!
+//! - `load`: the module [`load`], which loads CSV and JSON files, and [`write::Write`]
+//! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
+//! - `parquet`: loads Parquet and Arrow files; includes `arrow`
+//! - `tpch`: the module [`tpch`], the database of the TPC-H benchmark
+//! - `blob-store`: the module [`blob_store`], blobs by key
+//! - `entity-store`: the module [`entity_store`], typed objects
+//! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
+//!
+//! # Modules
+//!
+//! From the bottom up; each uses only those above it in this list:
 //!
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
@@ -12,6 +157,8 @@
 
 #![deny(unsafe_code)]
 
+#[doc(hidden)]
+pub use sqluice_core::setters;
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
 pub use sqluice_engine::{encode, options, output, pipeline, plan, report};
 #[doc(hidden)]

@@ -49,19 +49,17 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         printer.warn(&words);
     }
     let (flag, watch) = (cancel.flag(), Watch::new(printer));
-    let record = run_lab(&Settings {
-        experiments: args.experiments.clone(),
-        scale: args.scale,
-        runs: args.runs,
-        warmup: args.warmup,
-        dir: args.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        command: std::env::args_os()
-            .skip(1)
-            .fold("sqluice".to_owned(), |all, one| format!("{all} {}", one.to_string_lossy())),
-        watch: &|step| watch.step(step),
-        stop: &flag,
-        drop_row: None,
-    })?;
+    let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let command = std::env::args_os()
+        .skip(1)
+        .fold("sqluice".to_owned(), |all, one| format!("{all} {}", one.to_string_lossy()));
+    let watched = |step: &Step<'_>| watch.step(step);
+    let settings = Settings::new(args.scale, dir, &watched, &flag)
+        .experiments(&args.experiments)
+        .runs(args.runs)
+        .warmup(args.warmup)
+        .command(command);
+    let record = run_lab(&settings)?;
     drop(watch);
     if let Some(file) = &args.export_json {
         let json = serde_json::to_string_pretty(&record)? + "\n";

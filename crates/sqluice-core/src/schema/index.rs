@@ -13,6 +13,7 @@ use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
 
 /// An index, or the rows of a WITHOUT ROWID table.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Index {
     /// Its name; `sqlite_autoindex_...` for those that constraints bring.
     pub name: String,
@@ -43,6 +44,7 @@ pub enum IndexOrigin {
 
 /// A column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexColumn {
     /// Where its values come from.
     pub value: Indexed,

@@ -20,6 +20,7 @@ use token::Token;
 
 /// What a file of DDL declares.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Schema {
     /// The file, as the user named it; for messages.
     pub file: PathBuf,
@@ -39,6 +40,7 @@ pub struct Schema {
 
 /// A table.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Table {
     /// Its name.
     pub name: String,
@@ -68,6 +70,7 @@ pub struct Table {
 
 /// A column.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -83,8 +86,24 @@ pub struct Column {
     pub generated: Option<Generated>,
 }
 
+impl Column {
+    /// A column of that name and declared type, which may be NULL.
+    pub fn new(name: impl Into<String>, declared_type: impl Into<String>) -> Column {
+        let declared_type = declared_type.into();
+        Column {
+            name: name.into(),
+            affinity: Affinity::of_declared_type(&declared_type),
+            declared_type,
+            not_null: false,
+            default: None,
+            generated: None,
+        }
+    }
+}
+
 /// A FOREIGN KEY.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reference {
     /// The columns, by their numbers.
     pub columns: Vec<usize>,
@@ -105,6 +124,7 @@ pub enum Generated {
 
 /// A schema object that holds no rows of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Object {
     /// `view`, `trigger` or `table` (a virtual one).
     pub kind: String,
@@ -135,7 +155,8 @@ impl Schema {
     ///
     /// # Errors
     /// When it is no SQL that SQLite accepts, or does more than declare.
-    pub fn parse(sql: String, file: &Path) -> Result<Schema> {
+    pub fn parse(sql: impl Into<String>, file: &Path) -> Result<Schema> {
+        let sql = sql.into();
         let (mut connection, denied) = guarded().map_err(catalogue)?;
         let executed = connection.execute_batch(&sql);
         connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(catalogue)?;

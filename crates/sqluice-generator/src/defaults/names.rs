@@ -262,14 +262,8 @@ mod tests {
             ("t", "email", Affinity::Integer, None),
             ("t", "c", Affinity::Text, None),
         ] {
-            let column = Column {
-                name: name.to_owned(),
-                declared_type: "X".to_owned(),
-                affinity,
-                not_null: false,
-                default: None,
-                generated: None,
-            };
+            let mut column = Column::new(name, "X");
+            column.affinity = affinity;
             assert_eq!(expression(table, &column).as_deref(), expected, "{table}.{name}");
         }
     }

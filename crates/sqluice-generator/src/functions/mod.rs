@@ -109,6 +109,7 @@ pub const FUNCTIONS: &[Function] = &[
 
 /// A function of the generator language.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Function {
     /// Its name.
     pub name: &'static str,

@@ -20,6 +20,7 @@ use durability::Risk;
 
 /// A piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Advice {
     /// Short, without spaces: `method`, `pragmas`, `wal`, ...
     pub about: &'static str,

@@ -26,6 +26,7 @@ use serde::Serialize;
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::progress::{Amount, Cancel, Progress};
 use sqluice::schema::Schema;
+use sqluice::setters;
 use sqluice::size::Bytes;
 
 use crate::record::{Experiment, Outcome, Skip};
@@ -44,6 +45,7 @@ const MEMORY_BYTES: u64 = 128 << 20;
 
 /// What to find out.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Advise {
     /// What the database declares; comments say what its columns hold, as for [`sqluice::generate`].
     pub schema: Schema,
@@ -59,6 +61,7 @@ pub struct Advise {
 
 /// What was found out.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Advised {
     /// The version of SQLite.
     pub sqlite: String,
@@ -78,6 +81,15 @@ pub struct Advised {
     pub recommendations: Vec<Recommendation>,
     /// What was measured.
     pub experiments: Vec<Experiment>,
+}
+
+setters! { Advise:
+    /// Sets the row count of each table; `None`: as many as there is time for.
+    rows(rows: impl Into<Option<u64>>) = rows.into();
+    /// Sets how often each way is tried.
+    runs(runs: u32) = runs;
+    /// Sets about how long all of it may take.
+    time(time: Duration) = time;
 }
 
 impl Advise {

@@ -13,6 +13,7 @@ use crate::record::{Experiment, Outcome, Provenance};
 
 /// Something to do, and the lines for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Recommendation {
     /// The question that it answers.
     pub question: &'static str,

@@ -36,6 +36,7 @@ use sqluice_core::error::{Error, Message, Result, Setting, message};
 
 /// What the text of a column means.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Convert {
     /// A date, with or without a time, in a format of [directives](DIRECTIVES) such as `%d.%m.%Y`. It is stored as ISO 8601 text, which
     /// SQLite's date functions read: `2024-01-31`, or with a time `2024-01-31 13:45:00`, or, where the format has a zone, the

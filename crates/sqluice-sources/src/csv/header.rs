@@ -18,6 +18,7 @@ pub struct Renamed {
 
 /// The names of the fields: each is there, and no two are the same (ASCII letters in either case).
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Header {
     pub(super) names: Vec<String>,
     /// Where each name (or, without a header, the first value) stands.

@@ -24,6 +24,7 @@ const RAW_BYTES: usize = 128 << 10;
 
 /// What an input is compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compression {
     /// [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952).
     Gzip,

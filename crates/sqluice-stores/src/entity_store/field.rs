@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use sqluice_core::batch::Value;
 
@@ -31,6 +31,14 @@ impl Key<'_> {
             Key::Text(text) => Value::Text(text.as_bytes()),
         }
     }
+
+    /// As a parameter of a statement.
+    pub(super) fn bound(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(match self {
+            Key::Int(int) => ValueRef::Integer(*int),
+            Key::Text(text) => ValueRef::Text(text.as_bytes()),
+        })
+    }
 }
 
 /// As SQL has it: `7`, `'ann'`.
@@ -40,15 +48,6 @@ impl fmt::Display for Key<'_> {
             Key::Int(int) => write!(f, "{int}"),
             Key::Text(text) => write!(f, "'{text}'"),
         }
-    }
-}
-
-impl ToSql for Key<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Key::Int(int) => ValueRef::Integer(*int),
-            Key::Text(text) => ValueRef::Text(text.as_bytes()),
-        }))
     }
 }
 
@@ -109,16 +108,15 @@ impl Field<'_> {
             Field::Text(text) => Value::Text(text.as_bytes()),
         }
     }
-}
 
-impl ToSql for Field<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
+    /// As a parameter of a statement.
+    pub(super) fn bound(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(match self {
             Field::Null => ValueRef::Null,
             Field::Int(int) => ValueRef::Integer(*int),
             Field::Real(real) => ValueRef::Real(*real),
             Field::Text(text) => ValueRef::Text(text.as_bytes()),
-        }))
+        })
     }
 }
 

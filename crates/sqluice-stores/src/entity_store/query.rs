@@ -269,7 +269,7 @@ pub(super) enum Parameter {
 impl ToSql for Parameter {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         match self {
-            Parameter::Field(field) => field.to_sql(),
+            Parameter::Field(field) => Ok(field.bound()),
             Parameter::Rows(rows) => rows.to_sql(),
             Parameter::Blob => Ok(ToSqlOutput::Borrowed(ValueRef::Blob(b""))),
         }

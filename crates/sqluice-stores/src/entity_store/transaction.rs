@@ -143,7 +143,7 @@ impl<T> On<'_, T> {
         let json = self
             .connection
             .prepare_cached(&self.kind.sql.read)
-            .and_then(|mut read| read.query_row([key], |row| row.get::<_, String>(0)).optional());
+            .and_then(|mut read| read.query_row([key.bound()], |row| row.get::<_, String>(0)).optional());
         let json = json.map_err(|error| self.kind.cannot_read(error))?;
         json.map(|json| self.kind.decode(json.as_bytes(), || key.to_string())).transpose()
     }
@@ -213,7 +213,7 @@ impl<T> On<'_, T> {
         let deleted = self
             .connection
             .prepare_cached(&self.kind.sql.delete)
-            .and_then(|mut delete| delete.execute([key]));
+            .and_then(|mut delete| delete.execute([key.bound()]));
         deleted.map(|rows| rows > 0).map_err(|error| self.kind.cannot_write(error))
     }
 

@@ -37,6 +37,7 @@ const REMAKE_ROWS: usize = 2;
 
 /// What writing did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// Entities that were not there.
     pub new: u64,

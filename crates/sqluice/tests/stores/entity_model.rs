@@ -240,6 +240,12 @@ proptest! {
             Value::String(text) => text.clone().into(),
             number => number.as_i64().map_or_else(|| Field::Real(number.as_f64().unwrap()), Field::Int),
         };
+        let bound = match &with {
+            Field::Null => rusqlite::types::Value::Null,
+            Field::Int(int) => (*int).into(),
+            Field::Real(real) => (*real).into(),
+            Field::Text(text) => text.to_string().into(),
+        };
         let city = || field("city");
         for (filter, sql) in [
             (city().is(with.clone()), "city IS ?1"),
@@ -254,7 +260,7 @@ proptest! {
             let sql = format!("SELECT key FROM (SELECT key, json_extract(value, '$.city') AS city FROM thing) WHERE {sql} ORDER BY city DESC, key");
             let mut statement = db.prepare(&sql).unwrap();
             let expected: Vec<String> =
-                statement.query_map([&with], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+                statement.query_map([&bound], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
             let found = things.query(filter.order_descending("city").order("key")).unwrap();
             let found: Vec<String> = found.into_iter().map(|thing| thing.key).collect();
             prop_assert_eq!(found, expected, "{}", sql);

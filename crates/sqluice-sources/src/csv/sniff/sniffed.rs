@@ -7,6 +7,7 @@ use super::super::dialect::Dialect;
 
 /// What was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sniffed {
     /// How records are written.
     pub dialect: Dialect,
@@ -37,6 +38,7 @@ pub struct Sniffed {
 
 /// Lines before the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Preamble {
     /// How many, with empty ones.
     pub lines: u64,
