@@ -110,7 +110,7 @@ impl WriteOptions {
         WriteOptions::default()
     }
 
-    /// Changes what only tests change.
+    /// Changes the sizes and limits that only tests change.
     #[doc(hidden)]
     #[must_use]
     pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> WriteOptions {

@@ -79,7 +79,7 @@ pub struct PreparedGenerate {
 }
 
 setters! { Generate:
-    /// Sets the database; `None`: makes its pages and throws them away.
+    /// Sets the database; `None`: builds all pages and writes none.
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets the seed. The same seed makes the same file.
     seed(seed: u64) = seed;
@@ -108,7 +108,7 @@ impl Generate {
         Generate::without_target(schema).target(target.into())
     }
 
-    /// The same without a database: all pages are made, and none is written.
+    /// Builds all pages and writes none: for benchmarks.
     pub fn without_target(schema: Schema) -> Generate {
         Generate { target: None, schema, rows: Vec::new(), seed: 0, write: WriteOptions::default() }
     }

@@ -68,7 +68,7 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let db = folder.path().join("squares.db");
 //! let sql = "CREATE TABLE squares (number INTEGER PRIMARY KEY, square INTEGER)";
-//! let schema = Schema::parse(sql.to_owned(), "schema.sql".as_ref())?;
+//! let schema = Schema::parse(sql, "schema.sql".as_ref())?;
 //! let write = Write::new(&db, schema).rows([NamedRows::new("squares", ["number", "square"])]);
 //! let report = write.prepare()?.run(vec![Box::new(Squares { next: 0 })], &Silent, &Cancel::new())?;
 //! assert_eq!(report.rows, 50_000);
@@ -89,7 +89,7 @@
 //!     kind TEXT NOT NULL, -- gen: choice('guest', 'member')
 //!     born INTEGER        -- gen: int(1940, 2010)
 //! )";
-//! let schema = Schema::parse(sql.to_owned(), "schema.sql".as_ref())?;
+//! let schema = Schema::parse(sql, "schema.sql".as_ref())?;
 //! let report = Generate::new(&db, schema).rows(10_000).seed(7).prepare()?.run(&Silent, &Cancel::new())?;
 //! assert_eq!(report.rows, 10_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,7 +105,7 @@
 //! # use sqluice::schema::Schema;
 //! # let folder = tempfile::tempdir()?;
 //! # let db = folder.path().join("people.db");
-//! # let schema = Schema::parse("CREATE TABLE people (born INT)".to_owned(), "schema.sql".as_ref())?;
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
 //! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
 //! let index = Index::new(&db, ["CREATE INDEX people_by_birth ON people (born)"]);
 //! let report = index.run(&Silent, &Cancel::new())?;
@@ -123,7 +123,7 @@
 //! # use sqluice::schema::Schema;
 //! # let folder = tempfile::tempdir()?;
 //! # let db = folder.path().join("people.db");
-//! # let schema = Schema::parse("CREATE TABLE people (born INT)".to_owned(), "schema.sql".as_ref())?;
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
 //! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
 //! let checked = Check::new(&db).threads(2).run(&Silent, &Cancel::new())?;
 //! assert!(checked.is_sound(), "{:?}", checked.report.problems);

@@ -50,7 +50,7 @@ pub struct PreparedTpch {
 }
 
 setters! { Tpch:
-    /// Sets the database; `None`: makes its pages and throws them away.
+    /// Sets the database; `None`: builds all pages and writes none.
     target(target: impl Into<Option<PathBuf>>) = target.into();
     /// Sets how the database is written.
     write(options: WriteOptions) = options;
@@ -62,7 +62,7 @@ impl Tpch {
         Tpch::without_target(scale).target(target.into())
     }
 
-    /// The same without a database: all pages are made, and none is written.
+    /// Builds all pages and writes none: for benchmarks.
     pub fn without_target(scale: f64) -> Tpch {
         Tpch { target: None, scale, write: WriteOptions::default() }
     }

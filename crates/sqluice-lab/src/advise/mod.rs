@@ -84,11 +84,11 @@ pub struct Advised {
 }
 
 setters! { Advise:
-    /// Sets the row count of each table; `None`: as many as there is time for.
+    /// Sets the row count of each table; `None`: as many as the time allows.
     rows(rows: impl Into<Option<u64>>) = rows.into();
     /// Sets how often each way is tried.
     runs(runs: u32) = runs;
-    /// Sets about how long all of it may take.
+    /// Sets how long all of it may take, about.
     time(time: Duration) = time;
 }
 

@@ -99,7 +99,7 @@ enum Phase {
 setters! { Check:
     /// Runs SQLite's `integrity_check` besides.
     full(full: bool) = full;
-    /// Adds up the checksum of all pages.
+    /// Computes the checksum of all pages.
     checksum(checksum: bool) = checksum;
     /// Sets the number of threads that read; `None`: one for each core.
     threads(threads: impl Into<Option<usize>>) = threads.into();

@@ -159,9 +159,9 @@ setters! { Format:
     escape(escape: impl Into<Option<u8>>) = Some(escape.into());
     /// Sets the character that starts a comment line; `None`: no line is a comment.
     comment(comment: impl Into<Option<u8>>) = Some(comment.into());
-    /// States whether the first record names the columns; `None`: it is recognised.
+    /// States whether the first record names the columns; `None`: this is recognised.
     header(header: impl Into<Option<bool>>) = header.into();
-    /// Sets the number of lines to skip at the start; `None`: it is recognised.
+    /// Sets the number of lines to skip at the start; `None`: this is recognised.
     skip_lines(lines: impl Into<Option<u64>>) = lines.into();
     /// Sets the unquoted texts that are NULL, besides the empty one.
     null(texts: impl IntoIterator<Item = impl Into<String>>) = texts.into_iter().map(Into::into).collect();
@@ -178,7 +178,7 @@ setters! { Format:
 }
 
 impl Format {
-    /// A format of which everything is recognised.
+    /// Recognises everything.
     pub fn new() -> Format {
         Format::default()
     }
@@ -227,7 +227,7 @@ impl Load {
         }
     }
 
-    /// Changes what only tests change.
+    /// Changes the sizes and limits that only tests change.
     #[doc(hidden)]
     #[must_use]
     pub fn tune(mut self, tune: impl FnOnce(&mut Tuning)) -> Load {
@@ -282,7 +282,7 @@ setters! { Load:
     /// Creates these unique indexes, each given as its columns with commas between them.
     uniques(indexes: impl IntoIterator<Item = impl Into<String>>) =
         indexes.into_iter().map(Into::into).collect();
-    /// Creates WITHOUT ROWID tables where there is a primary key.
+    /// Creates tables that have a primary key as WITHOUT ROWID tables.
     without_rowid(without_rowid: bool) = without_rowid;
     /// Sets how the database is written.
     write(options: WriteOptions) = options;

@@ -86,7 +86,7 @@ impl NamedRows {
 }
 
 setters! { NamedRows:
-    /// Accepts rows in any order of their INTEGER PRIMARY KEY, and NULL there.
+    /// Accepts rows in any order of their INTEGER PRIMARY KEY, which may be NULL.
     in_any_order(in_any_order: bool) = in_any_order;
     /// Sets the approximate number of rows.
     about(rows: impl Into<Option<u64>>) = rows.into();
