@@ -29,7 +29,7 @@ demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9
 # that a change fails for what it did; `make soak`, and cargo by itself, try others.
 test: export PROPTEST_RNG_SEED ?= 1
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
-	$(CARGO) test --workspace --locked --no-fail-fast
+	tools/rust-tests --workspace --locked
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python
 
 python: ## The Python package: built, its types checked, its tests run (ARGS='-k frames' for some)

@@ -82,13 +82,7 @@ pub fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     warm(to)
 }
 
-/// A whole number with thousands set apart.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let parts: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|part| str::from_utf8(part).unwrap()).collect();
-    parts.join(",")
-}
+pub use ::sqluice::size::grouped;
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,7 @@ pub(crate) use rows::Rows;
 
 /// Fill SQLite files at the speed of the disk.
 #[derive(Debug, Parser)]
-#[command(name = "sqluice", version = version(), about = "Fill SQLite files at the speed of the disk", propagate_version = false, max_term_width = 100)]
+#[command(name = "sqluice", version = version(), long_version = long_version(), about = "Fill SQLite files at the speed of the disk", propagate_version = false, max_term_width = 100)]
 #[command(
     after_help = "Exit status: 0 done, 1 the input or the target is at fault, 2 wrong usage, 130 interrupted."
 )]
@@ -38,6 +38,17 @@ pub(crate) struct Args {
 fn version() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| format!("{} (SQLite {})", env!("CARGO_PKG_VERSION"), sqluice::sqlite_version()));
+    &VERSION
+}
+
+/// That, and what the program was built with.
+fn long_version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let (rustc, target) = (env!("SQLUICE_RUSTC"), env!("SQLUICE_TARGET"));
+        let (profile, commit) = (env!("SQLUICE_PROFILE"), env!("SQLUICE_COMMIT"));
+        let commit = if commit.is_empty() { String::new() } else { format!("\ncommit {commit}") };
+        format!("{}\nbuilt by {rustc} for {target}, {profile}{commit}", version())
+    });
     &VERSION
 }
 

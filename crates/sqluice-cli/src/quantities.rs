@@ -1,17 +1,6 @@
 //! Numbers, rates and times, as people read them.
 
-/// A whole number with thousands set apart: `1,000,000`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use sqluice::size::grouped;
 
 /// A number of things: `1 row`, `2,000 rows`.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
@@ -41,14 +30,6 @@ pub(crate) fn wait(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
 
     #[test]
     fn one_is_no_plural() {

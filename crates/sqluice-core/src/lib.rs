@@ -3,7 +3,7 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `setters`: builder methods of option structs
-//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file
+//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
 //! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite reads the name of a database
@@ -24,5 +24,7 @@ mod setters;
 pub mod similar;
 pub mod size;
 pub mod source;
+#[doc(hidden)]
+pub mod splitmix;
 #[doc(hidden)]
 pub mod sqlite_error;

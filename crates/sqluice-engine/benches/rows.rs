@@ -17,6 +17,7 @@ use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::rows::{self, Rows};
 use sqluice_core::schema::Schema;
 use sqluice_core::source::{Part, Sink, Source};
+use sqluice_core::splitmix;
 use sqluice_engine::encode::Conversions;
 use sqluice_engine::insert::{Insert, insert};
 
@@ -24,14 +25,6 @@ const ROUNDS: usize = 3;
 
 const USER: &str =
     "CREATE TABLE user (id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL)";
-
-/// Random numbers: splitmix64.
-fn random(seed: u64) -> u64 {
-    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// Seconds, and seconds that this thread was on a CPU.
 #[derive(Clone, Copy)]
@@ -66,9 +59,11 @@ impl Users {
         let each = || 0..rows as u64;
         Users {
             id: each().map(|row| row as i64 + 1).collect(),
-            area: each().flat_map(|row| format!("{:06}", random(row) % 1_000_000).into_bytes()).collect(),
-            age: each().map(|row| [5, 10, 15][(random(row) >> 20) as usize % 3]).collect(),
-            active: each().map(|row| (random(row) >> 40) as i64 & 1).collect(),
+            area: each()
+                .flat_map(|row| format!("{:06}", splitmix::nth(row) % 1_000_000).into_bytes())
+                .collect(),
+            age: each().map(|row| [5, 10, 15][(splitmix::nth(row) >> 20) as usize % 3]).collect(),
+            active: each().map(|row| (splitmix::nth(row) >> 40) as i64 & 1).collect(),
         }
     }
 
@@ -307,7 +302,7 @@ fn in_keys(folder: &Path) {
     let connection = Connection::open(folder.join("new.db")).expect("there");
     rows::register(&connection).expect("registered");
     connection.execute_batch("PRAGMA cache_size = -100000; PRAGMA temp_store = MEMORY").expect("set");
-    let ids: Vec<i64> = (0..KEYS as u64).map(|key| (random(key) % (2 * ROWS as u64)) as i64).collect();
+    let ids: Vec<i64> = (0..KEYS as u64).map(|key| (splitmix::nth(key) % (2 * ROWS as u64)) as i64).collect();
     let mut distinct: Vec<i64> = ids.iter().copied().filter(|id| (1..=ROWS as i64).contains(id)).collect();
     distinct.sort_unstable();
     distinct.dedup();

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use sqluice_core::progress::Cancel;
+use sqluice_core::splitmix;
 use sqluice_engine::sort::{Item, Layout, Order, Prefetch, Sorter, Spill};
 use sqluice_format::key::{KeyColumn, KeyOrder};
 use sqluice_format::record;
@@ -19,14 +20,6 @@ const THREADS: u64 = 2;
 const ROUNDS: usize = 3;
 /// Items that a thread pushes before the other may have come so far.
 const PART: u64 = 10_000;
-
-/// Random numbers: splitmix64.
-fn random(seed: u64) -> u64 {
-    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// CPU time of the process so far, in steps of 10 ms.
 fn cpu() -> Duration {
@@ -40,7 +33,7 @@ fn cpu() -> Duration {
 type Make = fn(u64, &mut Vec<u8>);
 
 fn digits(row: u64, out: &mut Vec<u8>) {
-    let text = format!("{:06}", random(row) % 1_000_000);
+    let text = format!("{:06}", splitmix::nth(row) % 1_000_000);
     record::encode(&[Value::Text(text.as_bytes()), Value::Int(row as i64)], out);
 }
 
@@ -49,7 +42,7 @@ fn ascending(row: u64, out: &mut Vec<u8>) {
 }
 
 fn moment(row: u64, out: &mut Vec<u8>) {
-    let at = random(row);
+    let at = splitmix::nth(row);
     let (day, second) = (at % 336, at / 336 % 86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let text = format!("2024-{:02}-{:02} {hour:02}:{minute:02}:{second:02}", 1 + day / 28, 1 + day % 28);
@@ -57,7 +50,11 @@ fn moment(row: u64, out: &mut Vec<u8>) {
 }
 
 fn url(row: u64, out: &mut Vec<u8>) {
-    let text = format!("https://www.example.com/articles/{}/{:x}", random(row) % 100, random(row) >> 40);
+    let text = format!(
+        "https://www.example.com/articles/{}/{:x}",
+        splitmix::nth(row) % 100,
+        splitmix::nth(row) >> 40
+    );
     record::encode(&[Value::Text(text.as_bytes()), Value::Int(row as i64)], out);
 }
 
@@ -77,7 +74,7 @@ fn sort(layout: &Layout, parts: &[Vec<(u64, Vec<u8>)>], memory_bytes: usize) -> 
                 let mut buffer = sorter.buffer();
                 while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
                     for (number, record) in part {
-                        let rowid = random(*number) as i64 >> 24;
+                        let rowid = splitmix::nth(*number) as i64 >> 24;
                         buffer.push(Item { rowid, number: *number, record }).unwrap();
                     }
                 }

@@ -11,6 +11,8 @@
 //! Invariant: what a row gets does not depend on which other rows are made with it. [`Key::map32`] gives two
 //! neighbours one word, and starts and stops anywhere.
 
+use sqluice_core::splitmix::mix;
+
 const STEP: u64 = 0x2d35_8dcc_aa6c_78a5;
 const SECRET: u64 = 0x8bb8_4b93_962e_acc9;
 
@@ -155,13 +157,6 @@ impl Shuffle {
 /// Where `index` goes in the [`Shuffle`] of that key.
 pub(crate) fn permute(key: Key, index: u64, count: u64) -> u64 {
     Shuffle::new(key, count).place(index)
-}
-
-/// splitmix64's finalizer: a bijection in which each bit depends on all.
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

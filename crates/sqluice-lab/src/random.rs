@@ -1,11 +1,10 @@
 //! Numbers that look random, each a function of its place: so that a file, an INSERT and a check have the same.
 
-/// Splitmix64 of a number.
+use sqluice::splitmix;
+
+/// A number of its own for each number.
 pub fn mixed(number: u64) -> u64 {
-    let z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    splitmix::nth(number)
 }
 
 /// Where a shuffle of the numbers below `rows` puts `number`: steps that can be undone, of as many bits as the numbers have,

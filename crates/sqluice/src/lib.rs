@@ -157,9 +157,9 @@
 
 #![deny(unsafe_code)]
 
-#[doc(hidden)]
-pub use sqluice_core::setters;
 pub use sqluice_core::{affinity, batch, checksum, error, progress, rows, schema, size};
+#[doc(hidden)]
+pub use sqluice_core::{setters, splitmix};
 pub use sqluice_engine::{encode, options, output, pipeline, plan, report};
 #[doc(hidden)]
 pub use sqluice_engine::{existing, insert, sort};

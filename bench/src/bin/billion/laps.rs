@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use rusqlite::{Connection, Statement, params};
+use sqluice::splitmix::SplitMix64;
 use sqluice_bench::{UNSAFE_PRAGMAS, sync};
 
 /// As the article has it.
@@ -54,7 +55,7 @@ fn write(file: &Path, buffer: &[u8], bytes: u64, flags: i32) -> io::Result<File>
 
 /// Bytes that no disk can save itself the trouble of writing.
 fn noise(length: usize) -> Vec<u8> {
-    let mut random = Random(7);
+    let mut random = SplitMix64(7);
     let mut bytes: Vec<u8> = (0..length / 8).flat_map(|_| random.next().to_le_bytes()).collect();
     bytes.resize(length, 0);
     bytes
@@ -66,7 +67,7 @@ pub(crate) fn insert(file: &Path, rows: u64) -> anyhow::Result<()> {
     db.execute_batch(TABLE)?;
     db.execute_batch("BEGIN")?;
     {
-        let mut random = Random(42);
+        let mut random = SplitMix64(42);
         let mut full = db.prepare(&statement(ROWS_PER_INSERT))?;
         for _ in 0..rows / ROWS_PER_INSERT as u64 {
             insert_once(&mut full, ROWS_PER_INSERT, &mut random)?;
@@ -106,7 +107,7 @@ fn statement(rows: usize) -> String {
     format!("INSERT INTO user VALUES {}", vec!["(NULL, ?, ?, ?)"; rows].join(", "))
 }
 
-fn insert_once(statement: &mut Statement<'_>, rows: usize, random: &mut Random) -> rusqlite::Result<()> {
+fn insert_once(statement: &mut Statement<'_>, rows: usize, random: &mut SplitMix64) -> rusqlite::Result<()> {
     for row in 0..rows {
         let bits = random.next();
         let mut area = [b'0'; 6];
@@ -122,18 +123,6 @@ fn insert_once(statement: &mut Statement<'_>, rows: usize, random: &mut Random) 
     }
     statement.raw_execute()?;
     Ok(())
-}
-
-/// Splitmix64: a few instructions a row, so that SQLite is what takes the time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
 }
 
 #[cfg(test)]

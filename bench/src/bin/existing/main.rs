@@ -49,10 +49,7 @@ use crate::lookup::Ids;
 use crate::verify::Check;
 
 #[derive(Debug, Parser)]
-#[command(
-    name = "existing",
-    about = "Existing databases: sqluice beside SQLite, in alternating rounds"
-)]
+#[command(name = "existing", about = "Existing databases: sqluice beside SQLite, in alternating rounds")]
 struct Arguments {
     #[command(flatten)]
     settings: Settings,

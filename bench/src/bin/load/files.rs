@@ -37,7 +37,11 @@ pub(crate) fn write(csv: &Path, folder: &Path) -> anyhow::Result<Input> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         sync(&path)?;
     }
-    ensure!(rows == (0..FILES).map(rows_of).sum::<u64>(), "{} has too few rows for this number of files", csv.display());
+    ensure!(
+        rows == (0..FILES).map(rows_of).sum::<u64>(),
+        "{} has too few rows for this number of files",
+        csv.display()
+    );
     Ok(Input::of_folder(folder.to_owned(), rows, bytes))
 }
 

@@ -14,6 +14,7 @@ use sqluice::schema::Schema;
 use sqluice::source::arrow::ArrowOptions;
 use sqluice::source::csv::Delimiter;
 use sqluice::source::json::RecordsPath;
+use sqluice_format::database::MAGIC;
 
 use super::{columns, print_plan, print_report, refuse_page_size, replaced};
 use crate::Exit;
@@ -124,8 +125,7 @@ fn refuse_swapped(db: &Path) -> Result<(), Error> {
 
 fn begins_as_database(file: &Path) -> bool {
     let mut start = [0; 16];
-    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && start == *b"SQLite format 3\0"
+    File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
 fn format(args: &Load) -> Result<load::Format, Error> {

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sqluice::error::Setting;
+use sqluice::splitmix::SplitMix64;
 use tempfile::TempDir;
 
 /// The command under test.
@@ -192,7 +193,7 @@ pub(crate) fn skipped(test: &str, why: &str) {
 }
 
 /// Random numbers whose seed is printed when the test fails.
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     /// Seeded by SQLUICE_SEED, or else by the time.
@@ -201,25 +202,19 @@ impl Random {
             || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
         let seed = std::env::var("SQLUICE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(time);
         println!("SQLUICE_SEED={seed}");
-        Random(seed)
+        Random(SplitMix64(seed))
     }
 
     /// The same each time.
     pub(crate) fn seeded(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix64(seed))
     }
 
-    /// The next (SplitMix64).
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
-    /// From 0 up to 1.
     pub(crate) fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.fraction()
     }
 }

@@ -36,13 +36,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use rustix::fs::Access;
 use sqluice_core::error::{Error, Result};
+use sqluice_format::database::MAGIC;
 
 use super::place::Place;
 use super::users::{self, Identity};
 use super::{explained, sync_folder};
-
-/// What every database that is not empty begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// What lies beside a database and belongs to it, or would belong to any other of its name.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];

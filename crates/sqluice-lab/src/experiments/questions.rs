@@ -181,7 +181,7 @@ fn look_up(db: &Connection, how: Ids, sql: &str, ids: Vec<i64>) -> Result<Digest
 
 fn sparse_ids(scale: Scale) -> Experiment {
     let rows = Counts::new(10_000, 500_000, 100_000_000).at(scale);
-    // Splitmix64 gives each number once.
+    // SplitMix64 gives each number once.
     let sampled = Table::of_ints(KEYED, rows, |row| mixed(row) as i64);
     // As far apart as numbers that are sampled, in order.
     let step = (u64::MAX / rows).max(1);

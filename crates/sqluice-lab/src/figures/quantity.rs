@@ -6,6 +6,8 @@
 //!
 //! Between a number and its unit stands a space that no line breaks at.
 
+pub(crate) use sqluice::size::grouped;
+
 /// No line breaks here.
 const SPACE: char = '\u{a0}';
 
@@ -76,19 +78,6 @@ pub(crate) fn compared(times: f64) -> String {
 /// How many times better or worse: never below 1, for a word says which.
 pub(crate) fn either_way(times: f64) -> String {
     ratio(if times < 1.0 { 1.0 / times } else { times })
-}
-
-/// A whole number with thousands set apart.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn time(seconds: f64) -> String {

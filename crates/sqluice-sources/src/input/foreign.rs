@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use sqluice_core::error::{Error, Place};
+use sqluice_format::database::MAGIC;
 
 /// So many bytes tell whether more are needed: a pipe may give no more for long.
 pub(super) const MAGIC_BYTES_MAX: usize = 10;
@@ -47,10 +48,7 @@ const SIGNATURES: &[(&[u8], Foreign)] = &[
             remedy: "export its tables as CSV with another program, and load that",
         },
     ),
-    (
-        b"SQLite format 3\0",
-        Foreign { name: "a SQLite database", remedy: "export its tables as CSV, and load these" },
-    ),
+    (MAGIC, Foreign { name: "a SQLite database", remedy: "export its tables as CSV, and load these" }),
     (b"7z\xbc\xaf\x27\x1c", Foreign { name: "a 7z archive", remedy: ARCHIVE }),
     (b"Rar!\x1a\x07", Foreign { name: "a RAR archive", remedy: ARCHIVE }),
     (b"\xfd7zXZ\0", Foreign { name: "xz data", remedy: "decompress it first, for example with xz -dk" }),

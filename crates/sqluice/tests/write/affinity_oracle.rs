@@ -9,6 +9,7 @@ use sqluice::affinity::{
     Affinity, Loss, Rowid, StrictType, apply, int_to_text, real_to_int, real_to_text, stored_real,
     stored_real_of_int, text_to_number, text_to_number_checked, to_rowid,
 };
+use sqluice::splitmix::SplitMix64;
 use sqluice_format::value::{SerialType, Value};
 use sqluice_format::{record, varint};
 
@@ -127,28 +128,25 @@ fn part<'a>(value: Value<'a>, affinity: Affinity, scratch: &'a mut Vec<u8>) -> V
     sqluice::affinity::part_to_number(scratch, front.len(), front.len() + text.len(), affinity).0
 }
 
-/// Random numbers, the same on every machine (splitmix64).
-struct Random(u64);
+/// Random numbers, the same on every machine.
+struct Random(SplitMix64);
 
 impl Random {
     fn seeded(salt: u64) -> Random {
         let seed = std::env::var("SQLUICE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0u64);
-        Random(seed.wrapping_mul(0x1234_5678_9abc_def1) ^ salt)
+        Random(SplitMix64(seed.wrapping_mul(0x1234_5678_9abc_def1) ^ salt))
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next()
     }
 
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        self.0.below(n)
     }
 
     fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
+        self.0.one_in(n)
     }
 
     fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {

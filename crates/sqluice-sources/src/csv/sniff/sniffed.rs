@@ -107,7 +107,8 @@ impl Sniffed {
     pub fn refusal(&self) -> Option<(Message, Message)> {
         let first = self.candidates.first()?;
         let words: Vec<String> = self.candidates.iter().map(Delimiter::words).collect();
-        let message = format!("the delimiter can't be recognised: columns may be separated by {}", words.join(" or "));
+        let message =
+            format!("the delimiter can't be recognised: columns may be separated by {}", words.join(" or "));
         let hint = message![
             Setting::Delimiter.to(first.setting()),
             " (or another) says what separates them, ",

@@ -7,20 +7,18 @@
 use std::collections::HashSet;
 
 use super::super::{Delimiter, Given, Sniffed, sniff};
+use sqluice_core::splitmix::SplitMix64;
+
 use super::sampled;
 
 const DELIMITERS: [&str; 8] = [",", "\t", ";", "|", "^", "~", "¦", "||"];
 
 /// Random numbers that are the same in every run.
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) % end.max(1) as u64) as usize
+        self.0.below(end.max(1))
     }
 
     fn percent(&mut self, percent: usize) -> bool {
@@ -108,11 +106,11 @@ fn is_text(kind: Kind) -> bool {
 }
 
 fn value(kind: Kind, delimiter: &str, quote: char, random: &mut Random) -> String {
-    let number = |random: &mut Random| random.below(10_usize.pow(1 + (random.0 % 6) as u32));
+    let number = |random: &mut Random| random.below(10_usize.pow(1 + (random.0.0 % 6) as u32));
     match kind {
         Kind::Integer => format!("{}{}", random.of(&["", "", "-"]), number(random)),
         Kind::Decimal => {
-            let point = if delimiter == "," || random.0 & 1 << 40 == 0 { "." } else { "," };
+            let point = if delimiter == "," || random.0.0 & 1 << 40 == 0 { "." } else { "," };
             format!("{}{point}{:02}", number(random), random.below(100))
         }
         Kind::Date => {
@@ -162,7 +160,7 @@ struct Written {
 }
 
 fn written(seed: u64) -> Written {
-    let random = &mut Random(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let random = &mut Random(SplitMix64(seed.wrapping_mul(0x5851_f42d_4c95_7f2d)));
     let delimiter = DELIMITERS[random.below(DELIMITERS.len())];
     let quote = if random.percent(20) { '\'' } else { '"' };
     let backslash = random.percent(20);

@@ -273,7 +273,10 @@ fn several_columns_are_never_one() {
     }
     let unclear = sniffed("a\nb;c\nd\ne;f;g;h;i;j\nk\nl;m;n\n");
     if let Some((message, hint)) = unclear.refusal() {
-        assert_eq!(message.to_string(), "the delimiter can't be recognised: columns may be separated by semicolon");
+        assert_eq!(
+            message.to_string(),
+            "the delimiter can't be recognised: columns may be separated by semicolon"
+        );
         assert!(hint.to_string().contains("`delimiter = ';'`"));
     }
 }

@@ -1,0 +1,32 @@
+//! What the command was built with, for `--version`: compiler, target, profile and commit. Nothing is required: without git the commit is
+//! left out.
+
+use std::env;
+use std::process::Command;
+
+/// The first line that a program prints, if it runs.
+fn line(program: &str, arguments: &[&str]) -> Option<String> {
+    let output =
+        Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()?.lines().next().map(str::to_owned)
+}
+
+fn main() {
+    let rustc = env::var("RUSTC").ok().and_then(|rustc| line(&rustc, &["--version"]));
+    let of_cargo = |name: &str| env::var(name).unwrap_or_default();
+    println!("cargo::rustc-env=SQLUICE_RUSTC={}", rustc.unwrap_or_else(|| "rustc".to_owned()));
+    println!("cargo::rustc-env=SQLUICE_TARGET={}", of_cargo("TARGET"));
+    println!("cargo::rustc-env=SQLUICE_PROFILE={}", of_cargo("PROFILE"));
+    println!("cargo::rerun-if-changed=build.rs");
+    // A source archive may lie within another repository: its commit would say nothing.
+    let top = line("git", &["rev-parse", "--show-toplevel"]);
+    let is_own =
+        top.is_some_and(|top| std::path::Path::new(&top).join("crates/sqluice-cli/build.rs").exists());
+    // Tests would be linked again after each commit.
+    let is_own = is_own && of_cargo("PROFILE") == "release";
+    let commit = if is_own { line("git", &["rev-parse", "--short=9", "HEAD"]) } else { None };
+    println!("cargo::rustc-env=SQLUICE_COMMIT={}", commit.unwrap_or_default());
+    if let Some(head) = line("git", &["rev-parse", "--git-path", "logs/HEAD"]).filter(|_| is_own) {
+        println!("cargo::rerun-if-changed={head}");
+    }
+}
