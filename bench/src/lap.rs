@@ -23,7 +23,7 @@ pub struct Lap {
     pub cpu_seconds: f64,
     /// The most memory that the process held.
     pub memory_bytes: u64,
-    /// How bytes got to the disk, where it is known: direct, buffered, discarded; before it the roads of tables and indexes, where
+    /// How bytes got to the disk, where it is known: direct, buffered, discarded; before it the write paths of tables and indexes, where
     /// there are several.
     pub output: Option<String>,
 }

@@ -28,7 +28,7 @@ pub struct Report {
 /// A table in a report.
 #[derive(Clone, Debug, Deserialize)]
 struct Table {
-    road: String,
+    write_path: String,
     #[serde(default)]
     indexes: Vec<Index>,
 }
@@ -36,19 +36,19 @@ struct Table {
 /// An index in a report.
 #[derive(Clone, Debug, Deserialize)]
 struct Index {
-    road: String,
+    write_path: String,
 }
 
 impl Report {
-    /// The roads of its tables and of their indexes, and how bytes got to the disk.
-    pub fn roads(&self) -> String {
-        let mut roads = Vec::new();
+    /// The write paths of its tables and of their indexes, and how bytes got to the disk.
+    pub fn write_paths(&self) -> String {
+        let mut write_paths = Vec::new();
         for table in &self.tables {
-            roads.push(table.road.clone());
-            roads.extend(table.indexes.iter().map(|index| format!("index {}", index.road)));
+            write_paths.push(table.write_path.clone());
+            write_paths.extend(table.indexes.iter().map(|index| format!("index {}", index.write_path)));
         }
-        roads.push(self.output.clone());
-        roads.join(", ")
+        write_paths.push(self.output.clone());
+        write_paths.join(", ")
     }
 }
 
@@ -121,11 +121,10 @@ mod tests {
     fn roads_are_those_of_tables_and_of_indexes() {
         let report = |tables: &str| {
             let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
-            serde_json::from_str::<Report>(&json).unwrap().roads()
+            serde_json::from_str::<Report>(&json).unwrap().write_paths()
         };
         assert_eq!(report(""), "direct");
-        let tables =
-            r#", "tables": [{"road": "pages", "indexes": [{"road": "sorted"}]}, {"road": "insert"}]"#;
+        let tables = r#", "tables": [{"write_path": "pages", "indexes": [{"write_path": "sorted"}]}, {"write_path": "insert"}]"#;
         assert_eq!(report(tables), "pages, index sorted, insert, direct");
     }
 }

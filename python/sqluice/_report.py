@@ -29,7 +29,7 @@ class IndexReport:
     """What happened to an index."""
 
     name: str
-    road: str
+    write_path: str
     """How its entries got there: `sorted`, `insert` or `sqlite`."""
     entries: int
     root_page: int
@@ -93,7 +93,7 @@ class TableReport:
     """Of `rows`, those that changed an existing row; None: not counted, in a large database or with triggers."""
     replaced: int | None
     """Rows whose place a later row with the same key has taken; None: as above."""
-    road: str
+    write_path: str
     """How its rows got there: `pages`, `sorted`, `insert` or `sqlite`."""
     root_page: int
     leaf_pages: int

@@ -137,7 +137,7 @@ def test_a_folder_is_packed_and_unpacked(db: Path, tmp_path: Path) -> None:
 def test_reports_have_fields_and_say_them(db: Path) -> None:
     report = sqluice.write(db, [(1,)], "t", columns=["a"])
     assert dataclasses.asdict(report)["tables"][0]["name"] == "t"
-    assert report.tables[0].action == "make" and report.tables[0].road == "pages"
+    assert report.tables[0].action == "make" and report.tables[0].write_path == "pages"
     assert report.target == str(db) and report.bytes == db.stat().st_size
     assert repr(report).startswith(f"<Report: 1 row to {db}")
     with pytest.raises(dataclasses.FrozenInstanceError):

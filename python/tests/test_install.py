@@ -20,7 +20,7 @@ assert "site-packages" in sqluice.__file__, sqluice.__file__
 db = sys.argv[1]
 sqlite3.connect(db).execute("CREATE TABLE there (a)").connection.close()
 report = sqluice.write(db, [(n, f"row {n}") for n in range(1000)], "t", columns=["a", "b"])
-print(report.rows, report.tables[0].road, sqluice.check(db).sound)
+print(report.rows, report.tables[0].write_path, sqluice.check(db).sound)
 """
 
 

@@ -25,7 +25,7 @@ use support::image::Image;
 use support::strace::{calls, strace};
 use support::{Ran, Random, SQLUICE, end, names, run, sqluice, tell};
 
-/// Calls of each kind that fail, for each road and journal mode.
+/// Calls of each kind that fail, for each scenario and journal mode.
 const FAULTS: usize = 5;
 
 /// Runs the command with limited file sizes, in units of 512 bytes.
@@ -64,7 +64,7 @@ fn a_limit_on_file_sizes_leaves_the_old_database() {
             case.assert_next_run_clears(folder.path(), &found, &at);
         }
         // The log takes what SQLite writes, and its checkpoint need not succeed.
-        let at_least = if case.road.writes_pages() { 3 } else { 1 };
+        let at_least = if case.scenario.writes_pages() { 3 } else { 1 };
         assert!(refused >= at_least, "{}: only {refused} refused", case.name());
     }
 }
@@ -102,9 +102,9 @@ fn with_fault(case: &Case, folder: &Path, (call, nth): &Fault, error: &str, on: 
     strace(folder, &["-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject], case.args())
 }
 
-fn assert_faults_are_harmless(road: Scenario) {
+fn assert_faults_are_harmless(scenario: Scenario) {
     for journal in Journal::ALL {
-        let case = Case::new(road, journal);
+        let case = Case::new(scenario, journal);
         let mut random = Random::new();
         let mut told: BTreeMap<String, usize> = BTreeMap::new();
         for (call, nths) in faults(&case) {
@@ -242,14 +242,14 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
     }
 }
 
-/// On a disk that `fill` fills, each road is refused because of it in each journal mode, and the old database stays.
+/// On a disk that `fill` fills, each scenario is refused because of it in each journal mode, and the old database stays.
 fn assert_refused_when_full(test: &str, fill: impl Fn(&Image, &mut fs::File)) {
     let Some(image) = Image::mount(test, 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
-        for road in Scenario::ALL {
-            let case = Case::new(road, journal);
+        for scenario in Scenario::ALL {
+            let case = Case::new(scenario, journal);
             put_on(&case, &root);
             fill(&image, &mut fs::File::create(root.join("ballast")).unwrap());
             let at = case.name();
@@ -289,8 +289,8 @@ fn a_read_only_database_is_refused_by_name() {
     fs::remove_dir(root.join("lost+found")).unwrap();
     put_on(&Case::new(Scenario::Append, Journal::Delete), &root);
     image.remount_read_only();
-    for road in Scenario::ALL {
-        run(&root, road.args()).failed(1, "x.db is read-only");
+    for scenario in Scenario::ALL {
+        run(&root, scenario.args()).failed(1, "x.db is read-only");
     }
     let connection =
         Connection::open_with_flags(root.join("x.db"), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);

@@ -1,4 +1,4 @@
-//! SIGKILL while a database that is there is changed: at chosen system calls, so many in each phase of each road in each journal
+//! SIGKILL while a database that is there is changed: at chosen system calls, so many in each phase of each scenario in each journal
 //! mode, and at random moments. SQLite must find all of the old database or all of the new one, in its journal mode, and the next
 //! run must leave nothing behind.
 //!
@@ -36,7 +36,7 @@ enum Phase {
     Working,
     /// Pages are written behind the last one.
     Pages,
-    /// They are synced, and become part of the database. On the SQL road: SQLite writes.
+    /// They are synced, and become part of the database. On the SQL scenario: SQLite writes.
     Publishing,
     /// The new database is there; what follows is a checkpoint, and closing.
     Committed,
@@ -61,7 +61,7 @@ impl Follower<'_> {
         let writes = matches!(&**name, "pwrite64" | "pwritev");
         let next = match self.phase {
             Phase::Opening if name == "fcntl" && is_write_lock(args, self.case.journal) => Phase::Working,
-            Phase::Working if self.case.road.writes_pages() => {
+            Phase::Working if self.case.scenario.writes_pages() => {
                 let offset = || args.rsplit(", ").next().and_then(|offset| offset.parse::<u64>().ok());
                 let is_page =
                     writes && is("") && offset().is_some_and(|offset| offset >= self.case.old_bytes);
@@ -194,8 +194,8 @@ fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
 }
 
 /// Kills in each phase, and shows what they left.
-fn assert_kills_are_harmless(road: Scenario, journal: Journal) {
-    let case = Case::new(road, journal);
+fn assert_kills_are_harmless(scenario: Scenario, journal: Journal) {
+    let case = Case::new(scenario, journal);
     let mut random = Random::new();
     let moments = moments(&case);
     let wanted = rounds(KILLS);
@@ -224,15 +224,15 @@ fn assert_kills_are_harmless(road: Scenario, journal: Journal) {
     for &phase in moments.keys() {
         assert!(count(&seen, phase) >= wanted, "{}: {phase:?}", case.name());
     }
-    let phases = if road.writes_pages() { 5 } else { 4 };
+    let phases = if scenario.writes_pages() { 5 } else { 4 };
     assert_eq!(moments.len(), phases, "{}: {:?}", case.name(), moments.keys());
 }
 
 macro_rules! killed_at_calls {
-    ($($name:ident: $road:ident, $journal:ident;)*) => {$(
+    ($($name:ident: $scenario:ident, $journal:ident;)*) => {$(
         #[test]
         fn $name() {
-            assert_kills_are_harmless(Scenario::$road, Journal::$journal);
+            assert_kills_are_harmless(Scenario::$scenario, Journal::$journal);
         }
     )*};
 }

@@ -78,9 +78,9 @@ fn first_page(case: &Case, ops: &[Op]) -> Option<usize> {
     ops.iter().position(is_past_the_end)
 }
 
-fn assert_power_failures_are_harmless(road: Scenario) {
+fn assert_power_failures_are_harmless(scenario: Scenario) {
     for journal in Journal::ALL {
-        let case = Case::new(road, journal);
+        let case = Case::new(scenario, journal);
         let Recorded { before, ops } = recorded(&case);
         println!("{}: {:#?}", case.name(), ops.iter().map(short).collect::<Vec<_>>());
         let looked = replay(&case, &before, &ops, rounds(FAILURES))
@@ -116,7 +116,7 @@ fn a_power_failure_while_rows_go_through_sqlite_leaves_old_or_new() {
 
 #[test]
 fn pages_are_written_behind_the_last_page_and_synced_before_anything_refers_to_them() {
-    for case in Case::all().filter(|case| case.road.writes_pages()) {
+    for case in Case::all().filter(|case| case.scenario.writes_pages()) {
         let Recorded { ops, .. } = recorded(&case);
         let name = case.name();
         let first = first_page(&case, &ops).unwrap_or_else(|| panic!("{name}: no page past the end"));
@@ -202,8 +202,8 @@ fn wrong_orders(case: &Case, recorded: &Recorded) -> Vec<(&'static str, Vec<Op>)
 
 #[test]
 fn wrong_orders_are_caught_by_the_same_replay() {
-    for case in
-        Case::all().filter(|case| matches!(case.road, Scenario::NewTable | Scenario::Append | Scenario::Sql))
+    for case in Case::all()
+        .filter(|case| matches!(case.scenario, Scenario::NewTable | Scenario::Append | Scenario::Sql))
     {
         let recorded = recorded(&case);
         for (what, wrong) in wrong_orders(&case, &recorded) {

@@ -154,7 +154,7 @@ fn readers_see_the_old_or_the_new_state_and_nothing_else() {
                     thread::sleep(Duration::from_micros(200));
                 }
                 let mut child = start_and_stop(folder, case.args());
-                if case.road.writes_pages() {
+                if case.scenario.writes_pages() {
                     wait_for(&mut child, || {
                         signs.beside_pages.load(Ordering::SeqCst) || reader.is_finished()
                     });
@@ -169,7 +169,7 @@ fn readers_see_the_old_or_the_new_state_and_nothing_else() {
             if case.journal == Journal::Wal && !anew {
                 assert_eq!(seen.busy, 0, "{}: nobody waits in WAL mode", case.name());
             }
-            if case.road.writes_pages() {
+            if case.scenario.writes_pages() {
                 assert!(
                     seen.beside_pages > 0,
                     "{}: reading goes on while pages are written: {seen:?}",
@@ -202,8 +202,8 @@ fn a_snapshot_stays_what_it_was_during_a_load_in_wal_mode() {
 
 #[test]
 fn rows_that_only_the_log_has_are_kept() {
-    for road in Scenario::ALL {
-        let case = Case::new(road, Journal::Wal);
+    for scenario in Scenario::ALL {
+        let case = Case::new(scenario, Journal::Wal);
         let folder = case.folder();
         let folder = folder.path();
         // A reader keeps the log from being copied into the file: its snapshot is from before.
@@ -218,18 +218,18 @@ fn rows_that_only_the_log_has_are_kept() {
         let count = |connection: &Connection| -> i64 {
             connection.query_row("SELECT count(*) FROM gone", [], |row| row.get(0)).unwrap()
         };
-        assert_eq!((count(&reader), count(&writer)), (before, before + 50), "{road:?}");
+        assert_eq!((count(&reader), count(&writer)), (before, before + 50), "{scenario:?}");
         writer.execute_batch("DELETE FROM gone WHERE rowid > 40").unwrap();
         drop((reader, writer));
-        assert_eq!(case.content_in_place(folder), Content::New, "{road:?}");
+        assert_eq!(case.content_in_place(folder), Content::New, "{scenario:?}");
         case.assert_clean(folder, &case.name());
     }
 }
 
 #[test]
 fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_changed() {
-    for road in Scenario::ALL {
-        let case = Case::new(road, Journal::Delete);
+    for scenario in Scenario::ALL {
+        let case = Case::new(scenario, Journal::Delete);
         let folder = case.folder();
         let folder = folder.path();
         let reader = open(folder, Duration::ZERO);
@@ -242,19 +242,19 @@ fn in_rollback_mode_a_reader_that_stays_is_waited_for_and_then_nothing_is_change
         let waited = started.elapsed();
         assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
         assert!(waited >= Duration::from_millis(450) && waited < PATIENCE, "{waited:?}");
-        assert_eq!(see(), Content::Old, "{road:?}");
+        assert_eq!(see(), Content::Old, "{scenario:?}");
         reader.execute_batch("COMMIT").unwrap();
         drop(reader);
         case.assert_clean(folder, &case.name());
-        assert_eq!(case.content(folder), Content::Old, "{road:?}");
+        assert_eq!(case.content(folder), Content::Old, "{scenario:?}");
         case.assert_next_run_clears(folder, &Content::Old, &case.name());
     }
 }
 
 #[test]
 fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
-    for road in Scenario::ALL {
-        let case = Case::new(road, Journal::Delete);
+    for scenario in Scenario::ALL {
+        let case = Case::new(scenario, Journal::Delete);
         let folder = case.folder();
         let folder = folder.path();
         let reader = open(folder, Duration::ZERO);
@@ -264,7 +264,7 @@ fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
         reader.execute_batch("COMMIT").unwrap();
         end(child).ok();
         drop(reader);
-        assert_eq!(case.content_in_place(folder), Content::New, "{road:?}");
+        assert_eq!(case.content_in_place(folder), Content::New, "{scenario:?}");
         case.assert_clean(folder, &case.name());
     }
 }
@@ -294,7 +294,7 @@ fn another_writer_is_waited_for_and_then_told_of() {
 
 #[test]
 fn nobody_writes_while_pages_are_written() {
-    for case in Case::all().filter(|case| case.road.writes_pages()) {
+    for case in Case::all().filter(|case| case.scenario.writes_pages()) {
         let folder = case.folder();
         let folder = folder.path();
         let mut child = start_and_stop(folder, case.args());

@@ -113,7 +113,7 @@ impl Run<'_, '_> {
         let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs
             .into_iter()
             .enumerate()
-            .partition(|(index, _)| self.plan.tables[*index].road == WritePath::Insert);
+            .partition(|(index, _)| self.plan.tables[*index].write_path == WritePath::Insert);
         let mut tables = vec![Written::default(); self.schema.tables.len()];
         let mut outcome = Outcome { tables: Vec::new(), page_count: 0, pages_written: 0, output: "sqlite" };
         if !by_pages.is_empty() {
@@ -226,7 +226,7 @@ impl Run<'_, '_> {
         if self.plan.foreign_keys {
             // SQLite has looked at the rows that it inserted.
             let by_pages =
-                tables().filter(|(table, plan)| table.foreign_keys && plan.road != WritePath::Insert);
+                tables().filter(|(table, plan)| table.foreign_keys && plan.write_path != WritePath::Insert);
             let by_pages: Vec<_> = by_pages.collect();
             if !by_pages.is_empty() {
                 let schema = transaction.existing().schema()?;

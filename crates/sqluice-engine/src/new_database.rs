@@ -79,16 +79,16 @@ pub(crate) fn write(
 fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Written], stored: &[u64]) {
     let mut filled = staged.iter().zip(stored);
     for ((table, plan), written) in schema.tables.iter().zip(&plan.tables).zip(written) {
-        if plan.road == WritePath::Sqlite
+        if plan.write_path == WritePath::Sqlite
             && let Some((staged, &stored)) = filled.next()
         {
             let root_page = written.tree.root_page;
             written.tree = WrittenTree { root_page, entries: stored, ..WrittenTree::default() };
             (written.rejected, written.ignored) = (staged.rejected, staged.tree.entries - stored);
         }
-        let roads = plan.indexes.iter().map(|index| index.road);
-        for ((index, road), made) in table.indexes.iter().zip(roads).zip(&mut written.indexes) {
-            if road == WritePath::Sqlite {
+        let write_paths = plan.indexes.iter().map(|index| index.write_path);
+        for ((index, write_path), made) in table.indexes.iter().zip(write_paths).zip(&mut written.indexes) {
+            if write_path == WritePath::Sqlite {
                 let root_page = made.map_or(0, |made| made.root_page);
                 // Which rows a WHERE takes is known to SQLite alone.
                 let entries = if index.partial { 0 } else { written.tree.entries };
@@ -99,7 +99,7 @@ fn take_over(schema: &Schema, plan: &Plan, written: &mut [Written], staged: &[Wr
 }
 
 fn nowhere(plan: &Plan) -> Error {
-    let by_sqlite = plan.tables.iter().find(|table| table.road == WritePath::Sqlite);
+    let by_sqlite = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite);
     let why = by_sqlite.map_or("a constraint or an index", |table| table.why.as_str());
     Error::usage(format!("pages that are thrown away can't be given to SQLite: {why}"))
         .hint("leave it out of the schema, or name a database")
@@ -109,7 +109,7 @@ fn nowhere(plan: &Plan) -> Error {
 fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Vec<Job<'a>>) {
     let (mut direct, mut staged) = (Vec::new(), Vec::new());
     for ((job, table), plan) in jobs.into_iter().zip(&schema.tables).zip(&plan.tables) {
-        if plan.road != WritePath::Sqlite {
+        if plan.write_path != WritePath::Sqlite {
             direct.push(job);
             continue;
         }
@@ -175,7 +175,7 @@ impl Run<'_, '_> {
             on_conflict: plan.on_conflict,
             page_count: 1,
         };
-        let direct = plans.iter().filter(|plan| plan.road != WritePath::Sqlite);
+        let direct = plans.iter().filter(|plan| plan.write_path != WritePath::Sqlite);
         let jobs = jobs.into_iter().zip(direct).map(|(job, plan)| (job, plan, None)).collect();
         let Pages { tables, mut appender } = pipeline::run(
             jobs,
@@ -192,7 +192,7 @@ impl Run<'_, '_> {
             .iter()
             .zip(plans)
             .map(|(table, plan)| {
-                let written = if plan.road == WritePath::Sqlite { None } else { direct.next() };
+                let written = if plan.write_path == WritePath::Sqlite { None } else { direct.next() };
                 with_empty_trees(table, written, &mut appender)
             })
             .collect();

@@ -162,18 +162,17 @@ impl Report {
 /// What is told of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
-    let (updated, replaced, ignored) = match (plan.action, plan.road, on_conflict) {
+    let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
         (Action::Upsert, ..) => (written.merged, none, ignored),
         (_, WritePath::Insert, OnConflict::Replace) => (none, written.merged, ignored),
         (_, _, OnConflict::Replace) => (none, Some(ignored), 0),
         _ => (none, none, ignored),
     };
     let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = written.tree;
-    let indexes = plan
-        .indexes
-        .iter()
-        .zip(&written.indexes)
-        .map(|(plan, written)| IndexReport::new(&plan.name, plan.road, written.unwrap_or_default()));
+    let indexes =
+        plan.indexes.iter().zip(&written.indexes).map(|(plan, written)| {
+            IndexReport::new(&plan.name, plan.write_path, written.unwrap_or_default())
+        });
     TableReport {
         name: plan.name.clone(),
         action: plan.action,
@@ -183,7 +182,7 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
         ignored,
         updated,
         replaced,
-        road: plan.road,
+        write_path: plan.write_path,
         root_page,
         leaf_pages,
         interior_pages,
@@ -228,7 +227,7 @@ pub struct TableReport {
     /// Rows, existing ones and some of `rows` among them, whose place a later row with the same key has taken; `None`: as above.
     pub replaced: Option<u64>,
     /// The way that they took.
-    pub road: WritePath,
+    pub write_path: WritePath,
     /// The root of its B-tree.
     pub root_page: u32,
     /// Leaf pages.
@@ -251,7 +250,7 @@ pub struct IndexReport {
     /// Its name.
     pub name: String,
     /// The way that its entries took.
-    pub road: WritePath,
+    pub write_path: WritePath,
     /// Its entries.
     pub entries: u64,
     /// The root of its B-tree.
@@ -266,11 +265,11 @@ pub struct IndexReport {
 
 impl IndexReport {
     /// An index that is now the B-tree `tree`.
-    pub fn new(name: impl Into<String>, road: WritePath, tree: WrittenTree) -> IndexReport {
+    pub fn new(name: impl Into<String>, write_path: WritePath, tree: WrittenTree) -> IndexReport {
         let WrittenTree { root_page, entries, leaf_pages, interior_pages, overflow_pages } = tree;
         IndexReport {
             name: name.into(),
-            road,
+            write_path,
             entries,
             root_page,
             leaf_pages,

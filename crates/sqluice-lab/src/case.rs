@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Experiment ── id, unit, count
-//!   └─ Case ── name, road, settings, command
+//!   └─ Case ── name, provenance, settings, command
 //!       └─ Work ── run(Ground) -> Took      makes its data, times one part of it, and says what is there afterwards
 //!              └── expected() -> Found      what must be there, by other means
 //! ```
@@ -177,7 +177,7 @@ pub(crate) struct Work {
 /// A variant that is to be measured.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) road: Provenance,
+    pub(crate) provenance: Provenance,
     pub(crate) published: Option<f64>,
     pub(crate) published_note: Option<String>,
     pub(crate) settings: Vec<String>,
@@ -205,7 +205,7 @@ impl Case {
     fn either(command: impl Into<String>, work: Result<Work, Skip>) -> Case {
         Case {
             name: String::new(),
-            road: Provenance::Added,
+            provenance: Provenance::Added,
             published: None,
             published_note: None,
             settings: Vec::new(),
@@ -307,8 +307,8 @@ impl Experiment {
         self.with(name, Provenance::Sqluice, case)
     }
 
-    fn with(mut self, name: &str, road: Provenance, case: Case) -> Experiment {
-        self.cases.push(Case { name: name.to_owned(), road, ..case });
+    fn with(mut self, name: &str, provenance: Provenance, case: Case) -> Experiment {
+        self.cases.push(Case { name: name.to_owned(), provenance, ..case });
         self
     }
 

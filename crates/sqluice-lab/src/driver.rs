@@ -338,8 +338,8 @@ fn divide(states: &mut [State]) {
 fn variant(state: State) -> Variant {
     let State { case, took, over, .. } = state;
     let outcome = over.unwrap_or_else(|| measured(took));
-    let Case { name, road, published, published_note, settings, command, .. } = case;
-    Variant { name, road, published, published_note, settings, command, outcome }
+    let Case { name, provenance, published, published_note, settings, command, .. } = case;
+    Variant { name, provenance, published, published_note, settings, command, outcome }
 }
 
 /// The samples of all runs, and the middle of what else was measured.

@@ -3,7 +3,7 @@
 //! ```text
 //!  Run ── machine, SQLite, scale, runs
 //!   └─ Experiment ── id, what, unit, better
-//!       └─ Variant ── name, road, pragmas, command, published ── Outcome ── Measured: samples │ Skipped: reason │ Failed: why
+//!       └─ Variant ── name, provenance, pragmas, command, published ── Outcome ── Measured: samples │ Skipped: reason │ Failed: why
 //! ```
 //!
 //! It is JSON in a file (`--export-json`), and stays readable: fields are added, none change their meaning.
@@ -90,8 +90,9 @@ pub struct Experiment {
 pub struct Variant {
     /// As published; of an added one, its own.
     pub name: String,
-    /// Whose it is.
-    pub road: Provenance,
+    /// Who proposes it. Older records call it `road`.
+    #[serde(alias = "road")]
+    pub provenance: Provenance,
     /// What the publication says, in the experiment's unit; NaN: it names the variant, and no figure.
     pub published: Option<f64>,
     /// What the publication adds: sizes, rates, remarks.

@@ -1,10 +1,10 @@
-//! Tables of made-up rows: each value a function of its row, so that every road inserts the same, and a check knows what must be there.
+//! Tables of made-up rows: each value a function of its row, so that every write path inserts the same, and a check knows what must be there.
 //!
 //! ```text
 //!  Table ── CREATE TABLE, columns, rows
 //!    │ fill(range)
 //!    v
-//!  Block ── a vector for each column ──> bound parameters, arrays, text, batches of the page road, digest
+//!  Block ── a vector for each column ──> bound parameters, arrays, text, batches of the page path, digest
 //! ```
 
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use sqluice::source::{Part, Sink, Source};
 use crate::case::{Digest, Found, RowHash};
 use crate::random::{mixed, permuted};
 
-/// Rows of a part of the page road.
+/// Rows of a part of the page path.
 const PART_ROWS: u64 = 256 * ROWS_MAX as u64;
 
 /// What fills the text of a row.
@@ -287,7 +287,7 @@ impl Block {
     }
 }
 
-/// The rows of a table for the page road.
+/// The rows of a table for the page path.
 pub(crate) struct TableSource {
     pub(crate) table: Table,
     pub(crate) next: u64,

@@ -59,21 +59,20 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn variant() -> impl Strategy<Value = Variant> {
-    let roads = [Provenance::Published, Provenance::Added, Provenance::Sqluice];
+    let provenances = [Provenance::Published, Provenance::Added, Provenance::Sqluice];
     let published = prop::option::of(sample());
     let note = prop::option::of(text());
     let settings = prop::collection::vec(text(), 0..3);
-    (text(), prop::sample::select(roads.to_vec()), published, note, settings, text(), outcome()).prop_map(
-        |(name, road, published, published_note, settings, command, outcome)| Variant {
+    (text(), prop::sample::select(provenances.to_vec()), published, note, settings, text(), outcome())
+        .prop_map(|(name, provenance, published, published_note, settings, command, outcome)| Variant {
             name,
-            road,
+            provenance,
             published,
             published_note,
             settings,
             command,
             outcome,
-        },
-    )
+        })
 }
 
 /// Experiments under the names that advice is drawn from, and under others; their variants, too.

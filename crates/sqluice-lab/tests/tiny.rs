@@ -53,7 +53,7 @@ fn every_published_variant_has_a_figure_or_a_reason() {
         for figure in &experiment.results {
             let key = (experiment.id.as_str(), figure.variant.as_str());
             let variant = all.get(&key).unwrap_or_else(|| panic!("{key:?} was not run"));
-            assert_eq!(variant.road, Provenance::Published, "{key:?}");
+            assert_eq!(variant.provenance, Provenance::Published, "{key:?}");
             let has_figure = figure.value.is_some_and(f64::is_finite) || figure.new.is_some();
             assert_eq!(variant.published.is_some(), has_figure, "{key:?}");
         }
@@ -81,8 +81,9 @@ fn experiments_and_published_variants_come_in_their_order_and_the_others_after()
     let run: Vec<&str> = TINY.experiments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(run, ids());
     for (experiment, there) in published().experiment.iter().zip(&TINY.experiments) {
-        let names =
-            |road| there.variants.iter().filter(move |one| one.road == road).map(|one| one.name.as_str());
+        let names = |provenance| {
+            there.variants.iter().filter(move |one| one.provenance == provenance).map(|one| one.name.as_str())
+        };
         let published: Vec<&str> = experiment.results.iter().map(|figure| figure.variant.as_str()).collect();
         let found: Vec<&str> = names(Provenance::Published).filter(|name| published.contains(name)).collect();
         assert_eq!(found, published, "{}", experiment.id);

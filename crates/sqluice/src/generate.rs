@@ -263,7 +263,7 @@ impl Generate {
         table: &TableSpec,
     ) -> Result<()> {
         match table.rowids() {
-            Some(column) if !table.counts_rows() && plan.tables[index].road != WritePath::Insert => {
+            Some(column) if !table.counts_rows() && plan.tables[index].write_path != WritePath::Insert => {
                 let why = format!("rows are not in the order of {}", column.name);
                 plan.sort_rows((index, declared), column.is_nullable(), &why, &self.write)
             }

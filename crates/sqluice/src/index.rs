@@ -75,7 +75,7 @@ pub struct PlannedIndex {
     /// The table that it is on.
     pub table: String,
     /// How its entries are written.
-    pub road: WritePath,
+    pub write_path: WritePath,
     /// Why they are written that way.
     pub why: String,
     /// The statement.
@@ -167,7 +167,7 @@ impl Index {
         let pages = transaction.page_count()?;
         phases.begin("commit", None);
         let indexes = declared.iter().zip(made).map(|(declared, made)| {
-            IndexReport::new(&declared.statement.name, declared.road(), made.unwrap_or_default())
+            IndexReport::new(&declared.statement.name, declared.write_path(), made.unwrap_or_default())
         });
         let indexes = indexes.collect();
         // Nothing to commit is nothing to wait for.
@@ -233,7 +233,7 @@ impl Index {
         let indexes = declared.iter().map(|declared| PlannedIndex {
             name: declared.statement.name.clone(),
             table: declared.table.name.clone(),
-            road: declared.road(),
+            write_path: declared.write_path(),
             why: declared.why.clone(),
             sql: declared.statement.sql.trim_end().to_owned(),
         });
@@ -295,7 +295,7 @@ impl fmt::Display for IndexPlan {
         writeln!(f, "-- {}: one transaction, journal mode {journal_mode}", target.display())?;
         writeln!(f, "-- pages of {page_bytes} bytes, {threads} threads, {buffers} of buffers")?;
         for index in indexes {
-            writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.road.name(), index.why)?;
+            writeln!(f, "-- {} on {}: {}, {}", index.name, index.table, index.write_path.name(), index.why)?;
             writeln!(f, "{};", index.sql)?;
         }
         made_before.iter().try_for_each(|name| writeln!(f, "-- {name}: exists already"))

@@ -224,13 +224,13 @@ impl Track<'_> {
         let files = ["generate".as_ref(), target.as_os_str(), schema.as_os_str()];
         let flags = ["--rows", &number].map(OsStr::new);
         let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
-        Ok((took, Some(report.roads())))
+        Ok((took, Some(report.write_paths())))
     }
 
     fn load(&self, target: &Path, csv: &Path, flags: &[&OsStr]) -> anyhow::Result<(Took, Option<String>)> {
         let files = ["load".as_ref(), target.as_os_str(), csv.as_os_str()];
         let (took, report) = self.sqluice.write(&[&files[..], flags].concat(), self.rows())?;
-        Ok((took, Some(report.roads())))
+        Ok((took, Some(report.write_paths())))
     }
 
     /// A lap that only reads, and tells its own time: reading the whole table first is no part of it.

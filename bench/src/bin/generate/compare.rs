@@ -112,7 +112,7 @@ impl Track<'_> {
         let flags = ["--preset", "shop", "--rows", &orders].map(OsStr::new);
         let rows = self.rows_of_shop()?;
         let (took, report) = self.sqluice.write(&[&files[..], &flags].concat(), rows)?;
-        Ok(Lap::new(&took, rows, report.bytes, Some(report.roads())))
+        Ok(Lap::new(&took, rows, report.bytes, Some(report.write_paths())))
     }
 
     fn shop_sql(&self, target: &Path, how: &[&OsStr]) -> anyhow::Result<Lap> {

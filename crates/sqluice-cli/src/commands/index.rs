@@ -38,8 +38,11 @@ fn tell(report: &Report, printer: &Printer) {
     }
     let all: u64 = report.indexes.iter().map(|index| index.entries).sum();
     for index in &report.indexes {
-        let what =
-            if index.road == WritePath::Sqlite { "by SQLite".to_owned() } else { entries(index.entries) };
+        let what = if index.write_path == WritePath::Sqlite {
+            "by SQLite".to_owned()
+        } else {
+            entries(index.entries)
+        };
         printer.note(&format!("index {}: {what}", index.name));
     }
     if !report.indexes.is_empty() {
@@ -61,7 +64,7 @@ fn tell(report: &Report, printer: &Printer) {
     ));
     let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
     printer.detail(&phases.collect::<Vec<_>>().join(", "));
-    for index in report.indexes.iter().filter(|index| index.road != WritePath::Sqlite) {
+    for index in report.indexes.iter().filter(|index| index.write_path != WritePath::Sqlite) {
         printer.detail(&format!(
             "  {}: {} leaf, {} interior, {} overflow pages, root {}",
             index.name,

@@ -129,7 +129,7 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         printer.detail(&phases.collect::<Vec<_>>().join(", "));
     }
     for table in &report.tables {
-        if table.road == WritePath::Insert {
+        if table.write_path == WritePath::Insert {
             printer.detail(&format!(
                 "  {}: {} by insert, root {}",
                 table.name,

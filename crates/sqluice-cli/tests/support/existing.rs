@@ -1,4 +1,4 @@
-//! A database that is there, the roads by which the command changes it, and what may be found in it afterwards.
+//! A database that is there, the scenarios by which the command changes it, and what may be found in it afterwards.
 //!
 //! ```text
 //!              ┌─ sqluice ROAD, killed, out of space, watched ─> x.db: all that was there, or all of the new ─┐
@@ -50,7 +50,7 @@ impl Journal {
     }
 }
 
-/// Whether pages are written past the end, as far as the road is concerned.
+/// Whether pages are written past the end, as far as the scenario is concerned.
 impl Scenario {
     pub(crate) const ALL: [Scenario; 5] =
         [Scenario::NewTable, Scenario::Append, Scenario::IndexedAppend, Scenario::Index, Scenario::Sql];
@@ -166,9 +166,9 @@ pub(crate) enum Content {
     Neither(String),
 }
 
-/// A database, a road that changes it, and what it must become.
+/// A database, a scenario that changes it, and what it must become.
 pub(crate) struct Case {
-    pub(crate) road: Scenario,
+    pub(crate) scenario: Scenario,
     pub(crate) journal: Journal,
     template: TempDir,
     old: String,
@@ -177,7 +177,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn new(road: Scenario, journal: Journal) -> Case {
+    pub(crate) fn new(scenario: Scenario, journal: Journal) -> Case {
         let template = folder();
         let path = template.path().join("x.db");
         make(&path, journal);
@@ -186,7 +186,7 @@ impl Case {
         fs::copy(&path, &twin).unwrap();
         let connection = Connection::open(&twin).unwrap();
         connection.execute_batch("BEGIN").unwrap();
-        road.by_sql(&connection).unwrap();
+        scenario.by_sql(&connection).unwrap();
         connection.execute_batch("COMMIT").unwrap();
         drop(connection);
         let new = summary(&twin).unwrap();
@@ -204,17 +204,19 @@ impl Case {
             fs::write(template.path().join(name), text).unwrap();
         }
         let old_bytes = fs::metadata(&path).unwrap().len();
-        Case { road, journal, template, old, new, old_bytes }
+        Case { scenario, journal, template, old, new, old_bytes }
     }
 
-    /// Every road in every journal mode.
+    /// Every scenario in every journal mode.
     pub(crate) fn all() -> impl Iterator<Item = Case> {
-        Scenario::ALL.into_iter().flat_map(|road| Journal::ALL.map(|journal| Case::new(road, journal)))
+        Scenario::ALL
+            .into_iter()
+            .flat_map(|scenario| Journal::ALL.map(|journal| Case::new(scenario, journal)))
     }
 
     /// What to say of it.
     pub(crate) fn name(&self) -> String {
-        format!("{:?}, {:?}", self.road, self.journal)
+        format!("{:?}, {:?}", self.scenario, self.journal)
     }
 
     /// A folder with the database and what is loaded.
@@ -232,7 +234,7 @@ impl Case {
     }
 
     pub(crate) fn args(&self) -> &'static [&'static str] {
-        self.road.args()
+        self.scenario.args()
     }
 
     /// What SQLite finds in `folder`/x.db and what lies beside it; that folder is not touched.

@@ -416,7 +416,7 @@ fn a_report_tells_the_journal_mode_and_the_roads() {
             (&mode.into(), &mode.into())
         );
         assert_eq!(
-            (&report["tables"][0]["action"], &report["tables"][0]["road"]),
+            (&report["tables"][0]["action"], &report["tables"][0]["write_path"]),
             (&"append".into(), &"insert".into())
         );
         assert_eq!(report["rows"], 1);

@@ -57,7 +57,7 @@ CREATE INDEX b ON user (age + 1);";
     assert!(matches(ran.stdout.trim_end(), expected), "{ran:?}");
     let plan = run(folder, ["index", "x.db", sql, "--dry-run", "--json"]).ok().json();
     assert_eq!(
-        (&plan["indexes"][0]["road"], &plan["indexes"][1]["road"]),
+        (&plan["indexes"][0]["write_path"], &plan["indexes"][1]["write_path"]),
         (&"sorted".into(), &"sqlite".into())
     );
     assert_eq!(indexes(&folder.join("x.db")), [""; 0]);

@@ -60,7 +60,7 @@ fn a_verbose_load_tells_the_phases_and_the_indexes() {
     );
     let report = load("--index area --json").succeeds().ran.json();
     let index = &report["tables"][0]["indexes"][0];
-    assert_eq!((&index["name"], &index["road"]), (&"idx_user_area".into(), &"sorted".into()));
+    assert_eq!((&index["name"], &index["write_path"]), (&"idx_user_area".into(), &"sorted".into()));
     assert_eq!((&index["entries"], &index["leaf_pages"]), (&3.into(), &1.into()));
     assert_eq!(report["phases"][0]["name"], "sample");
 }

@@ -98,7 +98,10 @@ fn json_is_all_that_standard_output_gets() {
     assert_eq!(info["trees"][1]["rows"], 1000);
 
     let plan = run(folder, [&generate("y.db", "1000")[..], &["--json", "--dry-run"]].concat()).ok().json();
-    assert_eq!((&plan["tables"][0]["road"], &plan["tables"][0]["rows"]), (&"pages".into(), &1000.into()));
+    assert_eq!(
+        (&plan["tables"][0]["write_path"], &plan["tables"][0]["rows"]),
+        (&"pages".into(), &1000.into())
+    );
     assert_eq!(names(folder), ["x.db"], "a dry run makes nothing");
 
     let ran = run(folder, [&["--json"], &generate("x.db", "3")[..]].concat());

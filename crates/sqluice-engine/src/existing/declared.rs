@@ -29,7 +29,7 @@ pub(crate) struct Ours {
 
 impl Declared<'_> {
     /// The way that its entries take.
-    pub fn road(&self) -> WritePath {
+    pub fn write_path(&self) -> WritePath {
         if self.ours.is_some() { WritePath::Sorted } else { WritePath::Sqlite }
     }
 }

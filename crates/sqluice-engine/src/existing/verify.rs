@@ -17,7 +17,7 @@ const LEAVES_MAX: u64 = 500;
 pub(super) fn verify(
     connection: &Connection,
     table: &Table,
-    roads: &[WritePath],
+    write_paths: &[WritePath],
     written: &Written,
     is_new: bool,
 ) -> Result<()> {
@@ -39,8 +39,8 @@ pub(super) fn verify(
             return Err(differs(&table.name, &format!("its last rowid is {found}, not {largest}")));
         }
     }
-    for ((index, road), tree) in table.indexes.iter().zip(roads).zip(&written.indexes) {
-        if let (WritePath::Sorted, Some(tree), true) = (road, tree, is_new) {
+    for ((index, write_path), tree) in table.indexes.iter().zip(write_paths).zip(&written.indexes) {
+        if let (WritePath::Sorted, Some(tree), true) = (write_path, tree, is_new) {
             verify_index(connection, &name, index, tree)?;
         }
     }

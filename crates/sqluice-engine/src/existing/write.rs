@@ -57,7 +57,7 @@ impl Transaction<'_> {
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
-        if let Some(table) = plan.tables.iter().find(|table| table.road == WritePath::Sqlite) {
+        if let Some(table) = plan.tables.iter().find(|table| table.write_path == WritePath::Sqlite) {
             return Err(Error::usage(format!("the rows of {} are SQLite's to store", table.name)));
         }
         // SQLite has not changed anything yet.
@@ -98,8 +98,8 @@ impl Transaction<'_> {
         there: &HashMap<String, u32>,
     ) -> Result<Task<'t>> {
         let is_new = !there.contains_key(&table.name.to_ascii_lowercase());
-        let sorts = plan.road == WritePath::Sorted
-            || plan.indexes.iter().any(|index| index.road == WritePath::Sqlite);
+        let sorts = plan.write_path == WritePath::Sorted
+            || plan.indexes.iter().any(|index| index.write_path == WritePath::Sqlite);
         if !is_new && (sorts || table.without_rowid) {
             let message = format!("rows of {} can't be written behind its last as pages", table.name);
             return Err(Error::target(message).hint("they can be stored by SQL"));
@@ -112,7 +112,7 @@ impl Transaction<'_> {
         let Task { table, plan, .. } = task;
         self.execute(&table.sql)?;
         for (index, of_index) in table.indexes.iter().zip(&plan.indexes) {
-            if let (Some(sql), WritePath::Sorted) = (&index.sql, of_index.road) {
+            if let (Some(sql), WritePath::Sorted) = (&index.sql, of_index.write_path) {
                 self.execute(sql)?;
             }
         }
@@ -173,8 +173,9 @@ impl Transaction<'_> {
         let last = (outcome.page_count > page_count).then_some(last);
         self.publish(&overwritten, outcome.page_count, last)?;
         for (task, written) in tasks.iter().zip(&tables) {
-            let roads: Vec<WritePath> = task.plan.indexes.iter().map(|index| index.road).collect();
-            verify::verify(self.connection(), task.table, &roads, written, task.is_new)?;
+            let write_paths: Vec<WritePath> =
+                task.plan.indexes.iter().map(|index| index.write_path).collect();
+            verify::verify(self.connection(), task.table, &write_paths, written, task.is_new)?;
             if task.table.autoincrement {
                 self.note_sequence(task.table, written.largest_rowid)?;
             }

@@ -39,7 +39,7 @@ impl<'a> Growing<'a> {
     pub(super) fn new(trees: &'a Trees<'_>, index: usize, geometry: Geometry) -> Growing<'a> {
         let (levels, root_page, edge) = match trees {
             Trees::Rows(trees) => match trees.get(index) {
-                Some(tree) if tree.road == WritePath::Pages => {
+                Some(tree) if tree.write_path == WritePath::Pages => {
                     (Levels::Table(TableTree::new(geometry)), tree.root_page, tree.edge.as_ref())
                 }
                 _ => (Levels::None, None, None),

@@ -235,7 +235,7 @@ impl Run<'_, '_> {
         let sorters = TableSorters::new(table, plan, self.settings, sources, &self.spill);
         let tree = RowsTree {
             in_sequence: plan.in_sequence,
-            ..RowsTree::new(table, job.conversions, Some((plan.road, &sorters)), existing_trees.clone())
+            ..RowsTree::new(table, job.conversions, Some((plan.write_path, &sorters)), existing_trees.clone())
         };
         let one_worker = Settings { workers: 1, ..self.settings.clone() };
         let settings = if plan.in_sequence { &one_worker } else { self.settings };
@@ -343,7 +343,7 @@ fn merge_trees<'a>(
 
 /// Whether items of indexes know the numbers of their records: where rowids do not tell these, or rows may be left out.
 fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
-    let leaves_out = plan.road == WritePath::Sorted && on_conflict != OnConflict::Abort;
+    let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()
 }
 
@@ -392,7 +392,7 @@ impl<'a> RowsTree<'a> {
         RowsTree {
             table,
             conversions,
-            road: sorted.map_or(WritePath::Pages, |(road, _)| road),
+            write_path: sorted.map_or(WritePath::Pages, |(write_path, _)| write_path),
             in_sequence: false,
             sorters: sorted.map(|(_, sorters)| sorters),
             seen: AnyOrder::default(),
@@ -411,9 +411,9 @@ impl TableSorters {
         sources: usize,
         spill: &Arc<Spill>,
     ) -> TableSorters {
-        let sorted = |index: &usize| plan.indexes[*index].road == WritePath::Sorted;
+        let sorted = |index: &usize| plan.indexes[*index].write_path == WritePath::Sorted;
         let indexes: Vec<usize> = (0..table.indexes.len()).filter(sorted).collect();
-        let rows = plan.road == WritePath::Sorted;
+        let rows = plan.write_path == WritePath::Sorted;
         let sorters = indexes.len() + usize::from(rows);
         let workers = if plan.in_sequence { 1 } else { settings.workers };
         let buffer_bytes = share(settings, sorters) / workers.max(1) / sources;

@@ -18,7 +18,7 @@ pub(super) struct RowsTree<'a> {
     pub(super) table: &'a Table,
     pub(super) conversions: Conversions,
     /// `Pages` or `Sorted`.
-    pub(super) road: WritePath,
+    pub(super) write_path: WritePath,
     /// There is one worker, so that it knows what came before each row.
     pub(super) in_sequence: bool,
     /// What is sorted of it.
@@ -84,7 +84,7 @@ impl Sink for Encoding<'_, '_, '_, '_, '_> {
         let Encoding { filling, rows, next_rowid, .. } = self;
         filling.cancelled()?;
         let RowsEncoder { tree, encoder, entries, largest } = &mut **rows;
-        if tree.road == WritePath::Pages {
+        if tree.write_path == WritePath::Pages {
             filling.open()?;
             if tree.table.rowid_alias.is_none() && next_rowid.checked_add(batch.rows as i64 - 1).is_none() {
                 return Err(no_rowids_left(&tree.table.name).into());

@@ -1,4 +1,4 @@
-//! The roads into a database that is there: which one each table and index takes, and why.
+//! The write paths into a database that is there: which one each table and index takes, and why.
 //!
 //! ```text
 //!  a new table                                          pages, as in a new database
@@ -48,7 +48,7 @@ pub struct ExpectedRows {
     /// Their table gets columns for them.
     pub adds_columns: bool,
     /// It was seen that they do not come after the last rowid.
-    pub amid: bool,
+    pub overlaps: bool,
 }
 
 impl Plan {
@@ -118,7 +118,7 @@ impl Plan {
     pub(crate) fn by_insert(&self, schema: &Schema, why: &str) -> Plan {
         let mut plan = self.clone();
         for (table, declared) in plan.tables.iter_mut().zip(&schema.tables) {
-            if table.road != WritePath::Insert {
+            if table.write_path != WritePath::Insert {
                 table.insert(declared, why);
             }
         }
@@ -126,7 +126,7 @@ impl Plan {
         plan
     }
 
-    /// Chooses the roads of a table, now that more is known of its rows. `options` are those of the plan.
+    /// Chooses the write paths of a table, now that more is known of its rows. `options` are those of the plan.
     ///
     /// # Errors
     /// When the memory is too small to sort with.
@@ -141,7 +141,7 @@ impl Plan {
         let plan = &mut self.tables[index];
         // As if nothing had been decided.
         let fresh = TablePlan::new(declared, self.on_conflict);
-        (plan.road, plan.why, plan.indexes) = (fresh.road, fresh.why, fresh.indexes);
+        (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
         let chosen = match plan.action {
             Action::Make => made_by_sqlite(plan, there, &rows),
             _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, there, &rows),
@@ -160,7 +160,7 @@ impl Plan {
 fn made_by_sqlite(plan: &TablePlan, there: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
     match (&there.no_pages, &rows.computed) {
         (Some(why), _) => Some(why.clone()),
-        (None, _) if plan.road == WritePath::Sqlite => Some(plan.why.clone()),
+        (None, _) if plan.write_path == WritePath::Sqlite => Some(plan.why.clone()),
         (None, Some(column)) => Some(format!("SQLite computes the DEFAULT of {column}")),
         (None, None) => None,
     }
@@ -190,7 +190,7 @@ fn filled_by_sqlite(
         () if table.checks => "SQLite checks its rows",
         () if foreign_keys && table.foreign_keys => "SQLite looks for what its foreign keys name",
         () if rows.adds_columns => "columns are added to it",
-        () if rows.amid => "rows do not follow the last rowid",
+        () if rows.overlaps => "rows do not follow the last rowid",
         () if rows.with_rowids && !rows.ascending => "rows may be in any order of their rowids",
         () if rows.with_rowids && rows.first_rowid.zip(last).is_some_and(|(first, last)| first <= last) => {
             "rows do not follow the last rowid"
@@ -236,15 +236,15 @@ fn few(
 impl TablePlan {
     /// Whether its rows become pages after those that are there.
     pub fn appends(&self) -> bool {
-        self.action != Action::Make && self.road == WritePath::Pages
+        self.action != Action::Make && self.write_path == WritePath::Pages
     }
 
     /// SQLite inserts the rows. Of a new table, indexes that decide nothing are made when these are there.
     pub(super) fn insert(&mut self, declared: &Table, why: &str) {
-        (self.road, self.why) = (WritePath::Insert, why.to_owned());
+        (self.write_path, self.why) = (WritePath::Insert, why.to_owned());
         let make = self.action == Action::Make;
         for (index, declared) in self.indexes.iter_mut().zip(&declared.indexes) {
-            (index.road, index.why) = match make && !declared.unique {
+            (index.write_path, index.why) = match make && !declared.unique {
                 true => (WritePath::Sqlite, "a new index, made after the rows".to_owned()),
                 false => (WritePath::Insert, "entries are written with the rows".to_owned()),
             };
@@ -258,11 +258,11 @@ impl TablePlan {
             Action::Replace => ("a rowid table that is empty by then", 0),
             _ => ("rows follow the last rowid", old),
         };
-        (self.road, self.why) = (WritePath::Pages, why.to_owned());
+        (self.write_path, self.why) = (WritePath::Pages, why.to_owned());
         let new = rows.about.unwrap_or(0);
         for index in &mut self.indexes {
             let why = format!("merged anew: about {new} entries are added to about {old}");
-            (index.road, index.why) = (WritePath::Sorted, why);
+            (index.write_path, index.why) = (WritePath::Sorted, why);
         }
     }
 }

@@ -107,7 +107,7 @@ pub struct TablePlan {
     /// Where they come from; nowhere, if there is none.
     pub sources: Vec<String>,
     /// The way that they take.
-    pub road: WritePath,
+    pub write_path: WritePath,
     /// Why that way.
     pub why: String,
     /// The statement that makes the table.
@@ -135,7 +135,7 @@ pub struct IndexPlan {
     /// Its name.
     pub name: String,
     /// The way that its entries take.
-    pub road: WritePath,
+    pub write_path: WritePath,
     /// Why that way.
     pub why: String,
     /// The statement that makes it; `None` for automatic indexes.
@@ -198,8 +198,8 @@ impl Plan {
         options: &WriteOptions,
     ) -> Result<()> {
         let table = &mut self.tables[index];
-        if table.road == WritePath::Pages {
-            (table.road, table.why) = (WritePath::Sorted, why.to_owned());
+        if table.write_path == WritePath::Pages {
+            (table.write_path, table.why) = (WritePath::Sorted, why.to_owned());
         }
         let falls =
             self.on_conflict != OnConflict::Abort && declared.indexes.iter().any(|index| index.unique);
@@ -210,11 +210,11 @@ impl Plan {
                 Some(_) => table.insert(declared, why),
             }
         }
-        table.in_sequence = in_sequence && table.road == WritePath::Sorted;
+        table.in_sequence = in_sequence && table.write_path == WritePath::Sorted;
         self.divide_memory(options)
     }
 
-    /// Divides the memory anew, as roads are others.
+    /// Divides the memory anew, as write paths are others.
     fn divide_memory(&mut self, options: &WriteOptions) -> Result<()> {
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
         (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
@@ -329,7 +329,7 @@ impl TablePlan {
             || table.indexes.iter().any(|index| index.unique);
         let computed = |index: &Index| index.unique && by_sqlite(index, table).is_some();
         let by_order = |key: &Index| key.order().is_none();
-        let (road, why) = match () {
+        let (write_path, why) = match () {
             () if table.columns.iter().any(stored) => (WritePath::Sqlite, "SQLite computes a STORED column"),
             () if table.columns.iter().any(checked) => (WritePath::Sqlite, "SQLite checks what it computes"),
             () if table.clustered.as_ref().is_some_and(by_order) => {
@@ -351,7 +351,7 @@ impl TablePlan {
             alter: Vec::new(),
             rows: None,
             sources: Vec::new(),
-            road,
+            write_path,
             why: why.to_owned(),
             sql: table.sql.clone(),
             all_columns: ColumnReport::all(table),
@@ -360,7 +360,7 @@ impl TablePlan {
             parents_known: false,
             columns: None,
         };
-        if road == WritePath::Sqlite {
+        if write_path == WritePath::Sqlite {
             plan.leave_to_sqlite(why);
         }
         plan
@@ -368,14 +368,15 @@ impl TablePlan {
 
     /// SQLite stores the rows, and with them the entries of all indexes.
     fn leave_to_sqlite(&mut self, why: &str) {
-        (self.road, self.why) = (WritePath::Sqlite, why.to_owned());
+        (self.write_path, self.why) = (WritePath::Sqlite, why.to_owned());
         let indexes = std::mem::take(&mut self.indexes);
         self.indexes = indexes.into_iter().map(|index| index.by_sqlite(why)).collect();
     }
 
     /// Whether anything of it is sorted.
     pub(crate) fn sorts(&self) -> bool {
-        self.road == WritePath::Sorted || self.indexes.iter().any(|index| index.road == WritePath::Sorted)
+        self.write_path == WritePath::Sorted
+            || self.indexes.iter().any(|index| index.write_path == WritePath::Sorted)
     }
 }
 
@@ -402,7 +403,7 @@ impl IndexPlan {
             IndexOrigin::PrimaryKey => "the index of the PRIMARY KEY",
         };
         let (name, sql) = (index.name.clone(), index.sql.clone());
-        let new = IndexPlan { name, road: WritePath::Sorted, why: of.to_owned(), sql };
+        let new = IndexPlan { name, write_path: WritePath::Sorted, why: of.to_owned(), sql };
         match by_sqlite(index, table) {
             Some(why) => new.by_sqlite(why),
             None => new,
@@ -410,7 +411,7 @@ impl IndexPlan {
     }
 
     fn by_sqlite(self, why: &str) -> IndexPlan {
-        IndexPlan { road: WritePath::Sqlite, why: why.to_owned(), ..self }
+        IndexPlan { write_path: WritePath::Sqlite, why: why.to_owned(), ..self }
     }
 }
 

@@ -145,12 +145,12 @@ impl fmt::Display for Plan {
             if let Some(words) = table.action.words() {
                 writeln!(f, "--   there  {words}")?;
             }
-            writeln!(f, "--   path   {}: {}", table.road.name(), in_line(&table.why))?;
+            writeln!(f, "--   path   {}: {}", table.write_path.name(), in_line(&table.why))?;
             writeln!(f, "{}", ended(&table.sql))?;
             table.alter.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             for index in &table.indexes {
                 writeln!(f, "-- index    {}", in_line(&index.name))?;
-                writeln!(f, "--   path   {}: {}", index.road.name(), in_line(&index.why))?;
+                writeln!(f, "--   path   {}: {}", index.write_path.name(), in_line(&index.why))?;
                 index.sql.iter().try_for_each(|sql| writeln!(f, "{}", ended(sql)))?;
             }
         }

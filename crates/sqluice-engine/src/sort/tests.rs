@@ -69,21 +69,21 @@ fn spill() -> (tempfile::TempDir, Arc<Spill>) {
     (folder, spill)
 }
 
-/// Sorts items on a road; gives them by range.
+/// Sorts items on a course; gives them by range.
 fn sort(
     layout: &Layout,
     ranges: Ranges,
-    road: Course,
+    course: Course,
     items: &[Owned],
     spill: &Arc<Spill>,
 ) -> Result<Vec<Vec<Owned>>> {
-    let sorter = Sorter::with_ranges(layout.clone(), road.buffer_bytes, spill, ranges);
+    let sorter = Sorter::with_ranges(layout.clone(), course.buffer_bytes, spill, ranges);
     // Each thread takes every so manyth, so that what one has lies between what another has.
     std::thread::scope(|scope| {
         let push = |thread: usize| {
             let mut buffer = sorter.buffer();
-            for item in items.iter().skip(thread).step_by(road.threads) {
-                let is_pushed = match ints(&item.record).filter(|_| road.values).as_deref() {
+            for item in items.iter().skip(thread).step_by(course.threads) {
+                let is_pushed = match ints(&item.record).filter(|_| course.values).as_deref() {
                     Some(&[first, second])
                         if buffer.takes_pairs() && ![first, second].contains(&Some(i64::MIN)) =>
                     {
@@ -92,7 +92,7 @@ fn sort(
                         true
                     }
                     Some(ints) if buffer.takes_ints() => buffer.push_ints(ints)?,
-                    _ if road.values => match record::decode(&item.record).unwrap()[..] {
+                    _ if course.values => match record::decode(&item.record).unwrap()[..] {
                         [Value::Text(text), Value::Int(int)] => {
                             buffer.push_text(text, (0, text.len()), int)?
                         }
@@ -106,11 +106,11 @@ fn sort(
             }
             buffer.flush()
         };
-        let pushing: Vec<_> = (0..road.threads).map(|thread| scope.spawn(move || push(thread))).collect();
+        let pushing: Vec<_> = (0..course.threads).map(|thread| scope.spawn(move || push(thread))).collect();
         pushing.into_iter().try_for_each(|thread| thread.join().unwrap())
     })?;
-    let prefetch = Arc::new(Prefetch::new(road.mergers)?);
-    let sorted = sorter.sorted(road.memory_bytes, road.mergers, &prefetch, &Cancel::new())?;
+    let prefetch = Arc::new(Prefetch::new(course.mergers)?);
+    let sorted = sorter.sorted(course.memory_bytes, course.mergers, &prefetch, &Cancel::new())?;
     assert_eq!(sorted.items(), items.len() as u64);
     let merge = |range: usize| {
         let merge = sorted.range(range)?;
@@ -130,10 +130,10 @@ fn sort(
     };
     std::thread::scope(|scope| {
         let merge = |merger: usize| {
-            let mine = (0..sorted.ranges()).filter(move |range| range % road.mergers == merger);
+            let mine = (0..sorted.ranges()).filter(move |range| range % course.mergers == merger);
             mine.map(|range| Ok((range, merge(range)?))).collect::<Result<Vec<_>>>()
         };
-        let merging: Vec<_> = (0..road.mergers).map(|merger| scope.spawn(move || merge(merger))).collect();
+        let merging: Vec<_> = (0..course.mergers).map(|merger| scope.spawn(move || merge(merger))).collect();
         let mut found = Vec::new();
         for thread in merging {
             found.extend(thread.join().unwrap()?);
@@ -285,7 +285,7 @@ proptest! {
     fn items_come_in_order_and_are_cut_in_the_same_way_on_every_road(
         (layout, items) in any_case(),
         ranges in any_ranges(),
-        roads in vec(any_road(), 3),
+        courses in vec(any_road(), 3),
     ) {
         let (_folder, spill) = spill();
         let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
@@ -297,12 +297,12 @@ proptest! {
         }
         let mut backwards = items;
         let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
-        for mut road in roads {
+        for mut course in courses {
             backwards.reverse();
             // Many runs are slow to write, each on its own, and tell no more than some do.
-            road.buffer_bytes = road.buffer_bytes.max(bytes / 30);
-            let found = sort(&layout, ranges, road, &backwards, &spill).unwrap();
-            prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", road,
+            course.buffer_bytes = course.buffer_bytes.max(bytes / 30);
+            let found = sort(&layout, ranges, course, &backwards, &spill).unwrap();
+            prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", course,
                 found.iter().map(Vec::len).collect::<Vec<_>>(), expected.iter().map(Vec::len).collect::<Vec<_>>());
         }
     }
@@ -343,8 +343,8 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
     for key in keys {
         let items = items_with(150_000, key);
         let sorted = plainly_sorted(&by_number(), &items);
-        for road in [PLAIN, small] {
-            let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+        for course in [PLAIN, small] {
+            let found = sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap().concat();
             assert!(found == sorted);
         }
     }
@@ -354,7 +354,7 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
 fn many_items_that_their_keys_tell_are_sorted() {
     let (_folder, spill) = spill();
     let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
-    let roads = [PLAIN, small, Course { values: true, ..small }];
+    let courses = [PLAIN, small, Course { values: true, ..small }];
     let ranges = Ranges { range_bytes: 256 << 10, sample_bytes: 1 << 10, samples_max: 10_000 };
     let two = |a: i64, b: u64| encoded(&[Value::Int(a), Value::Int(b as i64)]);
     let text = |text: String, n: u64| encoded(&[Value::Text(text.as_bytes()), Value::Int(n as i64)]);
@@ -395,8 +395,8 @@ fn many_items_that_their_keys_tell_are_sorted() {
         let sorted = plainly_sorted(&layout, &items);
         let expected = sort(&layout, ranges, PLAIN, &items, &spill).unwrap();
         assert!(expected.len() > 2 && expected.concat() == sorted);
-        for road in roads {
-            assert!(sort(&layout, ranges, road, &items, &spill).unwrap() == expected, "{road:?}");
+        for course in courses {
+            assert!(sort(&layout, ranges, course, &items, &spill).unwrap() == expected, "{course:?}");
         }
     }
 }
@@ -432,8 +432,8 @@ fn equal_keys_are_not_cut_apart() {
 fn nothing_is_written_when_everything_fits() {
     let spill = Arc::new(Spill::new("/nonexistent".into()));
     let items = items_with(1000, |number| scrambled(number).to_be_bytes().to_vec());
-    let road = Course { threads: 3, ..PLAIN };
-    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    let course = Course { threads: 3, ..PLAIN };
+    let found = sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap().concat();
     assert_eq!(found, plainly_sorted(&by_number(), &items));
 }
 
@@ -447,8 +447,8 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
     for wrong in [&missing, &file, &file.join("below")] {
         let spill = Arc::new(Spill::new(wrong.clone()));
         for (buffer_bytes, memory_bytes) in [(10_000, 1 << 20), (1 << 20, 10_000)] {
-            let road = Course { buffer_bytes, memory_bytes, ..PLAIN };
-            let error = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap_err();
+            let course = Course { buffer_bytes, memory_bytes, ..PLAIN };
+            let error = sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap_err();
             assert_eq!(error.kind(), sqluice_core::error::ErrorKind::Target);
             let expected = format!("cannot create a temporary file for sorting in {}", wrong.display());
             assert_eq!(error.message(), expected);
@@ -461,10 +461,10 @@ fn a_folder_that_takes_no_files_is_named_with_what_to_do() {
 fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
     let (folder, spill) = spill();
     let items = items_with(20_000, |number| scrambled(number).to_be_bytes().to_vec());
-    let road = Course { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2, ..PLAIN };
+    let course = Course { buffer_bytes: 100_000, memory_bytes: 100_000, threads: 2, mergers: 2, ..PLAIN };
     let mut ends = Vec::new();
     for _ in 0..3 {
-        sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap();
+        sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         ends.push(spill.end());
     }
@@ -476,8 +476,8 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
 #[test]
 fn what_is_spilled_can_be_a_record_larger_than_everything() {
     let (_folder, spill) = spill();
-    let road = Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2, ..PLAIN };
+    let course = Course { buffer_bytes: 8 << 10, memory_bytes: 64 << 10, threads: 2, mergers: 2, ..PLAIN };
     let items = items_with(20, |number| vec![b'a' + (scrambled(number) % 26) as u8; 300_000]);
-    let found = sort(&by_number(), Ranges::default(), road, &items, &spill).unwrap().concat();
+    let found = sort(&by_number(), Ranges::default(), course, &items, &spill).unwrap().concat();
     assert!(found == plainly_sorted(&by_number(), &items));
 }

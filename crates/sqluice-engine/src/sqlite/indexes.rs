@@ -21,8 +21,8 @@ pub(super) fn to_make<'a>(
     which: &'a dyn Fn(&Index) -> bool,
 ) -> impl Iterator<Item = (&'a Index, &'a IndexPlan)> {
     let to_make = move |(index, of_index): &(&Index, &IndexPlan)| {
-        let filled = plan.road == WritePath::Sqlite && index.sql.is_none();
-        of_index.road == WritePath::Sqlite && !filled && which(index)
+        let filled = plan.write_path == WritePath::Sqlite && index.sql.is_none();
+        of_index.write_path == WritePath::Sqlite && !filled && which(index)
     };
     table.indexes.iter().zip(&plan.indexes).filter(to_make)
 }

@@ -144,7 +144,7 @@ impl<'a> Work<'a> {
             progress.phase("constraints", None);
         }
         // The rows that SQLite put there have passed.
-        for (table, _) in self.tables().filter(|(_, plan)| plan.road != WritePath::Sqlite) {
+        for (table, _) in self.tables().filter(|(_, plan)| plan.write_path != WritePath::Sqlite) {
             checks::check(connection, table)?;
         }
         for (table, _) in self.tables().filter(|(table, plan)| self.looks_for_parents(table, plan)) {
@@ -192,12 +192,12 @@ impl<'a> Work<'a> {
 
     /// The tables whose rows SQLite inserts.
     fn filled(&self) -> impl Iterator<Item = (&'a Table, &'a TablePlan)> + use<'a> {
-        self.tables().filter(|(_, plan)| plan.road == WritePath::Sqlite)
+        self.tables().filter(|(_, plan)| plan.write_path == WritePath::Sqlite)
     }
 
     /// Whether unique indexes are made before the rows, because they decide which of them stay.
     fn indexes_first(&self, plan: &TablePlan) -> bool {
-        plan.road == WritePath::Sqlite && self.plan.on_conflict != OnConflict::Abort
+        plan.write_path == WritePath::Sqlite && self.plan.on_conflict != OnConflict::Abort
     }
 
     fn has_indexes(&self) -> bool {
@@ -207,7 +207,8 @@ impl<'a> Work<'a> {
 
     fn has_constraints(&self) -> bool {
         self.tables().any(|(table, plan)| {
-            self.looks_for_parents(table, plan) || (plan.road != WritePath::Sqlite && checks::any(table))
+            self.looks_for_parents(table, plan)
+                || (plan.write_path != WritePath::Sqlite && checks::any(table))
         })
     }
 

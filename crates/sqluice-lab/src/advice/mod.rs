@@ -121,7 +121,7 @@ impl<'a> Ways<'a> {
 
     /// The best of sqluice's own.
     pub(crate) fn best_of_sqluice(&self) -> Option<Way<'a>> {
-        self.best(|way| way.variant.road == Provenance::Sqluice && way.risk == Risk::Nothing)
+        self.best(|way| way.variant.provenance == Provenance::Sqluice && way.risk == Risk::Nothing)
     }
 
     pub(crate) fn is_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {

@@ -95,7 +95,9 @@ pub(super) fn cache(run: &Run) -> Option<Advice> {
         let mut sized: Vec<(u64, Way<'_>)> = ways
             .all
             .iter()
-            .filter(|way| way.variant.road == Provenance::Published && way.variant.name.starts_with(order))
+            .filter(|way| {
+                way.variant.provenance == Provenance::Published && way.variant.name.starts_with(order)
+            })
             .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
             .collect();
         sized.sort_by_key(|(pages, _)| *pages);

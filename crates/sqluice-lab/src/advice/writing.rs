@@ -14,7 +14,7 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let ways = METHODS.iter().find_map(|id| Ways::of(run, id))?;
     // The copy of a table is a bound, not a way to bring rows in.
     let is_way = |way: &Way<'_>| !way.variant.name.starts_with("ATTACH") && way.risk == Risk::Nothing;
-    let sql = ways.best(|way| is_way(way) && way.variant.road != Provenance::Sqluice);
+    let sql = ways.best(|way| is_way(way) && way.variant.provenance != Provenance::Sqluice);
     let ours = ways.best_of_sqluice();
     let (say, chosen) = match (&ours, &sql) {
         (Some(ours), Some(sql)) if ways.is_clearly_better(ours, sql) => {
@@ -44,7 +44,8 @@ pub(super) fn method(run: &Run) -> Option<Advice> {
     let others = METHODS.iter().filter(|id| **id != ways.experiment.id).filter_map(|id| Ways::of(run, id));
     let mut experiments = vec![ways.experiment.id.clone()];
     for other in others {
-        let best = other.best(|way| way.variant.road != Provenance::Sqluice && way.risk < Risk::NotKept);
+        let best =
+            other.best(|way| way.variant.provenance != Provenance::Sqluice && way.risk < Risk::NotKept);
         if let Some((ours, best)) = other.best_of_sqluice().zip(best) {
             because.push(format!("{}: {}", other.experiment.id, other.against(&ours, &best)));
             experiments.push(other.experiment.id.clone());
@@ -239,7 +240,7 @@ pub(super) fn statement(run: &Run) -> Option<Advice> {
     let mut sized: Vec<(u64, Way<'_>)> = ways
         .all
         .iter()
-        .filter(|way| way.variant.road != Provenance::Sqluice)
+        .filter(|way| way.variant.provenance != Provenance::Sqluice)
         .filter_map(|way| Some((number_in(&way.variant.name)?, *way)))
         .collect();
     sized.sort_by_key(|(size, _)| *size);

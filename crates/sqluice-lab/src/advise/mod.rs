@@ -3,10 +3,10 @@
 //! ```text
 //!  schema ──generator──> a database ──read back──> rows in memory ──> each way: a new database, timed, compared with the rows, removed
 //!                            │                                             │  in turns, and the other way round
-//!                            └── the page road is timed with the generator  └──> experiments ──> recommendations
+//!                            └── the page path is timed with the generator  └──> experiments ──> recommendations
 //! ```
 //!
-//! * Ways that insert get rows that lie in memory, so that their time is SQLite's. The page road makes its rows itself, on all cores, and is
+//! * Ways that insert get rows that lie in memory, so that their time is SQLite's. The page path makes its rows itself, on all cores, and is
 //!   timed with that, from the plan to the file that is on the disk.
 //! * The clock of an insert runs from the first PRAGMA to the closed database, COMMIT and indexes included.
 //! * Triggers and virtual tables of the schema are left out: no row reaches them while a database is filled.
@@ -73,7 +73,7 @@ pub struct Advised {
     pub rows: u64,
     /// The tables that were filled.
     pub tables: Vec<String>,
-    /// Bytes of the database that the page road wrote, with pages of 4096 bytes.
+    /// Bytes of the database that the page path wrote, with pages of 4096 bytes.
     pub database_bytes: u64,
     /// Seconds of everything.
     pub seconds: f64,

@@ -148,7 +148,7 @@ impl TableRows {
     }
 }
 
-/// Makes a database of the schema by the page road.
+/// Makes a database of the schema by the page path.
 pub(super) fn generate(
     schema: &Schema,
     file: &Path,

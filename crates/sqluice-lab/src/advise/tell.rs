@@ -55,7 +55,7 @@ fn word(path: &std::path::Path) -> String {
 
 fn new_database(schema: &Schema, ways: &Ways<'_>) -> Option<Recommendation> {
     let pages = ways.named("sqluice, pages")?;
-    let sql = ways.best(|way| way.variant.road != Provenance::Sqluice && way.risk == Risk::Nothing)?;
+    let sql = ways.best(|way| way.variant.provenance != Provenance::Sqluice && way.risk == Risk::Nothing)?;
     let faster = ways.is_clearly_better(&pages, &sql);
     let say = if faster {
         format!(

@@ -164,12 +164,13 @@ pub(super) fn experiments(ways: &[Way], tried: &[Vec<Run>], rows: &Rows) -> Vec<
 
 impl Way {
     fn variant(&self, name: &str, tried: &[Run], rows: &Rows) -> Variant {
-        let road = if self.method == Method::Prepared { Provenance::Added } else { Provenance::Sqluice };
+        let provenance =
+            if self.method == Method::Prepared { Provenance::Added } else { Provenance::Sqluice };
         let mut settings = self.settings.clone();
         settings.push(format!("page_size={}", self.page_bytes));
         Variant {
             name: name.to_owned(),
-            road,
+            provenance,
             published: None,
             published_note: None,
             settings,

@@ -3,7 +3,7 @@
 //! ```text
 //!  carray                 |██████████████████|-----|        8.05 M   <- the median, and from the smallest run to the largest
 //!                         |▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒         published 7.97 M
-//!  page road  [sqluice]   |████████████████████████|-|      94.1 M
+//!  page path  [sqluice]   |████████████████████████|-|      94.1 M
 //!                         0        25 M      50 M      75 M
 //! ```
 //!
@@ -58,8 +58,8 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
     let change =
         old.and_then(|old| change(experiment, variant, old)).filter(|change| change.is_beyond_spreads);
     html! {
-        div class={ "row " (class) " " (road(variant.road).0) } {
-            div.name { (variant.name) (chip(variant.road)) }
+        div class={ "row " (class) " " (provenance(variant.provenance).0) } {
+            div.name { (variant.name) (chip(variant.provenance)) }
             @match (&variant.outcome, Spread::of(variant), scale) {
                 (Outcome::Failed { why }, ..) => div.why { strong { "FAILED" } " " (why) },
                 (Outcome::Skipped { reason }, ..) => div.why { "not run: " (skipped(*reason)) (told(experiment, variant)) },
@@ -88,7 +88,7 @@ fn bar(experiment: &Experiment, variant: &Variant, spread: &Spread, scale: &Scal
     let (from, to) = (place(spread.min), place(spread.max));
     html! {
         svg.bar role="img" width="100%" height="36" {
-            title { (variant.name) ", " (road(variant.road).1) }
+            title { (variant.name) ", " (provenance(variant.provenance).1) }
             desc { (in_words(experiment, variant, spread)) }
             @for mark in &scale.marks {
                 line.grid x1=(place(*mark)) x2=(place(*mark)) y1="0" y2="100%" {}
@@ -165,8 +165,8 @@ fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> Stri
 }
 
 /// Whose way it is: the class of its colours, and the words.
-pub(super) fn road(road: Provenance) -> (&'static str, &'static str) {
-    match road {
+pub(super) fn provenance(provenance: Provenance) -> (&'static str, &'static str) {
+    match provenance {
         Provenance::Published => ("of-publication", "from the publication"),
         Provenance::Added => ("of-sqlite", "added: SQLite or the system"),
         Provenance::Sqluice => ("of-sqluice", "sqluice's own"),
@@ -174,9 +174,9 @@ pub(super) fn road(road: Provenance) -> (&'static str, &'static str) {
 }
 
 /// The word beside a name that is not the publication's.
-pub(super) fn chip(road: Provenance) -> Markup {
+pub(super) fn chip(provenance: Provenance) -> Markup {
     html! {
-        @match road {
+        @match provenance {
             Provenance::Published => {},
             Provenance::Added => { " " span.chip { "added" } },
             Provenance::Sqluice => { " " span.chip { "sqluice" } },

@@ -111,7 +111,7 @@ mod tests {
         let variants =
             ["a", "b"].iter().zip(published).zip(samples).map(|((name, published), samples)| Variant {
                 name: (*name).to_owned(),
-                road: Provenance::Published,
+                provenance: Provenance::Published,
                 published: Some(published),
                 published_note: None,
                 settings: Vec::new(),

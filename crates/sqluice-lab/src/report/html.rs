@@ -18,7 +18,7 @@ use crate::published::published;
 use crate::record::{Experiment, Machine, Outcome, Run, Variant};
 use crate::titles::title;
 
-use super::chart::{changed, chart, chip, published_in_words, road};
+use super::chart::{changed, chart, chip, provenance, published_in_words};
 use super::{
     CONTRADICTIONS_MAX, change, compare, contradictions, is_shown, measured, skipped, times_published,
 };
@@ -308,7 +308,7 @@ fn line(experiment: &Experiment, variant: &Variant, old: Option<&Run>) -> Markup
     let figure = |value: f64| quantity::without_unit(value, &experiment.unit);
     let change = old.map(|old| change(experiment, variant, old));
     html! {
-        tr class=(road(variant.road).0) {
+        tr class=(provenance(variant.provenance).0) {
             th scope="row" { (how(experiment, variant)) }
             @match (&variant.outcome, spread) {
                 (Outcome::Failed { why }, _) => td.failed colspan="2" { strong { "FAILED" } " " (why) },
@@ -341,7 +341,7 @@ fn line(experiment: &Experiment, variant: &Variant, old: Option<&Run>) -> Markup
 fn how(experiment: &Experiment, variant: &Variant) -> Markup {
     html! {
         details {
-            summary { (variant.name) (chip(variant.road)) }
+            summary { (variant.name) (chip(variant.provenance)) }
             dl {
                 @if !variant.settings.is_empty() {
                     dt { "Settings" }

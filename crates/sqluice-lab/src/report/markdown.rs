@@ -29,7 +29,7 @@ fn table(experiment: &Experiment) -> String {
         cell(unit)
     );
     for variant in &experiment.variants {
-        let name = match variant.road {
+        let name = match variant.provenance {
             Provenance::Sqluice => format!("**{}**", cell(&variant.name)),
             Provenance::Added | Provenance::Published => cell(&variant.name),
         };
@@ -71,13 +71,13 @@ mod tests {
     use super::*;
     use crate::record::Machine;
 
-    fn variant(name: &str, road: Provenance, samples: &[f64]) -> Variant {
+    fn variant(name: &str, provenance: Provenance, samples: &[f64]) -> Variant {
         let seconds = vec![1.0; samples.len()];
         let outcome = Outcome::Measured { samples: samples.to_vec(), seconds, also: Default::default() };
         Variant {
             name: name.to_owned(),
-            road,
-            published: (road == Provenance::Published).then_some(4e6),
+            provenance,
+            published: (provenance == Provenance::Published).then_some(4e6),
             published_note: None,
             settings: Vec::new(),
             command: String::new(),

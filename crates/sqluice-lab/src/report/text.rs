@@ -6,7 +6,7 @@
 //!    rows/s, more is better; 1,000,000 here
 //!                                                        median     smallest to largest   published
 //!    carray                                              8.05 M      7.90 M to 8.21 M      7.97 M
-//!    page road                              [sqluice]    94.1 M      90.0 M to 95.2 M
+//!    page path                              [sqluice]    94.1 M      90.0 M to 95.2 M
 //!    Rust, sqlx (async)                                  not run: a program that it needs is not installed
 //! ```
 
@@ -80,7 +80,7 @@ fn table(text: &mut String, experiment: &Experiment, old: Option<&Run>) {
 }
 
 fn line(text: &mut String, experiment: &Experiment, variant: &Variant, old: Option<&Run>) {
-    let whose = match variant.road {
+    let whose = match variant.provenance {
         Provenance::Published => "",
         Provenance::Added => " [added]",
         Provenance::Sqluice => " [sqluice]",

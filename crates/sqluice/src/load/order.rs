@@ -29,7 +29,7 @@ pub(super) fn plan(load: &Request, table: &mut LoadTable, schema: &Schema, plan:
     if let Some(existing) = &load.existing {
         plan.choose((index, declared), existing, table.rows(declared, load), &load.write)?;
     }
-    match plan.tables[index].road {
+    match plan.tables[index].write_path {
         WritePath::Pages => {}
         WritePath::Sorted if table.order == Order::AssumedAscending => table.order = Order::Any,
         WritePath::Sorted => {}

@@ -305,7 +305,7 @@ impl LoadTable {
             columns: Some(given),
             computed: computed.map(|index| declared.columns[index].name.clone()),
             adds_columns: !self.made.is_empty(),
-            amid: self.overlaps,
+            overlaps: self.overlaps,
         }
     }
 

@@ -236,7 +236,7 @@ impl NamedRows {
             };
             plan.choose((index, table), existing, rows, options)?;
         }
-        match plan.tables[index].road {
+        match plan.tables[index].write_path {
             WritePath::Pages | WritePath::Sorted if with_rowids && self.in_any_order => {
                 let why = "rows may be in any order of their rowids";
                 plan.sort_rows((index, table), true, why, options)

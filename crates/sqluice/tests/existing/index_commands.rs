@@ -47,7 +47,7 @@ fn queries_use_the_index() {
         let other = Connection::open(&path).unwrap();
         assert!(plan_of(&other, "SELECT * FROM t WHERE b = 'text 5'").contains("SCAN t"));
         let report = index(&path, &["CREATE INDEX by_b ON t (b, c DESC)"]).unwrap();
-        assert_eq!((report.indexes[0].entries, report.indexes[0].road), (20_000, WritePath::Sorted));
+        assert_eq!((report.indexes[0].entries, report.indexes[0].write_path), (20_000, WritePath::Sorted));
         assert_eq!((&*report.journal_mode_before, &*report.journal_mode_after), (mode, mode));
         assert!(report.pages > report.pages_before);
         let count = |sql: &str| other.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -122,10 +122,10 @@ fn sqlite_makes_what_only_it_can() {
         "CREATE INDEX computed ON t (a + 1, b)",
     ];
     let planned = Index::new(&path, sql).plan().unwrap();
-    let roads: Vec<(WritePath, &str)> =
-        planned.indexes.iter().map(|index| (index.road, &*index.why)).collect();
+    let write_paths: Vec<(WritePath, &str)> =
+        planned.indexes.iter().map(|index| (index.write_path, &*index.why)).collect();
     assert_eq!(
-        roads,
+        write_paths,
         [
             (WritePath::Sqlite, "only SQLite knows which rows its WHERE takes"),
             (WritePath::Sorted, "what the table holds is sorted"),

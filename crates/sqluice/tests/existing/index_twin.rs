@@ -84,7 +84,7 @@ proptest! {
         } else {
             twin.execute_batch("COMMIT").unwrap();
             let report = report.map_err(|error| TestCaseError::fail(format!("{said}: {error:?}")))?;
-            prop_assert!(report.indexes.iter().all(|index| index.root_page > 0 || index.road == WritePath::Sqlite));
+            prop_assert!(report.indexes.iter().all(|index| index.root_page > 0 || index.write_path == WritePath::Sqlite));
             prop_assert_eq!(&report.journal_mode_after, &report.journal_mode_before);
         }
         let after = Connection::open(&ours).unwrap();

@@ -402,7 +402,7 @@ fn by_sql(connection: &Connection, old: &Old, new: &New, records: &Records) -> r
     }
 }
 
-/// Loads them; the roads that were taken, or the error.
+/// Loads them; the write paths that were taken, or the error.
 fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String> {
     let is_new = new.what == What::NewTable;
     let if_exists = match new.what {
@@ -435,8 +435,8 @@ fn load(path: &Path, csv: &Path, old: &Old, new: &New) -> Result<String, String>
     let report = prepared.run(&Silent).map_err(|error| error.without_hint())?;
     let table = report.tables.iter().find(|table| ["added", "t"].contains(&&*table.name));
     Ok(table.map_or("nothing".to_owned(), |table| {
-        let indexes: Vec<&str> = table.indexes.iter().map(|index| index.road.name()).collect();
-        format!("{} {:?}, indexes {indexes:?}", table.road.name(), table.action)
+        let indexes: Vec<&str> = table.indexes.iter().map(|index| index.write_path.name()).collect();
+        format!("{} {:?}, indexes {indexes:?}", table.write_path.name(), table.action)
     }))
 }
 
@@ -488,7 +488,7 @@ fn assert_no_tail(path: &Path) {
     );
 }
 
-/// Which roads were taken how often; told at the end.
+/// Which write paths were taken how often; told at the end.
 static ROADS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 fn check(old: &Old, new: &New) {
@@ -517,10 +517,10 @@ fn check(old: &Old, new: &New) {
 
     let loaded = load(&ours, &csv, old, &new);
     match (&expected, &loaded) {
-        (Ok(()), Ok(road)) => *ROADS.lock().unwrap().entry(road.clone()).or_default() += 1,
+        (Ok(()), Ok(write_path)) => *ROADS.lock().unwrap().entry(write_path.clone()).or_default() += 1,
         (Err(_), Err(_)) => {
-            let road = "refused by both".to_owned();
-            *ROADS.lock().unwrap().entry(road).or_default() += 1;
+            let write_path = "refused by both".to_owned();
+            *ROADS.lock().unwrap().entry(write_path).or_default() += 1;
         }
         _ => panic!("SQLite says {expected:?}, the load {loaded:?}"),
     }
@@ -600,7 +600,10 @@ fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_siz
             }
         }
     }
-    let roads = ROADS.lock().unwrap();
-    let by_pages = roads.keys().any(|road| road.starts_with("pages Append"));
-    assert!(by_pages && roads.keys().any(|road| road.starts_with("pages Make")), "{roads:#?}");
+    let write_paths = ROADS.lock().unwrap();
+    let by_pages = write_paths.keys().any(|write_path| write_path.starts_with("pages Append"));
+    assert!(
+        by_pages && write_paths.keys().any(|write_path| write_path.starts_with("pages Make")),
+        "{write_paths:#?}"
+    );
 }

@@ -264,58 +264,64 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath,
     let write = WriteOptions::new().if_exists(IfExists::Append);
     let prepared = with(load.write(write)).prepare(&Cancel::new()).unwrap();
     let table = &prepared.plan().tables[0];
-    (table.road, table.why.clone())
+    (table.write_path, table.why.clone())
 }
 
 #[test]
 fn the_road_follows_from_the_table_and_the_rows() {
-    let road = |sql: &str, csv: &str| planned(sql, csv, |load| load);
+    let write_path = |sql: &str, csv: &str| planned(sql, csv, |load| load);
     let insert = |why: &str| (WritePath::Insert, why.to_owned());
     let few = "a,b\n5,x\n6,y\n";
     let csv = &(String::from("a,b\n") + &(5..200).map(|key| format!("{key},x\n")).collect::<String>());
     let after = (WritePath::Pages, "rows follow the last rowid".to_owned());
-    assert_eq!(road("CREATE TABLE t (a, b)", csv), after);
-    assert_eq!(road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (4, 4)", csv), after);
-    assert_eq!(road("CREATE TABLE t (a, b)", few), insert("too few rows for pages of their own: about 2"));
+    assert_eq!(write_path("CREATE TABLE t (a, b)", csv), after);
     assert_eq!(
-        road("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (5, 4)", csv),
+        write_path("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (4, 4)", csv),
+        after
+    );
+    assert_eq!(
+        write_path("CREATE TABLE t (a, b)", few),
+        insert("too few rows for pages of their own: about 2")
+    );
+    assert_eq!(
+        write_path("CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (5, 4)", csv),
         insert("rows do not follow the last rowid")
     );
     assert_eq!(
-        road("CREATE TABLE t (a INTEGER PRIMARY KEY, b)", "a,b\n5,x\n4,y\n"),
+        write_path("CREATE TABLE t (a INTEGER PRIMARY KEY, b)", "a,b\n5,x\n4,y\n"),
         insert("rows may be in any order of their rowids")
     );
     assert_eq!(
-        road(
+        write_path(
             "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (9223372036854775807, 4)",
             "b\n1\n"
         ),
         insert("there is no rowid after the last")
     );
-    assert_eq!(road("CREATE TABLE t (a, b CHECK (b > 0))", csv), insert("SQLite checks its rows"));
-    assert_eq!(road("CREATE TABLE t (a, b, c AS (a))", csv), insert("SQLite computes a column"));
+    assert_eq!(write_path("CREATE TABLE t (a, b CHECK (b > 0))", csv), insert("SQLite checks its rows"));
+    assert_eq!(write_path("CREATE TABLE t (a, b, c AS (a))", csv), insert("SQLite computes a column"));
     assert_eq!(
-        road("CREATE TABLE t (a PRIMARY KEY, b) WITHOUT ROWID", csv),
+        write_path("CREATE TABLE t (a PRIMARY KEY, b) WITHOUT ROWID", csv),
         insert("a WITHOUT ROWID table, whose rows are in the order of its key")
     );
     assert_eq!(
-        road("CREATE TABLE t (a, b); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END", csv),
+        write_path("CREATE TABLE t (a, b); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END", csv),
         insert("its triggers fire")
     );
     assert_eq!(
-        road("CREATE TABLE t (a, b, c DEFAULT (random()))", csv),
+        write_path("CREATE TABLE t (a, b, c DEFAULT (random()))", csv),
         insert("SQLite computes the DEFAULT of c")
     );
     assert_eq!(
-        road("CREATE TABLE t (a, b); CREATE INDEX i ON t (a)", csv),
+        write_path("CREATE TABLE t (a, b); CREATE INDEX i ON t (a)", csv),
         insert("its indexes take the rows in place, about 195")
     );
     assert_eq!(
-        road("PRAGMA auto_vacuum = 1; CREATE TABLE t (a, b)", csv),
+        write_path("PRAGMA auto_vacuum = 1; CREATE TABLE t (a, b)", csv),
         insert("it is an auto_vacuum database, whose pointer map only SQLite keeps")
     );
     assert_eq!(
-        road("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b)", csv),
+        write_path("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a, b)", csv),
         insert("its text is UTF-16le")
     );
 }
@@ -330,9 +336,9 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
     let write = WriteOptions::new().if_exists(IfExists::Append).tune(|tuning| tuning.sample_bytes = 50);
     let prepared = load.write(write).prepare(&Cancel::new()).unwrap();
-    assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
+    assert_eq!(prepared.plan().tables[0].write_path, WritePath::Pages);
     let report = prepared.run(&Silent).unwrap();
-    assert_eq!((report.tables[0].road, report.rows), (WritePath::Insert, 1991));
+    assert_eq!((report.tables[0].write_path, report.rows), (WritePath::Insert, 1991));
     let connection = Connection::open(home.path("x.db")).unwrap();
     assert_eq!(integrity(&connection), "ok");
     assert_eq!(
@@ -343,7 +349,7 @@ fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
     );
 }
 
-/// Values that roads might take for something else, with bad rows among them.
+/// Values that write paths might take for something else, with bad rows among them.
 fn tricky_csv() -> String {
     const VALUES: [&str; 14] = [
         "-0.0",
@@ -394,7 +400,7 @@ fn both_roads_store_the_same_values_and_refuse_the_same_records() {
                 let counts = format!("{} rows, {} rejected", report.rows, report.rejected);
                 let bad = fs::read_to_string(home.path("bad.csv")).unwrap();
                 let bad = bad.replace(home.path("").to_str().unwrap(), "");
-                (Some(report.tables[0].road), counts, bad, content)
+                (Some(report.tables[0].write_path), counts, bad, content)
             }
             Err(error) => (None, shown(&error, &home), String::new(), content),
         }
@@ -456,12 +462,15 @@ fn what_others_change_elsewhere_is_planned_for_again() {
         let write = WriteOptions::new().if_exists(if_exists);
         let load = Load::new(home.path("x.db"), files).write(write).reject(home.path("bad.csv"));
         let prepared = load.prepare(&Cancel::new()).unwrap();
-        assert_eq!(prepared.plan().tables[0].road, WritePath::Pages);
+        assert_eq!(prepared.plan().tables[0].write_path, WritePath::Pages);
         // Another table, and what makes the rows of this one SQLite's to store.
         let trigger = "CREATE TABLE log (x); CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.a); END";
         database.execute_batch(trigger).unwrap();
         let report = prepared.run(&Silent).unwrap();
-        assert_eq!((report.tables[0].road, report.tables[1].road), (WritePath::Insert, WritePath::Pages));
+        assert_eq!(
+            (report.tables[0].write_path, report.tables[1].write_path),
+            (WritePath::Insert, WritePath::Pages)
+        );
         let counts = "SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM n), (SELECT count(*) FROM log)";
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
         assert_eq!(database.query_row(counts, [], row), Ok((499, 499, 499)));
@@ -500,11 +509,11 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
     let write = WriteOptions::new().if_exists(IfExists::Append);
     let load = || Load::new(home.path("x.db"), [home.path("t.csv")]).write(write.clone());
     let report = run(load()).unwrap();
-    let roads = |report: &Report| -> Vec<WritePath> {
+    let write_paths = |report: &Report| -> Vec<WritePath> {
         let table = &report.tables[0];
-        table.indexes.iter().map(|index| index.road).chain([table.road]).collect()
+        table.indexes.iter().map(|index| index.write_path).chain([table.write_path]).collect()
     };
-    assert_eq!(roads(&report), [WritePath::Sorted, WritePath::Sorted, WritePath::Pages]);
+    assert_eq!(write_paths(&report), [WritePath::Sorted, WritePath::Sorted, WritePath::Pages]);
     assert_eq!(integrity(&database), "ok");
     let count =
         "SELECT (SELECT count(*) FROM t INDEXED BY i WHERE b > ''), (SELECT count(*) FROM t NOT INDEXED)";
@@ -535,7 +544,7 @@ fn indexes_of_a_table_whose_rows_are_replaced_have_none_of_the_old() {
         let write = WriteOptions::new().if_exists(IfExists::Replace).tune(|tuning| tuning.many_rows = 100);
         let load = Load::new(home.path("x.db"), [home.path("t.csv")]);
         let report = run(load.format(plain()).write(write)).unwrap();
-        assert_eq!(report.tables[0].road, WritePath::Pages, "{mode}");
+        assert_eq!(report.tables[0].write_path, WritePath::Pages, "{mode}");
         assert_eq!(integrity(&connection), "ok", "{mode}");
         let entries = "SELECT count(*) FROM t INDEXED BY i WHERE b > ''";
         assert_eq!(connection.query_row(entries, [], |row| row.get(0)), Ok(1000), "{mode}");

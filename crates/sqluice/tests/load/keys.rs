@@ -198,18 +198,18 @@ fn plan(csv: &str, sample_bytes: usize, with: impl FnOnce(Load) -> Load) -> (Str
     );
     let prepared = load.prepare(&Cancel::new()).unwrap();
     let table = &prepared.plan().tables[0];
-    (table.road.name().to_owned(), table.why.clone())
+    (table.write_path.name().to_owned(), table.why.clone())
 }
 
 #[test]
 fn the_plan_says_whether_rows_are_sorted_and_why() {
-    let road = |csv: &str, sample_bytes| plan(csv, sample_bytes, |load| load).0;
-    assert_eq!(road("id\n1\n2\n9\n", 100), "pages");
-    assert_eq!(road("id\n1\n2\n9\n", 6), "pages");
-    assert_eq!(road("id\n2\n1\n9\n", 100), "sorted");
-    assert_eq!(road("id\n1\n1\n9\n", 100), "sorted");
-    assert_eq!(road("id,a\n,1\n,2\n", 100), "pages", "nobody gives a number");
-    assert_eq!(road("id,a\n7,1\n,2\n", 100), "sorted");
+    let write_path = |csv: &str, sample_bytes| plan(csv, sample_bytes, |load| load).0;
+    assert_eq!(write_path("id\n1\n2\n9\n", 100), "pages");
+    assert_eq!(write_path("id\n1\n2\n9\n", 6), "pages");
+    assert_eq!(write_path("id\n2\n1\n9\n", 100), "sorted");
+    assert_eq!(write_path("id\n1\n1\n9\n", 100), "sorted");
+    assert_eq!(write_path("id,a\n,1\n,2\n", 100), "pages", "nobody gives a number");
+    assert_eq!(write_path("id,a\n7,1\n,2\n", 100), "sorted");
     let hoped = plan("id\n1\n2\n9\n", 6, |load| load).1;
     assert!(
         hoped.contains("; rows are taken to be in the order of id, and sorted if they are not"),

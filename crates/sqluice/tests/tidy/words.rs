@@ -24,7 +24,7 @@ const FORBIDDEN: [(&str, &str); 19] = [
     ("doors", "APIs, commands"),
     ("floor", "layer"),
     ("told", "reported, key-only"),
-    ("amid", "overlaps"),
+    ("overlaps", "overlaps"),
     ("that is there", "existing"),
     ("that are there", "existing"),
 ];

@@ -293,11 +293,11 @@ fn a_plan_says_what_sqlite_does() {
     let prepared = load.prepare(&Cancel::new()).unwrap();
     let tables = &prepared.plan().tables;
     assert_eq!(
-        (tables[0].road, tables[1].road, tables[1].indexes[0].road),
+        (tables[0].write_path, tables[1].write_path, tables[1].indexes[0].write_path),
         (WritePath::Sqlite, WritePath::Pages, WritePath::Sqlite)
     );
     let report = prepared.run(&Silent).unwrap();
-    assert_eq!((report.rows, report.tables[0].rows, report.tables[0].road), (1, 1, WritePath::Sqlite));
+    assert_eq!((report.rows, report.tables[0].rows, report.tables[0].write_path), (1, 1, WritePath::Sqlite));
 }
 
 #[test]

@@ -22,12 +22,13 @@ fn refused(sql: &str) -> Error {
     generate(sql, &[(None, 1)], WriteOptions::default()).unwrap_err()
 }
 
-/// The road of the only table, and of each of its indexes.
-fn roads(sql: &str, write: WriteOptions) -> String {
+/// The write path of the only table, and of each of its indexes.
+fn write_paths(sql: &str, write: WriteOptions) -> String {
     let plan = generate(sql, &[(None, 1)], write).unwrap();
     let [table] = &plan.tables[..] else { panic!("{sql}: one table") };
-    let roads = std::iter::once(table.road).chain(table.indexes.iter().map(|index| index.road));
-    roads.map(|road| road.name()).collect::<Vec<_>>().join(" ")
+    let write_paths =
+        std::iter::once(table.write_path).chain(table.indexes.iter().map(|index| index.write_path));
+    write_paths.map(|write_path| write_path.name()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -45,12 +46,12 @@ fn each_table_and_index_takes_the_fastest_road_that_can_make_it() {
         ("CREATE TABLE t (a, b AS (a)); CREATE INDEX i ON t (b)", "pages sqlite"),
         ("CREATE TABLE t (a, b AS (a) STORED); CREATE INDEX i ON t (a)", "sqlite sqlite"),
     ] {
-        assert_eq!(roads(sql, WriteOptions::default()), expected, "{sql}");
+        assert_eq!(write_paths(sql, WriteOptions::default()), expected, "{sql}");
     }
     let ignore = || WriteOptions::new().on_conflict(OnConflict::Ignore);
-    assert_eq!(roads("CREATE TABLE t (a INTEGER PRIMARY KEY)", ignore()), "sorted");
-    assert_eq!(roads("CREATE TABLE t (a UNIQUE)", ignore()), "sorted sorted");
-    assert_eq!(roads("CREATE TABLE t (a); CREATE INDEX i ON t (a)", ignore()), "pages sorted");
+    assert_eq!(write_paths("CREATE TABLE t (a INTEGER PRIMARY KEY)", ignore()), "sorted");
+    assert_eq!(write_paths("CREATE TABLE t (a UNIQUE)", ignore()), "sorted sorted");
+    assert_eq!(write_paths("CREATE TABLE t (a); CREATE INDEX i ON t (a)", ignore()), "pages sorted");
 }
 
 #[test]

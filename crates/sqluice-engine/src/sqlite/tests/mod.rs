@@ -14,7 +14,7 @@ use sqluice_core::progress::{Amount, Silent};
 use super::*;
 use crate::options::WriteOptions;
 
-/// A folder with a file that waits for SQLite, as the pages' road leaves it.
+/// A folder with a file that waits for SQLite, as the pages' write path leaves it.
 struct Waiting {
     home: tempfile::TempDir,
     schema: Schema,
@@ -26,7 +26,7 @@ impl Waiting {
         Waiting::with(sql, rows, WriteOptions::default())
     }
 
-    /// `rows` is SQL that fills the tables of the page roads, and `staging.t` those of SQLite's.
+    /// `rows` is SQL that fills the tables of the page write paths, and `staging.t` those of SQLite's.
     fn with(sql: &str, rows: &str, options: WriteOptions) -> Waiting {
         let home = tempfile::tempdir().unwrap();
         let schema = Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap();
@@ -41,7 +41,7 @@ impl Waiting {
         for (table, plan) in waiting.schema.tables.iter().zip(&waiting.plan.tables) {
             connection.execute_batch(&table.sql).unwrap();
             for (index, plan) in table.indexes.iter().zip(&plan.indexes) {
-                if let (WritePath::Pages | WritePath::Sorted, Some(sql)) = (plan.road, &index.sql) {
+                if let (WritePath::Pages | WritePath::Sorted, Some(sql)) = (plan.write_path, &index.sql) {
                     connection.execute_batch(sql).unwrap();
                 }
             }
@@ -75,7 +75,7 @@ impl Waiting {
         self.finish_watched(&Silent, &Cancel::new()).map(drop)
     }
 
-    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's road have.
+    /// Does the work, and sees that nothing is left beside. How many rows the tables of SQLite's write path have.
     fn finish_watched(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<u64>> {
         let staging = Some(self.staging()).filter(|staging| staging.exists());
         let before = self.names();
