@@ -15,7 +15,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate bench-python mutants install clean
+.PHONY: help setup demo test lint features semver fuzz python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate bench-python mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,19 @@ lint: ## Formatting, clippy and the docs, warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --locked
+
+features: ## Every two features together, each alone, all and none: they compile without warnings
+	@tools/setup build
+	@$(CARGO) hack --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hack
+	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores --feature-powerset --depth 2 --exclude-features default -- -D warnings
+
+semver: ## The public API beside that of the last release (ARGS=revision for another)
+	@tools/setup build
+	tools/semver $(ARGS)
+
+fuzz: ## Fuzz targets against their slow twins, ten minutes each (ARGS='60 csv' for less)
+	@tools/setup build
+	tools/fuzz $(or $(ARGS),600)
 
 setup: ## Install what the tests need and this machine lacks
 	@tools/setup test

@@ -15,6 +15,7 @@
 //! | [`chunk`] | rows or index entries in, leaf and overflow pages out, which do not know their numbers yet | §1.6 |
 //! | [`tree`] | leaves in, interior pages of a table or index out | §1.6 |
 //! | [`database`] | the header, page 1 and the schema table | §1.3, §2.6 |
+//! | [`view`] | a page of an existing file, every number checked before it is used | §1.6 |
 //! | [`check`] | a reader that asserts every rule once more | all |
 //! | [`scan`] | a reader of what a tree holds, which trusts nothing | §1.6, §1.7 |
 #![forbid(unsafe_code)]
@@ -33,3 +34,4 @@ pub mod scan;
 pub mod tree;
 pub mod value;
 pub mod varint;
+pub mod view;

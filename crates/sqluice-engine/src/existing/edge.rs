@@ -7,7 +7,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_format::cell;
 use sqluice_format::page::{CELL_POINTER_BYTES, Geometry, PageKind};
 use sqluice_format::tree::Child;
-use sqluice_format::varint;
+use sqluice_format::view::PageView;
 
 use crate::pipeline::Edge;
 
@@ -32,11 +32,13 @@ pub(super) fn read(
             return Err(damaged(root, format!("there is no page {number}")));
         }
         let bytes = read_page(number)?;
-        let page = Page { number, geometry, bytes: &bytes };
-        match PageKind::from_byte(bytes[0]) {
-            Some(PageKind::LeafTable) if page.cells() == 0 && number == root => return Ok(edge),
-            Some(PageKind::LeafTable) => {
-                let last_rowid = page.last_rowid()?;
+        let Some(page) = PageView::new(&bytes[..], number, geometry) else {
+            return Err(damaged(number, format!("page {number} is no page of a table")));
+        };
+        match page.kind() {
+            PageKind::LeafTable if page.cells() == 0 && number == root => return Ok(edge),
+            PageKind::LeafTable => {
+                let last_rowid = last_rowid(&page)?;
                 (edge.largest_rowid, edge.counted_from) = (Some(last_rowid), last_rowid);
                 edge.levels.reverse();
                 match edge.levels.first_mut() {
@@ -45,87 +47,58 @@ pub(super) fn read(
                 }
                 return Ok(edge);
             }
-            Some(PageKind::InteriorTable) => {
-                let children = page.children()?;
-                // Pages that are not there yet will be of another tree.
+            PageKind::InteriorTable => {
+                let children = children(&page, geometry)?;
+                // Page numbers beyond the file will be used for another tree.
                 if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
-                    return Err(page.damaged("has a child that is no page of the file"));
+                    return Err(damaged_page(&page, "has a child that is no page of the file"));
                 }
                 edge.levels.push(children);
                 if number != root {
                     edge.interior_pages.push(number);
                 }
-                number = page.right_child()?;
+                let right = page.child(page.cells());
+                number = right.ok_or_else(|| damaged_page(&page, "has no right-most child"))?;
             }
-            _ => return Err(page.damaged("is no page of a table")),
+            _ => return Err(damaged_page(&page, "is no page of a table")),
         }
     }
     Err(damaged(root, "it has too many levels".to_owned()))
 }
 
-/// A page of the edge.
-struct Page<'p> {
-    number: u32,
-    geometry: Geometry,
-    bytes: &'p [u8],
+/// The last rowid of a leaf.
+fn last_rowid(page: &PageView<&[u8]>) -> Result<i64> {
+    let Some(last) = page.cells().checked_sub(1) else {
+        return Err(damaged_page(page, "has no cells"));
+    };
+    let entry = page.entry(last).ok_or_else(|| damaged_page(page, "has a cell outside of it"))?;
+    Ok(entry.rowid)
 }
 
-impl Page<'_> {
-    fn cells(&self) -> usize {
-        usize::from(u16::from_be_bytes([self.bytes[3], self.bytes[4]]))
-    }
-
-    /// What cell `index` begins with, up to the end of what the format may use.
-    fn cell(&self, kind: PageKind, index: usize) -> Result<&[u8]> {
-        let pointer = kind.header_bytes() + index * CELL_POINTER_BYTES;
-        let usable = &self.bytes[..self.geometry.usable_bytes()];
-        let at = usable.get(pointer..pointer + CELL_POINTER_BYTES);
-        let at = at.map(|at| usize::from(u16::from_be_bytes([at[0], at[1]])));
-        let cell = at.and_then(|at| usable.get(at..)).filter(|cell| cell.len() >= cell::CELL_BYTES_MIN);
-        cell.ok_or_else(|| self.damaged("has a cell outside of it"))
-    }
-
-    fn last_rowid(&self) -> Result<i64> {
-        let Some(last) = self.cells().checked_sub(1) else {
-            return Err(self.damaged("has no cells"));
+/// The children of an interior page, without the right-most.
+fn children(page: &PageView<&[u8]>, geometry: Geometry) -> Result<Vec<Child>> {
+    let mut children: Vec<Child> = Vec::with_capacity(page.cells());
+    let mut bytes = 0;
+    for index in 0..page.cells() {
+        let child = page.child(index).zip(page.interior_rowid(index));
+        let Some((number, last_rowid)) = child else {
+            return Err(damaged_page(page, "has a cell outside of it"));
         };
-        let cell = self.cell(PageKind::LeafTable, last)?;
-        let rowid = varint::read(cell).and_then(|(_, bytes)| varint::read(&cell[bytes..]));
-        rowid.map(|(rowid, _)| rowid as i64).ok_or_else(|| self.damaged("has a cell that does not end"))
-    }
-
-    /// Its children without the right-most.
-    fn children(&self) -> Result<Vec<Child>> {
-        let mut children: Vec<Child> = Vec::with_capacity(self.cells());
-        let mut bytes = 0;
-        for index in 0..self.cells() {
-            let cell = self.cell(PageKind::InteriorTable, index)?;
-            let page = u32::from_be_bytes([cell[0], cell[1], cell[2], cell[3]]);
-            let Some((rowid, _)) = varint::read(&cell[cell::PAGE_NUMBER_BYTES..]) else {
-                return Err(self.damaged("has a cell that does not end"));
-            };
-            let last_rowid = rowid as i64;
-            bytes += cell::table_interior_bytes(last_rowid) + CELL_POINTER_BYTES;
-            if children.last().is_some_and(|before| before.last_rowid >= last_rowid) {
-                return Err(self.damaged("has rowids in a wrong order"));
-            }
-            children.push(Child { page, last_rowid });
+        bytes += cell::table_interior_bytes(last_rowid) + CELL_POINTER_BYTES;
+        if children.last().is_some_and(|before| before.last_rowid >= last_rowid) {
+            return Err(damaged_page(page, "has rowids in a wrong order"));
         }
-        let room = self.geometry.usable_bytes() - PageKind::InteriorTable.header_bytes();
-        if children.is_empty() || bytes > room {
-            return Err(self.damaged("has cells that can't be"));
-        }
-        Ok(children)
+        children.push(Child { page: number, last_rowid });
     }
+    let room = geometry.usable_bytes() - PageKind::InteriorTable.header_bytes();
+    if children.is_empty() || bytes > room {
+        return Err(damaged_page(page, "has cells that can't be"));
+    }
+    Ok(children)
+}
 
-    fn right_child(&self) -> Result<u32> {
-        let at = self.bytes.get(8..12).ok_or_else(|| self.damaged("is no page"))?;
-        Ok(u32::from_be_bytes([at[0], at[1], at[2], at[3]]))
-    }
-
-    fn damaged(&self, what: &str) -> Error {
-        damaged(self.number, format!("page {} {what}", self.number))
-    }
+fn damaged_page(page: &PageView<&[u8]>, what: &str) -> Error {
+    damaged(page.number(), format!("page {} {what}", page.number()))
 }
 
 fn damaged(page: u32, what: String) -> Error {

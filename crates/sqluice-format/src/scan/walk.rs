@@ -1,11 +1,12 @@
 //! Through a part, page by page.
 
-use super::page::{Cell, Page};
+use super::page::Page;
 use super::{Damage, Kind, Place, Reader, Scan, ScanError};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::check::ReadPage;
 use crate::value::SerialType;
 use crate::varint;
+use crate::view::CellView;
 
 /// On the way through a part.
 pub(super) struct Walk<'w, P, F> {
@@ -95,7 +96,7 @@ where
     }
 
     #[inline]
-    fn give(&mut self, page: &Page, cell: &Cell) -> Result<(), ScanError<P::Error>> {
+    fn give(&mut self, page: &Page, cell: &CellView) -> Result<(), ScanError<P::Error>> {
         let local = page.bytes(cell.local.clone());
         match cell.overflow {
             None => (self.each)(cell.rowid, local).map_err(ScanError::Stopped),
@@ -108,7 +109,7 @@ where
     fn overflowing(
         &mut self,
         page: &Page,
-        cell: &Cell,
+        cell: &CellView,
         local: &[u8],
         first: u32,
     ) -> Result<(), ScanError<P::Error>> {
@@ -119,7 +120,7 @@ where
         record.clear();
         record.extend_from_slice(local);
         let (mut parent, mut next) = (page.number(), first);
-        while record.len() < wanted_bytes(record, cell.record_bytes, *fields) {
+        while record.len() < wanted_bytes(record, cell.payload_bytes, *fields) {
             if next < 2 || !tree.may_have(next) {
                 return Err(broken(parent).into());
             }
@@ -127,7 +128,7 @@ where
             overflow_page.resize(tree.geometry.page_bytes(), 0);
             self.pages.read_page(next, overflow_page).map_err(ScanError::Stopped)?;
             let (head, rest) = overflow_page.split_at(PAGE_NUMBER_BYTES);
-            let bytes = room.min(cell.record_bytes - record.len());
+            let bytes = room.min(cell.payload_bytes - record.len());
             record.extend_from_slice(&rest[..bytes]);
             parent = next;
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
@@ -138,12 +139,12 @@ where
 
 /// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` tells where these
 /// end; never more than it has.
-fn wanted_bytes(start: &[u8], record_bytes: usize, fields: usize) -> usize {
+fn wanted_bytes(start: &[u8], payload_bytes: usize, fields: usize) -> usize {
     if fields == usize::MAX {
-        return record_bytes;
+        return payload_bytes;
     }
-    let Some((header, mut at)) = varint::read(start) else { return record_bytes.min(varint::BYTES_MAX) };
-    let header = usize::try_from(header).unwrap_or(usize::MAX).min(record_bytes);
+    let Some((header, mut at)) = varint::read(start) else { return payload_bytes.min(varint::BYTES_MAX) };
+    let header = usize::try_from(header).unwrap_or(usize::MAX).min(payload_bytes);
     let Some(types) = start.get(..header) else { return header };
     let mut end = header as u64;
     for _ in 0..fields {
@@ -151,5 +152,5 @@ fn wanted_bytes(start: &[u8], record_bytes: usize, fields: usize) -> usize {
         at += n;
         end = end.saturating_add(SerialType(serial).content_bytes().unwrap_or(0));
     }
-    usize::try_from(end).unwrap_or(usize::MAX).min(record_bytes)
+    usize::try_from(end).unwrap_or(usize::MAX).min(payload_bytes)
 }

@@ -38,6 +38,10 @@ mod decode;
 mod delimiter;
 mod dialect;
 mod find;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
 mod header;
 mod malformed;
 mod naive;
@@ -47,6 +51,8 @@ mod scan;
 mod sniff;
 #[cfg(test)]
 mod tests;
+#[cfg(any(test, fuzzing))]
+mod twins;
 
 use std::io::Read;
 use std::ops::Range;

@@ -25,6 +25,10 @@ mod cut;
 mod decode;
 mod fault;
 mod fields;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod fuzzing;
 mod nested;
 mod number;
 mod path;
@@ -32,6 +36,8 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod text;
+#[cfg(any(test, fuzzing))]
+mod twins;
 
 use std::io::Read;
 use std::ops::Range;

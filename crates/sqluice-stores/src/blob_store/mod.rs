@@ -48,7 +48,6 @@ mod pages;
 mod pool;
 mod reader;
 mod tree;
-mod view;
 mod writer;
 
 use std::fmt;

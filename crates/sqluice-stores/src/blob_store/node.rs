@@ -19,8 +19,7 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::record;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
-
-use super::view::View;
+use sqluice_format::view::PageView;
 
 /// See the module's description.
 #[derive(Default)]
@@ -98,7 +97,7 @@ impl Node {
         self.entries.clear();
         self.keys.clear();
         self.children.clear();
-        let page = View::new(page, number, geometry)?;
+        let page = PageView::new(page, number, geometry)?;
         match page.kind() {
             PageKind::InteriorTable => {
                 for at in 0..page.cells() {
@@ -118,7 +117,7 @@ impl Node {
         Some(())
     }
 
-    fn fill_keys(&mut self, page: View<'_>, geometry: Geometry) -> Option<()> {
+    fn fill_keys(&mut self, page: PageView<&[u8]>, geometry: Geometry) -> Option<()> {
         let start = if page.kind().is_leaf() { 0 } else { 4 };
         let entry = |at: usize| entry(page.cell(at)?.get(start..)?, geometry);
         self.prefix.clear();

@@ -21,11 +21,11 @@ use sqluice_format::page::{Geometry, PageKind};
 use sqluice_format::record;
 use sqluice_format::value::SerialType;
 use sqluice_format::varint;
+use sqluice_format::view::PageView;
 
 use super::layout::Layout;
 use super::node::Step;
 use super::pages::Pages;
-use super::view::View;
 
 /// Deeper trees than any database has are loops.
 const DEPTH_MAX: usize = 40;
@@ -89,7 +89,7 @@ impl Pages<'_, '_> {
         let (geometry, mut number) = (self.geometry, root);
         for level in 0..DEPTH_MAX {
             let bytes = self.leaf(number)?;
-            let page = View::new(&bytes, number, geometry)?;
+            let page = PageView::new(&*bytes, number, geometry)?;
             if page.kind().is_leaf() {
                 return Some(level);
             }
@@ -112,7 +112,7 @@ impl Pages<'_, '_> {
             number = self.node(number)?.child_of(rowid)?;
         }
         let bytes = self.leaf(number)?;
-        let page = View::new(&bytes, number, geometry)?;
+        let page = PageView::new(&*bytes, number, geometry)?;
         if page.kind() != PageKind::LeafTable {
             return None;
         }

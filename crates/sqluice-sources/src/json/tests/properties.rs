@@ -1,10 +1,7 @@
 //! What is read equals what serde_json reads, record by record, however the input is cut.
 
-use std::collections::HashMap;
-
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::value::RawValue;
 
 use super::*;
 
@@ -77,72 +74,6 @@ fn record() -> impl Strategy<Value = String> {
         }
         text
     })
-}
-
-/// What serde_json says of a record: its values by their keys, or that it is none.
-fn expected(record: &str) -> Option<HashMap<String, Cell>> {
-    // Beyond the range of floats is no error here.
-    let in_range = record.replace("1e999", "1e99");
-    serde_json::from_str::<HashMap<String, serde_json::Value>>(&in_range).ok()?;
-    let raw: HashMap<String, Box<RawValue>> = serde_json::from_str(record).ok()?;
-    if raw.keys().any(|key| key.contains('\0')) {
-        return None;
-    }
-    Some(raw.into_iter().map(|(key, raw)| (key, cell_of(raw.get()))).collect())
-}
-
-fn cell_of(raw: &str) -> Cell {
-    match raw.as_bytes()[0] {
-        b'"' => Cell::Text(serde_json::from_str(raw).unwrap()),
-        b'{' | b'[' => text(raw),
-        b'n' => Cell::Null,
-        b't' | b'f' => Cell::Int(i64::from(raw == "true")),
-        // No number of SQLite's has its sign.
-        b'-' if !raw.split(['e', 'E']).next().unwrap().contains(|digit| ('1'..='9').contains(&digit)) => {
-            text(raw)
-        }
-        _ if !raw.contains(['.', 'e', 'E']) => raw.parse().map_or(text(raw), Cell::Int),
-        _ => match raw.parse::<f64>() {
-            Ok(real) if held(raw, real) => Cell::Real(real),
-            _ => text(raw),
-        },
-    }
-}
-
-/// Whether a float, written with as many digits as the text or as few as tell it, is the same number.
-fn held(text: &str, real: f64) -> bool {
-    let digits: String =
-        text.split(['e', 'E']).next().unwrap().chars().filter(char::is_ascii_digit).collect();
-    let digits = digits.trim_start_matches('0');
-    let printed = format!("{real:.*e}", digits.len().max(1) - 1);
-    // Exactly between two decimals of its length, the shortest one that is this float may be the other.
-    real.is_finite() && (same_number(text, &printed) || same_number(text, &format!("{real:e}")))
-}
-
-/// Whether two decimals are the same number, by long hand.
-fn same_number(one: &str, other: &str) -> bool {
-    let parts = |text: &str| {
-        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let exponent: i64 = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
-        let digits = format!("{whole}{fraction}").replace('-', "").trim_start_matches('0').to_owned();
-        let kept = digits.trim_end_matches('0').len();
-        let dropped = (digits.len() - kept) as i64;
-        (digits[..kept].to_owned(), if kept == 0 { 0 } else { exponent + dropped })
-    };
-    parts(one) == parts(other)
-}
-
-/// Rows by their keys, and which records are bad.
-fn told(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
-    let row = |taken: &Taken| match taken {
-        Taken::Bad { .. } => None,
-        Taken::Row(cells) => {
-            let cells = outcome.keys.iter().cloned().zip(cells.iter().cloned());
-            Some(cells.filter(|(_, cell)| *cell != Cell::Null).collect())
-        }
-    };
-    outcome.taken.iter().map(row).collect()
 }
 
 fn cases() -> ProptestConfig {

@@ -1,0 +1,220 @@
+//! A B-tree page of an existing file ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)), read without trust: every number on it is
+//! checked before it is used, so a damaged page gives `None` instead of bytes of something else.
+//!
+//! ```text
+//!  header_at       pointers             pointers_end                              usable bytes
+//!  +---------------+--------------------+----------------+----------------------+--------+
+//!  | header        | cell pointers      | unallocated    | cells                | reserv.|
+//!  +---------------+--------------------+----------------+----------------------+--------+
+//!   0, or 100 on page 1                  each cell begins here or later
+//!
+//!  table leaf       payload bytes, rowid, the payload or its beginning, first overflow page
+//!  table interior   child, rowid
+//!  index leaf       payload bytes, the payload or its beginning, first overflow page
+//!  index interior   child, then as an index leaf
+//! ```
+//!
+//! Nothing is copied: cells and payloads are ranges of the page.
+
+use std::ops::Range;
+
+use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
+use crate::varint;
+
+/// No payload is larger, whatever `SQLITE_MAX_LENGTH` is.
+const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
+
+/// A page of a B-tree and its number in the file.
+#[derive(Clone, Copy, Debug)]
+pub struct PageView<B> {
+    bytes: B,
+    number: u32,
+    geometry: Geometry,
+    kind: PageKind,
+    header_at: usize,
+    cells: usize,
+}
+
+/// The part of an entry that is on its page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellView {
+    /// The rowid; 0 in an index.
+    pub rowid: i64,
+    /// Bytes of the whole payload.
+    pub payload_bytes: usize,
+    /// Where the payload, or its beginning, is on the page.
+    pub local: Range<usize>,
+    /// The page with the rest of the payload, if it overflows.
+    pub overflow: Option<u32>,
+}
+
+impl<B: AsRef<[u8]>> PageView<B> {
+    /// The view of page `number`. `None`: it is no page of a B-tree, or its cell pointers end beyond it.
+    pub fn new(bytes: B, number: u32, geometry: Geometry) -> Option<PageView<B>> {
+        let page = bytes.as_ref().get(..geometry.usable_bytes())?;
+        let header_at = if number == 1 { DATABASE_HEADER_BYTES } else { 0 };
+        let header = page.get(header_at..)?.first_chunk::<8>()?;
+        let kind = PageKind::from_byte(header[0])?;
+        let cells = usize::from(u16::from_be_bytes([header[3], header[4]]));
+        let view = PageView { bytes, number, geometry, kind, header_at, cells };
+        (view.pointers_end() <= geometry.usable_bytes()).then_some(view)
+    }
+
+    /// The number of the page.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What the page is.
+    #[inline]
+    pub fn kind(&self) -> PageKind {
+        self.kind
+    }
+
+    /// The number of its cells.
+    #[inline]
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// The bytes of the page there. Ranges of this view are within it.
+    #[inline]
+    pub fn bytes(&self, at: Range<usize>) -> &[u8] {
+        &self.bytes.as_ref()[at]
+    }
+
+    /// Its bytes, so that they can be used for another page.
+    pub fn into_bytes(self) -> B {
+        self.bytes
+    }
+
+    /// The bytes from the beginning of a cell to the end of what the format may use.
+    #[inline]
+    pub fn cell(&self, index: usize) -> Option<&[u8]> {
+        let at = self.cell_at(index)?;
+        Some(&self.usable()[at..])
+    }
+
+    /// The child of an interior page before that cell, or, with the number of cells, after the last. It may be no page of the file.
+    pub fn child(&self, index: usize) -> Option<u32> {
+        let at = if index == self.cells { self.header_at + 8 } else { self.cell_at(index)? };
+        self.usable().get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
+    }
+
+    /// The largest rowid below the child before that cell, of an interior page of a table.
+    pub fn interior_rowid(&self, index: usize) -> Option<i64> {
+        let (rowid, _) = varint::read(self.cell(index)?.get(PAGE_NUMBER_BYTES..)?)?;
+        Some(rowid as i64)
+    }
+
+    /// The entry of a cell: of a leaf, or a divider of an index.
+    #[inline]
+    pub fn entry(&self, index: usize) -> Option<CellView> {
+        let at = self.cell_at(index)?;
+        let mut next = if self.kind.is_leaf() { at } else { at + PAGE_NUMBER_BYTES };
+        let (payload_bytes, n) = self.varint(next)?;
+        next += n;
+        let mut rowid = 0;
+        let is_table = self.kind == PageKind::LeafTable;
+        if is_table {
+            let (value, n) = self.varint(next)?;
+            (rowid, next) = (value as i64, next + n);
+        }
+        if payload_bytes > PAYLOAD_BYTES_MAX {
+            return None;
+        }
+        let payload_bytes = payload_bytes as usize;
+        let split = if is_table { cell::table_leaf_split } else { cell::index_split };
+        let split = split(payload_bytes, self.geometry);
+        let local = next..next + split.local;
+        let mut overflow = None;
+        if split.overflow_pages > 0 {
+            overflow = Some(u32::from_be_bytes(*self.usable().get(local.end..)?.first_chunk()?));
+        } else if local.end > self.geometry.usable_bytes() {
+            return None;
+        }
+        Some(CellView { rowid, payload_bytes, local, overflow })
+    }
+
+    /// Where a cell begins, which is behind the cell pointers.
+    #[inline]
+    fn cell_at(&self, index: usize) -> Option<usize> {
+        let pointer = self.pointers() + index * CELL_POINTER_BYTES;
+        let at = self.usable().get(pointer..)?.first_chunk().copied().map(u16::from_be_bytes)?;
+        let at = usize::from(at);
+        (self.pointers_end()..self.geometry.usable_bytes()).contains(&at).then_some(at)
+    }
+
+    #[inline]
+    fn usable(&self) -> &[u8] {
+        &self.bytes.as_ref()[..self.geometry.usable_bytes()]
+    }
+
+    #[inline]
+    fn pointers(&self) -> usize {
+        self.header_at + self.kind.header_bytes()
+    }
+
+    #[inline]
+    fn pointers_end(&self) -> usize {
+        self.pointers() + self.cells * CELL_POINTER_BYTES
+    }
+
+    /// The varint there and its bytes.
+    #[inline]
+    fn varint(&self, at: usize) -> Option<(u64, usize)> {
+        match self.usable().get(at)? {
+            byte @ ..0x80 => Some((u64::from(*byte), 1)),
+            _ => varint::read(&self.usable()[at..]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageSize;
+
+    fn geometry() -> Geometry {
+        Geometry::new(PageSize::new(512).unwrap(), 0).unwrap()
+    }
+
+    /// A leaf with one row: rowid 5 and a payload of 3 bytes.
+    fn leaf() -> Vec<u8> {
+        let mut page = vec![0; 512];
+        page[..8].copy_from_slice(&[13, 0, 0, 0, 1, 1, 251, 0]);
+        page[8..10].copy_from_slice(&507u16.to_be_bytes());
+        page[507..].copy_from_slice(&[3, 5, 2, 1, 9]);
+        page
+    }
+
+    #[test]
+    fn a_row_is_found_where_it_lies() {
+        let page = leaf();
+        let view = PageView::new(&page[..], 2, geometry()).unwrap();
+        assert_eq!((view.kind(), view.cells(), view.number()), (PageKind::LeafTable, 1, 2));
+        let entry = view.entry(0).unwrap();
+        assert_eq!(entry, CellView { rowid: 5, payload_bytes: 3, local: 509..512, overflow: None });
+        assert_eq!((view.bytes(entry.local), view.cell(0)), (&[2, 1, 9][..], Some(&[3, 5, 2, 1, 9][..])));
+    }
+
+    #[test]
+    fn what_would_be_beyond_the_page_is_none() {
+        let with = |at: usize, byte: u8| {
+            let mut page = leaf();
+            page[at] = byte;
+            page
+        };
+        let entry = |page: &[u8]| PageView::new(page, 2, geometry()).and_then(|view| view.entry(0));
+        assert!(entry(&with(507, 4)).is_none(), "a payload of 4 bytes");
+        assert!(entry(&with(8, 0)).is_some(), "251 is behind the pointers");
+        assert!(entry(&with(9, 4)).is_some(), "so is 260");
+        assert!(PageView::new(&with(0, 3)[..], 2, geometry()).is_none(), "no such kind");
+        assert!(PageView::new(&with(3, 1)[..], 2, geometry()).is_none(), "more cells than fit");
+        assert!(PageView::new(&leaf()[..100], 2, geometry()).is_none(), "half a page");
+        let view = with(8, 0);
+        let view = PageView::new(&view[..], 1, geometry());
+        assert!(view.is_none(), "page 1 has its header behind that of the database");
+    }
+}

@@ -1,0 +1,331 @@
+//! The fast parser and the slow one on one file, with everything that either makes of it, so that they can be compared: for tests and for
+//! fuzzing.
+
+use std::io::{Cursor, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::batch::{Batch, ROWS_MAX, Value};
+use sqluice_core::error::{Error, Place, Result};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink, Source};
+
+use super::header::Header;
+use super::naive::{Field, Parser, Record, Width};
+use super::{ColumnFrom, Constant, CsvOptions, CsvReader, Renamed};
+use crate::text::Position;
+
+/// Values; `None` is NULL.
+pub(super) type Row = Vec<Option<Vec<u8>>>;
+
+/// Message, hint and place of an error.
+pub(super) type Told = (String, Option<String>, Option<Place>);
+
+/// What a sink got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    Row(Row),
+    Bad { error: Told, raw: Vec<u8> },
+}
+
+/// What comes of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) header: Vec<String>,
+    pub(super) renamed: Vec<Renamed>,
+    pub(super) taken: Vec<Taken>,
+    /// What ended it.
+    pub(super) error: Option<Told>,
+    /// Rows that were taken although fields are missing.
+    pub(super) padded: u64,
+}
+
+impl Outcome {
+    pub(super) fn rows(&self) -> Vec<&Row> {
+        let rows = self.taken.iter().filter_map(|taken| match taken {
+            Taken::Row(row) => Some(row),
+            Taken::Bad { .. } => None,
+        });
+        rows.collect()
+    }
+
+    /// The error as a user sees it.
+    pub(super) fn error(&self) -> Option<String> {
+        self.error.as_ref().map(shown)
+    }
+}
+
+pub(super) fn told(error: &Error) -> Told {
+    (error.message(), error.hint_text(), error.place().cloned())
+}
+
+pub(super) fn shown((message, _, place): &Told) -> String {
+    match place {
+        Some(place) => format!("{place}: {message}"),
+        None => message.clone(),
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) options: CsvOptions,
+    pub(super) rows: Range<u64>,
+    /// The input can't be read from that byte on.
+    pub(super) fails_at: Option<usize>,
+    pub(super) sink: Taste,
+}
+
+/// What a sink does not take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Taste {
+    /// It takes bad rows.
+    pub(super) bad_rows: bool,
+    /// It refuses one row of so many, at random; 0: none.
+    pub(super) refuses: u64,
+    /// It names so many of them at a time.
+    pub(super) names: usize,
+    pub(super) seed: u64,
+}
+
+impl Taste {
+    /// The column that is to blame for row `row`, if that is refused.
+    pub(super) fn blames(self, row: u64, columns: usize) -> Option<usize> {
+        let random = (row ^ self.seed).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let refused = self.refuses > 0 && random.is_multiple_of(self.refuses);
+        refused.then_some((random >> 20) as usize % columns)
+    }
+}
+
+impl From<CsvOptions> for Setup {
+    fn from(options: CsvOptions) -> Setup {
+        Setup { options, rows: 0..u64::MAX, fails_at: None, sink: Taste::default() }
+    }
+}
+
+/// As by default, with bad rows taken.
+pub(super) fn lenient(options: CsvOptions) -> Setup {
+    Setup { sink: Taste { bad_rows: true, ..Taste::default() }, ..Setup::from(options) }
+}
+
+pub(super) fn options(part_bytes: usize) -> CsvOptions {
+    CsvOptions { part_bytes, ..CsvOptions::default() }
+}
+
+/// Gives few bytes at a time, a different number every time.
+pub(super) struct Drip<R>(pub(super) R, pub(super) usize);
+
+impl<R: Read> Read for Drip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = self.1 % 7 + 1;
+        let len = buffer.len().min(self.1);
+        self.0.read(&mut buffer[..len])
+    }
+}
+
+/// A disk that fails.
+pub(super) struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("broken"))
+    }
+}
+
+/// What the fast parser makes of it.
+pub(super) fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
+    let mut outcome = Outcome::default();
+    outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| told(&error));
+    outcome
+}
+
+pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result<()> {
+    let (whole, whole_bytes) = (Cursor::new(input.to_vec()), input.len() as u64);
+    let input: Box<dyn Read + Send> = match setup.fails_at {
+        Some(at) => Box::new(Drip(whole.take(at as u64).chain(Broken), 0)),
+        None => Box::new(Drip(whole, 0)),
+    };
+    let reader = CsvReader::new(input, Path::new("in.csv"), setup.options.clone())?;
+    outcome.header = reader.header().to_vec();
+    outcome.renamed = reader.renamed().to_vec();
+    let fields = (0..outcome.header.len()).map(ColumnFrom::Field);
+    let columns = fields.chain([ColumnFrom::Constant(Constant::Int(7))]).collect();
+    let padded = Arc::new(AtomicU64::new(0));
+    let mut source = reader.into_source(columns, setup.rows.clone()).with_padded(Arc::clone(&padded));
+    let mut result = Ok(());
+    let mut input_bytes = 0;
+    loop {
+        let mut part = match source.next_part() {
+            Ok(Some(part)) => part,
+            Ok(None) => break,
+            // The error of an earlier part comes first.
+            Err(error) => return result.and(Err(error)),
+        };
+        input_bytes += part.input_bytes();
+        if result.is_err() {
+            // Other threads may decode what comes later: it must not panic.
+            let _ = part.decode(&mut |_: &Batch<'_>| Ok(()));
+            continue;
+        }
+        assert_eq!(part.first_row(), setup.rows.start + outcome.taken.len() as u64);
+        let next_row = part.first_row();
+        result = part.decode(&mut Taking { taste: setup.sink, next_row, taken: &mut outcome.taken });
+        outcome.padded = padded.load(Ordering::Relaxed);
+        if result.is_ok() {
+            assert_eq!(source.rows_done(), outcome.taken.len() as u64);
+        }
+    }
+    if result.is_ok() && setup.rows.end == u64::MAX && input_bytes > 0 {
+        assert_eq!(input_bytes, whole_bytes);
+    }
+    result
+}
+
+/// Takes what is to its taste, and counts rows itself.
+pub(super) struct Taking<'t> {
+    pub(super) taste: Taste,
+    pub(super) next_row: u64,
+    pub(super) taken: &'t mut Vec<Taken>,
+}
+
+impl Sink for Taking<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        assert!((1..=ROWS_MAX).contains(&batch.rows));
+        let columns = batch.columns.len();
+        let refused = (0..batch.rows).filter_map(|row| {
+            let column = self.taste.blames(self.next_row + row as u64, columns)?;
+            Some(RefusedRow { row, column, error: Error::input("refused") })
+        });
+        let refused: Vec<RefusedRow> = refused.take(self.taste.names.max(1)).collect();
+        if !refused.is_empty() {
+            return Err(Refused::Rows(refused));
+        }
+        for row in 0..batch.rows {
+            let value = |value| match value {
+                Value::Null => None,
+                Value::Text(text) => Some(text.to_vec()),
+                other => panic!("{other:?}"),
+            };
+            let (constant, fields) = batch.columns.split_last().unwrap();
+            assert_eq!(constant.get(row), Value::Int(7));
+            self.taken.push(Taken::Row(fields.iter().map(|column| value(column.get(row))).collect()));
+        }
+        self.next_row += batch.rows as u64;
+        Ok(())
+    }
+
+    fn bad_row(&mut self, bad: BadRow) -> Result<()> {
+        if !self.taste.bad_rows {
+            return Err(bad.error);
+        }
+        self.next_row += 1;
+        self.taken.push(Taken::Bad { error: told(&bad.error), raw: bad.raw });
+        Ok(())
+    }
+}
+
+/// What the slow one makes of it.
+pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
+    let mut setup = setup.into();
+    let mut outcome = Outcome::default();
+    let input = &input[..setup.fails_at.unwrap_or(input.len()).min(input.len())];
+    let options = setup.options.clone();
+    let (text, at) = start(input, options.skip_lines);
+    let mut parser =
+        Parser::new(text, at, options.dialect, options.limits()).with_strict_quotes(options.strict_quotes);
+    let mut next = |width| {
+        let record = parser.record(width)?;
+        // Where reading failed, nothing is known of a record without an end.
+        let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
+        (fatal || setup.fails_at.is_none() || record.bytes.end < text.len()).then_some(record)
+    };
+    let in_file = Path::new("in.csv");
+    let known = options.fields.filter(|_| !options.header);
+    let Some(first) = next(known.map_or(Width::First, |fields| options.width(fields))) else {
+        outcome.error = Some(match setup.fails_at {
+            Some(_) => told(&Error::read(in_file, std::io::Error::other("broken"))),
+            None => told(&super::no_record(in_file, &options)),
+        });
+        return outcome;
+    };
+    let header = match (&first.fields, known) {
+        // Whatever is wrong with it, it is a row.
+        (_, Some(fields)) if !first.is_fatal() => Header::of_fields(fields, first.at),
+        (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
+        (Ok(fields), _) => Header::of_row(fields),
+        (Err(malformed), _) => {
+            outcome.error = Some(told(&malformed.error(in_file, &options)));
+            return outcome;
+        }
+    };
+    (outcome.header, outcome.renamed) = (header.names, header.renamed);
+    let width = options.width(outcome.header.len());
+    let mut first = Some(first).filter(|_| !options.header);
+    while !setup.rows.is_empty() {
+        let Some(record) = first.take().or_else(|| next(width)) else {
+            let broken = || told(&Error::read(in_file, std::io::Error::other("broken")));
+            outcome.error = setup.fails_at.map(|_| broken());
+            break;
+        };
+        let row = setup.rows.next().unwrap();
+        let fields = outcome.header.len();
+        let short = record.fields.as_ref().is_ok_and(|found| found.len() < fields);
+        match slow_row(text, record, row, &options, setup.sink, fields) {
+            Ok(taken) => {
+                outcome.padded += u64::from(short && matches!(taken, Taken::Row(_)));
+                outcome.taken.push(taken);
+            }
+            Err(error) => {
+                outcome.error = Some(told(&error));
+                break;
+            }
+        }
+    }
+    outcome
+}
+
+/// Where the records begin: after a mark and so many lines.
+pub(super) fn start(input: &[u8], skip_lines: u64) -> (&[u8], Position) {
+    let mut at = if input.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut line = 1;
+    while line <= skip_lines && at < input.len() {
+        let ends = input[at] == b'\n' || input[at] == b'\r' && input.get(at + 1) != Some(&b'\n');
+        line += u64::from(ends);
+        at += 1;
+    }
+    (&input[at..], Position { byte: at as u64, line, column: 1 })
+}
+
+pub(super) fn slow_row(
+    text: &[u8],
+    record: Record,
+    row: u64,
+    options: &CsvOptions,
+    taste: Taste,
+    fields: usize,
+) -> Result<Taken> {
+    let file = Path::new("in.csv");
+    let value = |field: &Field| {
+        let token = options.null_tokens.contains(&field.value);
+        let null = !field.quoted && (token || field.value.is_empty() && !options.empty_as_text);
+        (!null).then(|| field.value.clone())
+    };
+    let error = match (&record.fields, taste.blames(row, fields + 1)) {
+        (Ok(found), None) => {
+            let missing = std::iter::repeat_n(None, fields - found.len());
+            return Ok(Taken::Row(found.iter().map(value).chain(missing).collect()));
+        }
+        (Ok(fields), Some(column)) => {
+            let at = fields.get(column).map_or(record.at, |field| field.at);
+            Error::input("refused").at(at.place(file))
+        }
+        (Err(malformed), _) => malformed.error(file, options),
+    };
+    let fatal = matches!(record.fields, Err(malformed) if malformed.is_fatal());
+    if fatal || !taste.bad_rows {
+        return Err(error);
+    }
+    Ok(Taken::Bad { error: told(&error), raw: text[record.bytes].to_vec() })
+}
