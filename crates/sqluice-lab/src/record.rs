@@ -90,8 +90,7 @@ pub struct Experiment {
 pub struct Variant {
     /// As published; of an added one, its own.
     pub name: String,
-    /// Who proposes it. Older records call it `road`.
-    #[serde(alias = "road")]
+    /// Who proposes it.
     pub provenance: Provenance,
     /// What the publication says, in the experiment's unit; NaN: it names the variant, and no figure.
     pub published: Option<f64>,

@@ -106,7 +106,7 @@ enum Lap {
     /// Insert rows from memory, through sqluice_rows
     #[command(hide = true)]
     Rows { file: PathBuf, rows: u64 },
-    /// Insert rows from memory, so many by a statement
+    /// Insert rows from memory, this number by a statement
     #[command(hide = true)]
     Unrolled { file: PathBuf, rows: u64, degree: usize },
     /// Look up rows by many ids, and print the sum and the time that it took
@@ -118,7 +118,7 @@ enum Lap {
         #[arg(value_enum)]
         ids: Ids,
     },
-    /// Append rows to an indexed table that has so many
+    /// Append rows to an indexed table that has this number
     #[command(hide = true)]
     Append {
         file: PathBuf,

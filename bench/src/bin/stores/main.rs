@@ -105,7 +105,7 @@ enum Lap {
         #[arg(value_enum)]
         way: Way,
     },
-    /// Overwrite so many files of the folder or the store
+    /// Overwrite this number of files of the folder or the store
     #[command(hide = true)]
     Write {
         to: PathBuf,

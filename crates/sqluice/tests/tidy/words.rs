@@ -111,7 +111,7 @@ fn texts(file: &Path) -> Vec<(usize, String)> {
         () if has_extension(file, &["rs"])
             && (path.contains("/crates/") || path.contains("/python/src/")) =>
         {
-            let help = path.contains("sqluice-cli/src/args") || path.contains("/bench/");
+            let help = path.contains("sqluice-cli/src/args") || path.ends_with("/main.rs");
             if is_data { Vec::new() } else { texts_of_rust(&read(file), help) }
         }
         () if has_extension(file, &["py", "pyi"]) && path.contains("/python/sqluice/") => {
