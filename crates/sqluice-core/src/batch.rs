@@ -1,4 +1,4 @@
-//! Batches: a few thousand rows, column by column, borrowed from whoever made them.
+//! Batches: a few thousand rows, column by column, borrowed from their producer.
 //!
 //! The one thing that passes from a source to the encoder. A column is a slice of numbers or a way to find byte strings
 //! in a buffer: a parser's, an Arrow array's, a generator's. Nothing is copied to make one.
@@ -24,7 +24,7 @@ pub struct Batch<'a> {
 pub struct Column<'a> {
     /// The values; where `validity` says NULL, anything.
     pub values: Values<'a>,
-    /// Which values are there; `None`: all of them.
+    /// Which values are not NULL; `None`: all of them.
     pub validity: Option<Bitmap<'a>>,
 }
 
@@ -37,7 +37,7 @@ pub enum Values<'a> {
     Int(&'a [i64]),
     /// Floats; a NaN is NULL.
     Real(&'a [f64]),
-    /// Text: valid UTF-8, which whoever makes the column answers for.
+    /// Text. The producer of the column guarantees valid UTF-8.
     Text(Bytes<'a>),
     /// Blobs.
     Blob(Bytes<'a>),
@@ -74,7 +74,7 @@ pub struct Span {
     pub len: u32,
 }
 
-/// One bit a row, from the lowest bit of the first word on; set: the value is there.
+/// One bit a row, from the lowest bit of the first word on; set: the value is not NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a>(pub &'a [u64]);
 

@@ -1,7 +1,7 @@
 //! A checksum of a database's pages: proof that two files, or a file and a run that wrote none, are the same bytes.
 //!
 //! The sum over all pages of a 64-bit hash of (page number, bytes), so pages may be added in any order. The lock-byte page,
-//! which holds nothing, is left out. It tells accidents apart, not forgeries: it is no cryptographic hash.
+//! which holds nothing, is left out. It detects accidental changes, not forgeries: it is no cryptographic hash.
 
 use sqluice_format::page::Geometry;
 
@@ -63,7 +63,7 @@ impl Checksum {
     }
 }
 
-/// The sum over the pages 1 to `page_count`, which `read` puts where it is told: in their order, without the lock-byte page.
+/// The sum over the pages 1 to `page_count`, which `read` puts into the given buffer: in their order, without the lock-byte page.
 ///
 /// # Errors
 /// When `read` fails.

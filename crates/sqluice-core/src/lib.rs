@@ -8,7 +8,7 @@
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
 //! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite reads the name of a database
 //! * [`schema`]: tables and indexes, as SQLite declares them
-//! * [`source`]: where rows come from; [`rows`]: rows in memory as a table of SQLite
+//! * [`source`]: sources of rows; [`rows`]: rows in memory as a table of SQLite
 
 #![deny(unsafe_code)]
 

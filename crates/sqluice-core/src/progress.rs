@@ -1,4 +1,4 @@
-//! How a run is watched and stopped. The library draws nothing: whoever calls it may.
+//! How a run is watched and stopped. The library draws nothing; the caller may.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -25,7 +25,7 @@ impl fmt::Display for Bytes {
 pub struct Mebibytes(pub u64);
 
 impl Mebibytes {
-    /// Whole ones that hold so many bytes.
+    /// The number of whole mebibytes that hold that number of bytes.
     pub fn at_least(bytes: u64) -> Mebibytes {
         Mebibytes(bytes.div_ceil(1 << 20) << 20)
     }

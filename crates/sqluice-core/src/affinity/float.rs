@@ -3,7 +3,7 @@
 //! SQLite 3.54 scales by a power of ten that it keeps to 96 bits (after Russ Cox's
 //! [fpfmt](https://github.com/rsc/fpfmt)), and prints 17 digits, or fewer where the tail is a run of nines or zeros
 //! and the shorter number reads back the same: neither `%.17g` nor the shortest form. Any other arithmetic, a
-//! correctly rounding one too, gives other bytes here and there. So this is a translation of its
+//! correctly rounding one too, gives other bytes for some values. So this is a translation of its
 //! `sqlite3Fp10Convert2`, `sqlite3Fp2Convert10` and `sqlite3FpDecode` (public domain); the tests compare it with the
 //! bundled library, number by number: when that changes, they say so.
 //!
@@ -15,7 +15,7 @@ pub(super) const MANTISSA_FULL: u64 = (u64::MAX - 9) / 10;
 /// Digits that a float is printed with at most.
 const DIGITS_MAX: usize = 17;
 
-/// The exponents for which there is a power.
+/// The exponents for which the table has a power.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -348..=347;
 
 /// 10^(27 (i - 13)), its first 96 bits; but number 13 is 10^-1.

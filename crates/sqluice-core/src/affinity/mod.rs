@@ -31,7 +31,7 @@ use sqluice_format::value::{Class, Value};
 /// The affinity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
-    /// Keeps whatever comes (also called NONE).
+    /// Keeps every value unchanged (also called NONE).
     Blob,
     /// Turns numbers into text.
     Text,
@@ -171,7 +171,7 @@ pub enum StrictType {
     Text,
     /// BLOB.
     Blob,
-    /// ANY: keeps whatever comes.
+    /// ANY: keeps every value unchanged.
     Any,
 }
 

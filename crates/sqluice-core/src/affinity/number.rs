@@ -87,7 +87,7 @@ fn number(text: &[u8], padded: Option<Padded>, affinity: Affinity) -> (Value<'_>
     }
 }
 
-/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are 0 to 9 there, and 0 is in front:
+/// Text of at most 16 bytes after its sign, at the upper end of a word. Digits are stored as 0 to 9, padded with 0 in front:
 /// `-17.5` is `0000 0000 0000 17.5`.
 #[derive(Clone, Copy, Debug)]
 pub struct Padded {

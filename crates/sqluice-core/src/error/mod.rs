@@ -116,7 +116,7 @@ struct Inner {
     parts: Vec<Error>,
 }
 
-/// So many errors are listed in the message of one that sums them up.
+/// The number of errors listed in the message of an error that summarizes them.
 const LISTED_MAX: usize = 24;
 
 /// Two rows of a table that have the same key.
@@ -126,7 +126,7 @@ pub struct Duplicate {
     pub table: String,
     /// The index that holds each key once; the table's own name where that is its PRIMARY KEY.
     pub index: String,
-    /// Which rows: the one that was there, and the one that came again.
+    /// The rows: the earlier one, and the one that repeats its key.
     pub rows: DuplicateRows,
 }
 
@@ -240,7 +240,7 @@ impl Error {
     }
 
     /// Adds the record that is at fault: the table that it was for, and its number among the records of the table's source, bad
-    /// ones included, counted from 1, as messages count. Whoever knows where they come from can tell the place.
+    /// ones included, counted from 1, as messages count. A caller that knows the source can add the place.
     #[must_use]
     pub fn of_record(mut self, table: impl Into<String>, number: u64) -> Error {
         self.0.record = Some((table.into(), number));

@@ -25,12 +25,12 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// Whether there are none.
+    /// Whether it has no values.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
@@ -85,7 +85,7 @@ impl Cells {
         self.extend_same(REAL, bits);
     }
 
-    /// Appends so many NULLs.
+    /// Appends that number of NULLs.
     pub fn extend_nulls(&mut self, rows: usize) {
         self.kinds.resize(self.kinds.len() + rows, NULL);
         self.numbers.resize(self.numbers.len() + rows, 0);

@@ -7,7 +7,7 @@ use super::Cells;
 /// A column of [`Rows`](super::Rows), made from a slice or a vector: of `i64`, `f64`, `&str`, `String`, `&[u8]`, `Vec<u8>`, each
 /// also as an `Option`, or of [`Value`].
 ///
-/// Slices are borrowed and not copied, but for those of options and strings: 24 bytes a value say there where it is.
+/// Slices are borrowed and not copied, except those of options and strings: for these, 24 bytes a value locate it.
 #[derive(Clone, Debug)]
 pub struct Column<'a> {
     pub(super) rows: usize,
@@ -30,7 +30,7 @@ pub(super) enum Data<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column of a batch of so many rows.
+    /// A column of a batch with that number of rows.
     pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
         let data = match column {
             batch::Column { values: Values::Int(ints), validity: None } => Data::IntsThere(ints),
@@ -90,7 +90,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// [`batch::Column::get`] for columns that nobody has looked at: nothing in them is taken on trust.
+/// [`batch::Column::get`] for columns that were not validated: nothing in them is taken on trust.
 #[inline]
 fn get<'a>(column: &batch::Column<'a>, row: usize) -> Option<Value<'a>> {
     if let Some(Bitmap(words)) = column.validity

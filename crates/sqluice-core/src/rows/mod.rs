@@ -67,7 +67,7 @@
 //!
 //! * The rowid is the number of the row, counted from 1. A condition on it is a lookup, or a part of the scan; scans go by rowid.
 //! * Columns are c1 to c1999: with its argument the function then has as many columns as SQLite lets a table have (2,000, or what
-//!   `SQLITE_LIMIT_COLUMN` says when the connection first uses it). They have no declared type: values come as they are. It is an
+//!   `SQLITE_LIMIT_COLUMN` says when the connection first uses it). They have no declared type: values are returned unchanged. It is an
 //!   error to read one that the rows don't have.
 //! * NULL instead of rows means no rows. Anything else is an error.
 //! * A NaN is NULL. Text is UTF-8, and may hold NULs.
@@ -124,7 +124,7 @@ impl<'a> Rows<'a> {
     /// Rows of these columns.
     ///
     /// # Errors
-    /// When some columns have more rows than others, or there are too many columns.
+    /// When some columns have more rows than others, or the columns are too many.
     pub fn new(columns: impl IntoIterator<Item = Column<'a>>) -> Result<Rows<'a>> {
         let columns: Vec<Column<'a>> = columns.into_iter().collect();
         let rows = columns.first().map_or(0, |column| column.rows);
@@ -141,18 +141,18 @@ impl<'a> Rows<'a> {
         Rows::share(column.rows, vec![column])
     }
 
-    /// Keys to look rows up by: in order, each once. SQLite puts the keys of an `IN` in order itself, one by one; if they come so, it
-    /// takes less than half the time (`benches/rows.rs`), and they may be joined instead, which takes even less.
+    /// Keys to look rows up by: in order, each once. SQLite puts the keys of an `IN` in order itself, one by one; keys that are in order
+    /// already take it less than half the time (`benches/rows.rs`), and may be joined instead, which takes even less.
     pub fn keys(mut keys: Vec<i64>) -> Rows<'static> {
         keys::in_order(&mut keys);
         Rows::column(keys)
     }
 
-    /// The rows of a batch. What it says of them is believed only as far as its slices reach: a value that is not there is an error
+    /// The rows of a batch. What it says of them is believed only as far as its slices reach: a missing value is an error
     /// when it is read.
     ///
     /// # Errors
-    /// When there are too many columns.
+    /// When the columns are too many.
     pub fn from_batch(batch: &Batch<'a>) -> Result<Rows<'a>> {
         let columns = batch.columns.iter().map(|column| Column::of_batch(*column, batch.rows));
         Rows::of(batch.rows, columns.collect())
@@ -163,7 +163,7 @@ impl<'a> Rows<'a> {
         Rows::share(rows, cells.into_iter().map(Column::from).collect())
     }
 
-    /// Takes the cells out again, unless somebody else has the rows, too.
+    /// Takes the cells out again, unless the rows have another owner.
     pub fn into_cells(self) -> Vec<Cells> {
         let columns = Arc::into_inner(self.shared).map_or_else(Vec::new, |shared| shared.columns);
         columns.into_iter().filter_map(Column::into_cells).collect()
@@ -181,28 +181,28 @@ impl<'a> Rows<'a> {
         Rows { shared: Arc::new(Shared { rows, columns, stopped_at: AtomicUsize::new(0) }) }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.shared.rows
     }
 
-    /// Whether there are none.
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The row, counted from 0, at which the last scan ended: of a statement that failed, the one that is to blame, if it takes the
-    /// rows one by one as they come.
+    /// rows one by one in their order.
     pub fn stopped_at(&self) -> usize {
         self.shared.stopped_at.load(Ordering::Relaxed)
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.shared.columns.len()
     }
 
-    /// A value, row and column counted from 0; `None` where there is none.
+    /// A value, row and column counted from 0; `None` if it does not exist.
     pub fn get(&self, row: usize, column: usize) -> Option<Value<'_>> {
         self.shared.columns.get(column)?.get(row)
     }
@@ -217,7 +217,7 @@ impl<'a> Rows<'a> {
     /// Then the statement is reset and the parameter is NULL again. SQLite reads text and blobs where they are, without a copy.
     ///
     /// # Errors
-    /// When there is no such parameter.
+    /// When the parameter does not exist.
     pub fn lend<R>(
         &self,
         statement: &mut Statement<'_>,

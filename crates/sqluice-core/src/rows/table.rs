@@ -12,7 +12,7 @@
 //! * A pointer that is bound, and every cursor, counts as an owner of the columns. SQLite gives a pointer away only under its
 //!   type, a text that names this copy of the crate in memory: no other code can be taken for us.
 //! * Text and blobs of **lent** rows are not copied: registers of the statement point into the columns. That is right for as long
-//!   as the statement is not reset, and lending ends with a reset: nobody else can clear the binding or step the statement then.
+//!   as the statement is not reset, and lending ends with a reset: nothing else can clear the binding or step the statement then.
 //! * Of rows that are **bound** by their owner SQLite copies what it takes, for this can't be said: a statement whose
 //!   parameters were cleared between two steps may still hold a value when the last owner is gone.
 //! * A panic that would run into SQLite ends the process; nothing here panics.
@@ -51,15 +51,15 @@ const ARGUMENT: c_int = 0;
 /// The number by which SQLite knows the rowid.
 const ROWID: c_int = -1;
 
-// What xBestIndex tells xFilter: which arguments there are, in this order.
+// What xBestIndex passes to xFilter: which arguments are given, in this order.
 const GIVEN: c_int = 1;
 const EQUAL: c_int = 2;
 const FROM: c_int = 4;
 const UP_TO: c_int = 8;
 
-/// What SQLite is told to expect, before anybody knows the rows: how many a scan finds, and what that costs; the same of a part of
-/// it, and of a lookup. Two lookups must seem to be more of both than a scan. Else SQLite does `rowid = 1 OR rowid > 5` in two
-/// scans, where it compares the argument once more, and no value is equal to a pointer: there would be no rows.
+/// Estimates for SQLite, made before the rows are known: the rows and the cost of a full scan, of a scan over a part,
+/// and of a lookup. Two lookups must seem to be more of both than a scan. Else SQLite does `rowid = 1 OR rowid > 5` in two
+/// scans, where it compares the argument once more, and no value is equal to a pointer: the result would be empty.
 const EXPECTED: [i64; 3] = [100, 80, 60];
 
 static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
@@ -78,7 +78,7 @@ static MODULE: ffi::sqlite3_module = ffi::sqlite3_module {
 };
 
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
-    // SAFETY: the handle is open for as long as the connection is borrowed; module and name are static, and there is no data.
+    // SAFETY: the handle is open for as long as the connection is borrowed; module and name are static, and no data is passed.
     let code = unsafe {
         ffi::sqlite3_create_module_v2(
             connection.handle(),
@@ -101,7 +101,7 @@ fn pointer(shared: Arc<Shared<'static>>, kind: &'static CStr) -> ToSqlOutput<'st
 
 /// SQLite is done with a pointer.
 unsafe extern "C" fn forget(shared: *mut c_void) {
-    // SAFETY: it comes from `pointer`, and SQLite calls this once for each.
+    // SAFETY: it was made by `pointer`, and SQLite calls this once for each.
     drop(unsafe { Arc::from_raw(shared.cast_const().cast::<Shared<'static>>()) });
 }
 
@@ -149,7 +149,7 @@ impl Lent<'_, '_> {
     /// Binds another parameter, counted from 1.
     ///
     /// # Errors
-    /// When there is no such parameter, it is the one that has the rows, or the value can't be bound.
+    /// When the parameter does not exist, it is the one that has the rows, or the value can't be bound.
     pub fn bind(&mut self, parameter: usize, value: impl ToSql) -> rusqlite::Result<()> {
         if parameter == self.parameter {
             return Err(rusqlite::Error::InvalidParameterName(format!("?{parameter} has the rows")));
@@ -227,7 +227,7 @@ unsafe extern "C" fn connect(
 }
 
 unsafe extern "C" fn disconnect(table: *mut sqlite3_vtab) -> c_int {
-    // SAFETY: it comes from `connect`, and this is the last that SQLite does with it. The message is SQLite's own to free.
+    // SAFETY: it was made by `connect`, and this is the last that SQLite does with it. The message is SQLite's own to free.
     drop(unsafe { Box::from_raw(table) });
     ffi::SQLITE_OK
 }
@@ -240,7 +240,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
     let mut found = [None; 4];
     let mut argument_elsewhere = false;
     for index in 0..constraints {
-        // SAFETY: SQLite says that there are so many.
+        // SAFETY: SQLite gives this number as the length.
         let constraint = unsafe { &*info.aConstraint.add(index) };
         let place = match (constraint.iColumn, c_int::from(constraint.op)) {
             (ARGUMENT, ffi::SQLITE_INDEX_CONSTRAINT_EQ) => 0,
@@ -256,7 +256,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         }
     }
     if argument_elsewhere && found[0].is_none() {
-        // It comes from a table that must be read first.
+        // It depends on a table that must be read first.
         return ffi::SQLITE_CONSTRAINT;
     }
     let equal = found[1].is_some();
@@ -266,7 +266,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
         let Some(index) = found[place].filter(|_| !equal || place < 2) else { continue };
         arguments += 1;
         info.idxNum |= bit;
-        // SAFETY: there is one for each constraint.
+        // SAFETY: the array has one for each constraint.
         let usage = unsafe { &mut *info.aConstraintUsage.add(index) };
         usage.argvIndex = arguments;
         usage.omit = u8::from(place == 0);
@@ -279,7 +279,7 @@ unsafe extern "C" fn best_index(_table: *mut sqlite3_vtab, info: *mut sqlite3_in
     info.estimatedCost = info.estimatedRows as f64;
     info.idxFlags = if equal { ffi::SQLITE_INDEX_SCAN_UNIQUE } else { 0 };
     if info.nOrderBy == 1 {
-        // SAFETY: there is one.
+        // SAFETY: the array has one.
         let order = unsafe { &*info.aOrderBy };
         info.orderByConsumed = c_int::from(order.iColumn == ROWID && order.desc == 0);
     }
@@ -300,7 +300,7 @@ unsafe extern "C" fn open(_table: *mut sqlite3_vtab, cursor: *mut *mut sqlite3_v
 }
 
 unsafe extern "C" fn close(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it comes from `open`, and this is the last that SQLite does with it.
+    // SAFETY: it was made by `open`, and this is the last that SQLite does with it.
     let cursor = unsafe { Box::from_raw(cursor.cast::<Cursor>()) };
     if let Some(rows) = &cursor.rows {
         rows.stopped_at.store(cursor.row, Ordering::Relaxed);
@@ -315,11 +315,11 @@ unsafe extern "C" fn filter(
     arguments: c_int,
     values: *mut *mut sqlite3_value,
 ) -> c_int {
-    // SAFETY: it comes from `open`.
+    // SAFETY: it was made by `open`.
     let cursor = unsafe { &mut *cursor.cast::<Cursor>() };
     let values: &[*mut sqlite3_value] = match usize::try_from(arguments) {
         Ok(arguments) if arguments > 0 => {
-            // SAFETY: SQLite says that there are so many.
+            // SAFETY: SQLite gives this number as the length.
             unsafe { std::slice::from_raw_parts(values, arguments) }
         }
         _ => &[],
@@ -337,7 +337,7 @@ unsafe extern "C" fn filter(
         Err(message) => {
             cursor.rows = None;
             // SAFETY: a cursor knows its table.
-            unsafe { tell(cursor.base.pVtab, message) };
+            unsafe { set_error(cursor.base.pVtab, message) };
             return ffi::SQLITE_ERROR;
         }
     }
@@ -388,7 +388,7 @@ unsafe fn rows_of(
         if pointer.is_null() {
             continue;
         }
-        // SAFETY: a pointer of that type comes from `pointer`, and the statement's parameter keeps it alive during this call. The
+        // SAFETY: a pointer of that type was made by `pointer`, and the statement's parameter keeps it alive during this call. The
         // cursor becomes one more owner.
         let rows = unsafe {
             Arc::increment_strong_count(pointer);
@@ -413,7 +413,7 @@ unsafe fn rows_of(
 ///
 /// # Safety
 /// The table is valid.
-unsafe fn tell(table: *mut sqlite3_vtab, message: &CStr) {
+unsafe fn set_error(table: *mut sqlite3_vtab, message: &CStr) {
     // SAFETY: the message is one of SQLite's own memory, as it must be, and so is what it replaces.
     unsafe {
         ffi::sqlite3_free((*table).zErrMsg.cast());
@@ -422,19 +422,19 @@ unsafe fn tell(table: *mut sqlite3_vtab, message: &CStr) {
 }
 
 unsafe extern "C" fn next(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it comes from `open`.
+    // SAFETY: it was made by `open`.
     unsafe { (*cursor.cast::<Cursor>()).row += 1 };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn eof(cursor: *mut sqlite3_vtab_cursor) -> c_int {
-    // SAFETY: it comes from `open`.
+    // SAFETY: it was made by `open`.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
     c_int::from(cursor.row >= cursor.end)
 }
 
 unsafe extern "C" fn rowid(cursor: *mut sqlite3_vtab_cursor, rowid: *mut i64) -> c_int {
-    // SAFETY: it comes from `open`, and SQLite gives a place for the number.
+    // SAFETY: it was made by `open`, and SQLite gives a place for the number.
     unsafe { *rowid = (*cursor.cast::<Cursor>()).row as i64 + 1 };
     ffi::SQLITE_OK
 }
@@ -444,7 +444,7 @@ unsafe extern "C" fn column(
     context: *mut sqlite3_context,
     number: c_int,
 ) -> c_int {
-    // SAFETY: it comes from `open`.
+    // SAFETY: it was made by `open`.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
     let (Some(rows), Some(index)) = (&cursor.rows, (number as usize).checked_sub(1)) else {
         // The argument itself has no value.
@@ -472,7 +472,7 @@ unsafe fn any(context: *mut sqlite3_context, cursor: &Cursor, rows: &Shared<'_>,
     unsafe {
         match value {
             Some(Value::Int(int)) => ffi::sqlite3_result_int64(context, int),
-            // A NaN becomes NULL there.
+            // SQLite turns a NaN into NULL.
             Some(Value::Real(real)) => ffi::sqlite3_result_double(context, real),
             Some(Value::Text(text)) => {
                 let bytes = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };

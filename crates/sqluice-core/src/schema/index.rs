@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  index on (b, a DESC) of a table with rowids       | b | a | rowid |            key: b, a; rowid makes it unique
-//!  ... of a WITHOUT ROWID table with key (k, a)       | b | a | k |                 what of the key is not there yet
+//!  ... of a WITHOUT ROWID table with key (k, a)       | b | a | k |                 those columns of the key that are still missing
 //!  the rows of that table                             | k | a | all other columns |
 //! ```
 //!
-//! A column that comes twice with the same collation is left out the second time; `index_xinfo` says what is there.
+//! A column that is repeated with the same collation is left out the second time; `index_xinfo` lists the columns kept.
 
 use rusqlite::Connection;
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
@@ -25,7 +25,7 @@ pub struct Index {
     pub origin: IndexOrigin,
     /// The columns of its records, all of them.
     pub columns: Vec<IndexColumn>,
-    /// The first so many are its key; those after it make entries different.
+    /// The number of leading columns that form its key. The columns after them make entries unique.
     pub key_columns: usize,
     /// Its statement; `None` for automatic indexes.
     pub sql: Option<String>,
@@ -46,11 +46,11 @@ pub enum IndexOrigin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexColumn {
-    /// Where its values come from.
+    /// The source of its values.
     pub value: Indexed,
     /// The name of its collation.
     pub collation: String,
-    /// Whether large values come first.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
@@ -106,7 +106,7 @@ impl Index {
         Ok(indexes)
     }
 
-    /// The order of its records by all columns that tell them apart; `None` when a collation is not one of SQLite's own.
+    /// The order of its records by all columns that make them unique; `None` when a collation is not one of SQLite's own.
     pub fn order(&self) -> Option<KeyOrder> {
         let columns = self.columns.iter().map(|column| {
             let collation = match () {

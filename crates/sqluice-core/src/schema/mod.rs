@@ -1,7 +1,7 @@
 //! The schema, as SQLite understands it.
 //!
 //! SQLite parses the SQL: the statements run in an in-memory database, and the catalogue is read back with its PRAGMAs. So
-//! every DDL that SQLite accepts is understood. What the catalogue does not tell is looked up in the tokens ([`token`]).
+//! every DDL that SQLite accepts is understood. What the catalogue does not hold is looked up in the tokens ([`token`]).
 
 pub mod index;
 pub mod token;
@@ -107,9 +107,9 @@ impl Column {
 pub struct Reference {
     /// The columns, by their numbers.
     pub columns: Vec<usize>,
-    /// The table that they refer to, as it is written: there may be none of that name.
+    /// The table that they refer to, as written. No table of that name need exist.
     pub parent: String,
-    /// The columns there; none: its PRIMARY KEY.
+    /// The columns of the parent; empty: its PRIMARY KEY.
     pub parent_columns: Vec<String>,
 }
 
@@ -211,7 +211,7 @@ impl Schema {
                 schema.objects.pop();
                 continue;
             }
-            // sqlite_sequence and its like come by themselves with what needs them.
+            // SQLite creates sqlite_sequence and similar tables itself when another object needs them.
             if object.kind == "table" && object.name.starts_with("sqlite_") {
                 continue;
             }
@@ -229,7 +229,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Where the file declares the table of that name; the file as a whole when it is not found there.
+    /// Where the file declares the table of that name; the file as a whole if it does not.
     pub fn place_of_table(&self, name: &str) -> Place {
         let tokens: Vec<Token> =
             token::tokens(&self.sql).into_iter().filter(|token| !token.is_comment()).collect();
@@ -290,7 +290,7 @@ impl Table {
         columns.collect()
     }
 
-    /// The columns of each key that tells its rows apart, the primary one first. Partial indexes and those on expressions are left
+    /// The columns of each key that makes rows unique, the primary one first. Partial indexes and those on expressions are left
     /// out: they do not, or no column names them.
     pub fn unique_keys(&self) -> Vec<Vec<usize>> {
         let columns = |index: &Index| {
@@ -339,7 +339,7 @@ impl Table {
         }
         let mut indexes = Index::from_catalogue(connection, name)?;
         let primary_key = indexes.iter().position(|index| index.origin == IndexOrigin::PrimaryKey);
-        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index tells.
+        // INTEGER PRIMARY KEY DESC is no alias, PRIMARY KEY(a DESC) is one: only the missing index shows the difference.
         let rowid_alias = match keys[..] {
             [key]
                 if !without_rowid
@@ -444,7 +444,7 @@ fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<Strin
         | AuthAction::CreateTempTrigger { .. }
         | AuthAction::CreateTempView { .. } => Some("makes something temporary".to_owned()),
         AuthAction::Pragma { pragma_name: "page_size" | "data_version", pragma_value: None } => None,
-        // ALTER TABLE ADD COLUMN looks at the rows that there are.
+        // ALTER TABLE ADD COLUMN reads the existing rows.
         AuthAction::Pragma { pragma_name: "quick_check", .. } => None,
         AuthAction::Pragma { pragma_name, .. } => {
             let harmless = ["foreign_keys", "user_version", "application_id"];
@@ -497,7 +497,7 @@ fn explain(sql: &str, file: &Path, error: rusqlite::Error, denied: Option<String
     }
 }
 
-/// Where the first statement begins that fails: SQLite itself tells that of some errors only.
+/// Where the first failing statement begins: SQLite itself reports the position of some errors only.
 fn failing_statement(sql: &str) -> Option<usize> {
     let (connection, _) = guarded().ok()?;
     let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();

@@ -1,6 +1,6 @@
 //! SQL text cut into tokens, as SQLite's tokenizer cuts it.
 //!
-//! SQLite parses our SQL. This is for what its catalogue does not tell: where in a file a column is declared, which comment
+//! SQLite parses our SQL. These tokens serve what its catalogue does not hold: where in a file a column is declared, which comment
 //! belongs to it, whether a constraint is a CHECK.
 
 use std::ops::Range;
@@ -107,7 +107,7 @@ pub fn tokens(sql: &str) -> Vec<Token> {
 }
 
 /// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
-/// before a parenthesis there is one.
+/// before a parenthesis, a constraint begins.
 pub fn checks(sql: &str) -> Vec<&str> {
     let tokens: Vec<Token> = tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
     let checks = tokens

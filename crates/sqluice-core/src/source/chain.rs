@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  a.csv   rows 0 .. 1000        opened first
-//!  b.csv   rows 1000 .. 1700     opened when a.csv is cut to its end, which tells where b.csv begins
+//!  b.csv   rows 1000 .. 1700     opened when a.csv is cut to its end, which determines where b.csv begins
 //!  c.csv   rows 1700 ..
 //! ```
 //!
-//! Invariant: one source is open at a time, however many there are.
+//! Invariant: one source is open at a time, whatever their number.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl<F> Chain<F>
 where
     F: FnMut(Range<u64>) -> Option<Result<Box<dyn Counted>>>,
 {
-    /// `open` opens the next source, or there is none. That is to number its rows from the start of the range on, and to
+    /// `open` opens the next source; `None` ends the chain. The source is to number its rows from the start of the range on, and to
     /// stop before its end. Rows are up to `rows_max`, all sources together; `total` is what they have in all, if that is
     /// known.
     pub fn new(open: F, rows_max: Option<u64>, total: Option<Amount>) -> Chain<F> {

@@ -2,7 +2,7 @@
 
 use crate::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 
-/// Where the values of a table's column come from.
+/// The source of the values of a table's column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnFrom {
     /// The field of that index.
@@ -36,10 +36,10 @@ pub enum Filled {
 }
 
 impl Filled {
-    /// What fills the columns from a source with so many fields.
+    /// What fills the columns from a source with that number of fields.
     ///
     /// # Panics
-    /// When a field is named that there is not.
+    /// When a named field does not exist.
     pub fn all(columns: Vec<ColumnFrom>, fields: usize) -> Vec<Filled> {
         let filled = |from| match from {
             ColumnFrom::Field(field) => {

@@ -1,4 +1,4 @@
-//! Where rows come from: a source hands out parts in order, and a part becomes batches on any core.
+//! Sources of rows: a source hands out parts in order, and a part becomes batches on any core.
 //!
 //! ```text
 //!  Source::next_part   one thread at a time, in order: cuts the input (a byte range, a range of rows)
@@ -38,17 +38,17 @@ pub trait Part: Send {
     /// The number of its first row, counted from 0 over the whole source.
     fn first_row(&self) -> u64;
 
-    /// Bytes of input that it stands for; 0 where there is no input.
+    /// Bytes of input that it stands for; 0 without an input.
     fn input_bytes(&self) -> u64 {
         0
     }
 
-    /// Where in the input it begins, if there is such a place.
+    /// Where in the input it begins, if it has such a place.
     fn place(&self) -> Option<Place> {
         None
     }
 
-    /// Whether a text is a text, and no number that is written as one: the source itself tells numbers from text.
+    /// Whether the source itself distinguishes numbers from text, so that text is never a number written as text.
     fn is_typed(&self) -> bool {
         false
     }
@@ -103,7 +103,7 @@ pub enum Refused {
     Stop {
         /// Row within the batch and column of the value that is to blame, when one is.
         at: Option<(usize, usize)>,
-        /// What is wrong. Whoever decodes adds the place.
+        /// What is wrong. The caller of the decoder adds the place.
         error: Error,
     },
 }
@@ -115,7 +115,7 @@ pub struct RefusedRow {
     pub row: usize,
     /// The column that is to blame.
     pub column: usize,
-    /// What is wrong, column and value named. Whoever decodes adds the place.
+    /// What is wrong, column and value named. The caller of the decoder adds the place.
     pub error: Error,
 }
 
@@ -126,7 +126,7 @@ impl From<Error> for Refused {
 }
 
 impl Refused {
-    /// The first thing that is wrong, and its row and column where there is one: for sources that make no bad rows.
+    /// The first error, and its row and column if known: for sources that do not keep bad rows.
     pub fn first(self) -> (Option<(usize, usize)>, Error) {
         match self {
             Refused::Stop { at, error } => (at, error),
