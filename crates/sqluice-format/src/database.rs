@@ -40,7 +40,7 @@ pub struct Header {
     pub change_counter: u32,
     /// Pages in the file. Holds only when `valid_for` equals `change_counter`.
     pub page_count: u32,
-    /// First freelist trunk page, 0 when there is none.
+    /// First freelist trunk page, 0 without one.
     pub freelist_trunk: u32,
     /// Pages on the freelist.
     pub freelist_pages: u32,
@@ -71,7 +71,7 @@ pub enum HeaderError {
     Short,
     /// They do not begin with [`MAGIC`].
     Magic,
-    /// The page size is none, or the reserved bytes leave less than 480.
+    /// The page size is invalid, or the reserved bytes leave less than 480.
     PageSize,
     /// The payload fractions are not 64, 32, 32.
     PayloadFractions,

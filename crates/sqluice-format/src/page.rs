@@ -40,7 +40,7 @@ pub const PENDING_BYTE: u32 = 0x4000_0000;
 pub struct PageSize(u32);
 
 impl PageSize {
-    /// What SQLite uses when nobody says otherwise.
+    /// SQLite's default.
     pub const DEFAULT: PageSize = PageSize(4096);
 
     /// The page size of `bytes` bytes, when that is one of the eight legal ones.
@@ -123,7 +123,7 @@ impl Geometry {
         if number == self.lock_page { number + 1 } else { number }
     }
 
-    /// The number of the page that comes `index` pages after `first`, the lock-byte page not counted. If `first` is
+    /// The number of the page `index` pages after `first`, the lock-byte page not counted. If `first` is
     /// the lock-byte page, the one after it takes its place.
     #[inline]
     pub const fn nth_page(self, first: u32, index: u32) -> u32 {

@@ -67,7 +67,7 @@ pub enum RecordError {
     Header,
     /// A serial type is 10 or 11.
     ReservedType,
-    /// The values take more or fewer bytes than there are.
+    /// The values take more or fewer bytes than the record has.
     Body,
 }
 
@@ -105,7 +105,7 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
 }
 
 /// How many fields a record has, after a look at all of it but its values: of these only that no float is a NaN. What passes can be
-/// compared with others by a [`KeyOrder`](crate::key::KeyOrder) of so many columns.
+/// compared with others by a [`KeyOrder`](crate::key::KeyOrder) of that number of columns.
 ///
 /// # Errors
 /// As [`decode`].
@@ -137,7 +137,7 @@ pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
 /// A big-endian two's-complement integer of 1 to 8 bytes.
 ///
 /// # Panics
-/// When there are no bytes.
+/// When `record` is empty.
 #[inline]
 pub fn int(bytes: &[u8]) -> i64 {
     let sign = if bytes[0] >= 0x80 { -1 } else { 0 };

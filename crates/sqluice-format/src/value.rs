@@ -26,7 +26,7 @@ pub enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// A serial type: how a record's header tells class and length of a value.
+/// A serial type: how a record's header encodes class and length of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SerialType(pub u64);
 
@@ -48,7 +48,7 @@ pub enum Class {
 /// Bytes of a value of serial type 0 to 9.
 pub const FIXED_BYTES: [u8; 10] = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
 
-/// The serial type of an integer of so many bits.
+/// The serial type of an integer of that number of bits.
 const TYPE_OF_BITS: [u8; 65] = {
     let mut types = [6; 65];
     let mut bits = 0;

@@ -69,7 +69,7 @@ fn a_varint_that_is_cut_off_is_none() {
 }
 
 #[test]
-fn serial_types_tell_class_and_bytes() {
+fn serial_types_encode_class_and_bytes() {
     let fixed = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0].map(Some);
     for (serial, bytes) in fixed.into_iter().enumerate() {
         assert_eq!(SerialType(serial as u64).content_bytes(), bytes, "{serial}");

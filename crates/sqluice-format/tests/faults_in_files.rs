@@ -135,7 +135,7 @@ fn rows_of_the_schema_are_what_sqlite_makes_of_them() {
         assert!(object(kind, root, sql).is_empty(), "{kind} {root:?}");
     }
     let one = |what: &str| vec![format!("sqlite_schema: {what}")];
-    assert_eq!(object("thing", Value::Int(0), sql), one("the schema has a thing o: there is no such thing"));
+    assert_eq!(object("thing", Value::Int(0), sql), one("the schema has a thing o: no such kind exists"));
     assert_eq!(object("view", Value::Int(0), Value::Null), one("view o has no statement"));
     assert_eq!(object("table", Value::Int(1), sql), one("table o can't have root page 1"));
     assert_eq!(object("table", Value::Int(-7), sql), one("table o can't have root page -7"));

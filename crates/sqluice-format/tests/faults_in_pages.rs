@@ -400,7 +400,7 @@ fn of_record(bytes: &[u8]) -> String {
 fn a_record_is_described_by_its_header_to_the_last_byte() {
     let header = "its header does not end where it should";
     let reserved = "it has a serial type of 10 or 11";
-    let body = "its values do not take the bytes that there are";
+    let body = "its values do not take the bytes that it has";
     let at = |bytes: usize| 512 - bytes - 2;
     for (record, why) in [
         (&[1, 0][..], header),
@@ -440,6 +440,6 @@ fn a_record_header_may_overflow() {
         let mut bad = record(columns);
         bad[columns] = 3;
         let found = of_record(&bad);
-        assert!(found.ends_with("its values do not take the bytes that there are\n"), "{columns}: {found}");
+        assert!(found.ends_with("its values do not take the bytes that it has\n"), "{columns}: {found}");
     }
 }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use proptest::prelude::*;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql, types};
-use sqluice_format::key::{Collation, KeyColumn, KeyOrder, TOLD_ROOM};
+use sqluice_format::key::{Collation, DECODED_ROOM, KeyColumn, KeyOrder};
 use sqluice_format::record;
 use sqluice_format::value::Value;
 use support::values::Owned;
@@ -121,7 +121,7 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
         let prefix = order.prefix(record);
         assert_eq!(prefix, window(key, 0), "{key:02x?}");
         assert_eq!(order.prefix_is_whole(prefix), key.len() <= 16, "{key:02x?}");
-        assert_telling(&order, record, key);
+        assert_decodable(&order, record, key);
         for skip in [0, 1, 7, 16, key.len(), key.len() + 5] {
             assert_eq!(order.prefix_at(record, skip), window(key, skip));
         }
@@ -138,9 +138,9 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
 }
 
 /// A prefix tells a record where it is the whole key of all its columns, and nothing but this record has it.
-fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
+fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let values = record::decode(record).unwrap();
-    let is_told = |(value, column): (&Value<'_>, &KeyColumn)| match value {
+    let is_decodable = |(value, column): (&Value<'_>, &KeyColumn)| match value {
         Value::Null | Value::Blob(_) => true,
         Value::Int(int) => *int != i64::MIN,
         Value::Real(_) => false,
@@ -149,10 +149,10 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let mut as_always = Vec::new();
     record::encode(&values, &mut as_always);
     let columns = order.columns();
-    let can_be_told =
-        values.len() == columns.len() && as_always == record && values.iter().zip(columns).all(is_told);
-    let told = can_be_told && key.len() <= 16;
-    assert_eq!(order.telling_prefix(record), (window(key, 0), told), "{values:?}");
+    let can_be_decoded =
+        values.len() == columns.len() && as_always == record && values.iter().zip(columns).all(is_decodable);
+    let decodable = can_be_decoded && key.len() <= 16;
+    assert_eq!(order.decodable_prefix(record), (window(key, 0), decodable), "{values:?}");
     let ints: Option<Vec<Option<i64>>> = values
         .iter()
         .map(|value| match value {
@@ -162,22 +162,26 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
         })
         .collect();
     if let Some(ints) = ints.filter(|ints| as_always == record && ints.len() == columns.len()) {
-        let found = order.telling_prefix_of_ints(&ints);
-        assert_eq!(found, told.then_some((window(key, 0), record.len())), "{values:?}");
+        let found = order.decodable_prefix_of_ints(&ints);
+        assert_eq!(found, decodable.then_some((window(key, 0), record.len())), "{values:?}");
     }
     if let [Value::Text(text), Value::Int(int)] = values[..]
         && as_always == record
-        && let Some((key, key_bytes, int_bytes)) = order.telling_key_of_text(text, (0, text.len()), int)
+        && let Some((key, key_bytes, int_bytes)) = order.decodable_key_of_text(text, (0, text.len()), int)
     {
-        assert_eq!(order.telling_key(record), Some((key, key_bytes)), "{values:?}");
+        assert_eq!(order.decodable_key(record), Some((key, key_bytes)), "{values:?}");
         assert_eq!(record.len(), 3 + text.len() + int_bytes);
     }
-    let mut bytes = [0xaa; TOLD_ROOM];
+    let mut bytes = [0xaa; DECODED_ROOM];
     let is_int = |value: &Value<'_>| matches!(value, Value::Null | Value::Int(_));
     let pair = order.pair_of(record);
-    assert_eq!(pair.is_some(), can_be_told && values.len() == 2 && values.iter().all(is_int), "{values:?}");
+    assert_eq!(
+        pair.is_some(),
+        can_be_decoded && values.len() == 2 && values.iter().all(is_int),
+        "{values:?}"
+    );
     if let Some(pair) = pair {
-        let len = order.tell_pair(pair, &mut bytes);
+        let len = order.decode_pair(pair, &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
         let is_short = |value: &Value<'_>| match value {
             Value::Int(int) => (0..i64::from(u32::MAX)).contains(int),
@@ -188,15 +192,15 @@ fn assert_telling(order: &KeyOrder, record: &[u8], key: &[u8]) {
         assert!(short.is_none_or(|short| order.pair_of_short(short) == pair), "{values:?}");
     }
     let words = [window(key, 0), window(key, 16)];
-    let told_by_two = can_be_told && key.len() <= 32;
-    assert_eq!(order.telling_key(record), told_by_two.then_some((words, key.len())), "{values:?}");
-    if told_by_two && words[1] == 0 {
+    let decodable_by_two = can_be_decoded && key.len() <= 32;
+    assert_eq!(order.decodable_key(record), decodable_by_two.then_some((words, key.len())), "{values:?}");
+    if decodable_by_two && words[1] == 0 {
         // Zeros are read behind a word anyway.
-        let len = order.tell([words[0]], &mut bytes);
+        let len = order.decode([words[0]], &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
     }
-    if told_by_two {
-        let len = order.tell(words, &mut bytes);
+    if decodable_by_two {
+        let len = order.decode(words, &mut bytes);
         assert_eq!(&bytes[..len], record, "{values:?}");
     }
 }
@@ -299,20 +303,20 @@ fn records_with_long_headers_are_read() {
 }
 
 #[test]
-fn records_are_told_if_they_are_stored_as_always() {
+fn records_are_decodable_if_they_are_stored_as_always() {
     let order = KeyOrder::new([KeyColumn::default(); 2]);
     // 1 and 2; 1 in a byte; with a header of two bytes; with a byte behind it; with a column behind it.
     let one_and_two: &[u8] = &[3, 9, 1, 2];
     let others: [&[u8]; 4] = [&[3, 1, 1, 1, 2], &[0x80, 4, 9, 1, 2], &[3, 9, 1, 2, 0], &[4, 9, 1, 0, 2]];
-    assert_telling(&order, one_and_two, &normalized(&order, one_and_two));
-    assert!(order.telling_prefix(one_and_two).1);
+    assert_decodable(&order, one_and_two, &normalized(&order, one_and_two));
+    assert!(order.decodable_prefix(one_and_two).1);
     for other in others {
-        assert_eq!(order.telling_prefix(other), (order.prefix(one_and_two), false), "{other:?}");
+        assert_eq!(order.decodable_prefix(other), (order.prefix(one_and_two), false), "{other:?}");
     }
     let nothing = KeyOrder::new([KeyColumn { descending: true, ..KeyColumn::default() }; 16]);
     let nulls = encoded(&vec![Owned::Null; 16]);
-    assert_telling(&nothing, &nulls, &[0xfe; 16]);
-    assert!(nothing.telling_prefix(&nulls).1);
+    assert_decodable(&nothing, &nulls, &[0xfe; 16]);
+    assert!(nothing.decodable_prefix(&nulls).1);
 }
 
 #[test]
@@ -325,7 +329,7 @@ fn zeros_behind_a_word_are_read_in_both_directions() {
             for (a, b) in [(a, b), (a, -b), (-a, b), (-a, -b)] {
                 let record = encoded(&[Owned::Int(a), Owned::Int(b)]);
                 let key = normalized(&order, &record);
-                assert_telling(&order, &record, &key);
+                assert_decodable(&order, &record, &key);
                 longer += u32::from(key.len() > 16 && window(&key, 16) == 0 && descending[1]);
             }
         }
@@ -334,17 +338,17 @@ fn zeros_behind_a_word_are_read_in_both_directions() {
 }
 
 #[test]
-fn a_text_and_an_integer_are_told_without_a_record() {
+fn a_text_and_an_integer_are_encoded_without_a_record() {
     let order = KeyOrder::new([KeyColumn::default(); 2]);
     for text in ["", "2024-02-29 23:59:59", "too long with some integers", "\u{1}"] {
         for int in [0, 1, -1, 300, 1 << 40] {
             let data = format!("before{text}after");
-            let found = order.telling_key_of_text(data.as_bytes(), (6, 6 + text.len()), int);
+            let found = order.decodable_key_of_text(data.as_bytes(), (6, 6 + text.len()), int);
             let record = encoded(&[Owned::Text(text.as_bytes().to_vec()), Owned::Int(int)]);
             let key = normalized(&order, &record);
             assert_eq!(found.is_some(), key.len() <= 32 && text != "\u{1}", "{text:?}, {int}");
-            assert!(found.is_none_or(|(key, bytes, _)| order.telling_key(&record) == Some((key, bytes))));
-            assert_telling(&order, &record, &key);
+            assert!(found.is_none_or(|(key, bytes, _)| order.decodable_key(&record) == Some((key, bytes))));
+            assert_decodable(&order, &record, &key);
         }
     }
 }

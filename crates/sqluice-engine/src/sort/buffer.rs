@@ -6,14 +6,14 @@
 //!  prefixes     p     p     p             of their keys
 //! ```
 //!
-//! Entries of integers and short text are told by their keys, and then these are all that is held: no item is fetched from where it came
-//! to, and less memory does. Keys are pairs where items have two columns, while these are integers or NULL, short ones until one is not;
-//! then of one word; the first that is longer makes all of two, and the first item that is not told ends that for the buffer.
+//! Entries of integers and short text are key-only: nothing but their keys is held. No item is then fetched from where it was
+//! put, and less memory is needed. Keys are pairs where items have two columns, while these are integers or NULL, short ones until one is not;
+//! then of one word; the first that is longer makes all of two, and the first item that is not key-only ends that for the buffer.
 
 use std::cmp::Ordering;
 
 use sqluice_core::error::Result;
-use sqluice_format::key::{TOLD_BYTES_MAX, short_half};
+use sqluice_format::key::{DECODED_BYTES_MAX, short_half};
 
 use super::Sorter;
 use super::halves::halves;
@@ -34,13 +34,13 @@ pub const SLACK_BYTES: usize = 16;
 /// Bytes of a word of a normalized key.
 const WORD_BYTES: usize = size_of::<u128>();
 
-/// After so many items it is known about how large they are.
+/// The number of items after which their size is roughly known.
 const MEASURED: usize = 1000;
 
 /// Takes the items of one worker.
 pub struct Buffer<'a> {
     sorter: &'a Sorter,
-    /// The items, while each is told by its key. `held` is empty then.
+    /// The items, while all are key-only. `held` is empty then.
     keys: Option<Keys>,
     held: Held,
     samples: Samples,
@@ -122,7 +122,7 @@ impl<'a> Buffer<'a> {
     /// Takes an item; sorts and spills when the buffer is full.
     ///
     /// # Errors
-    /// When there is no temporary space.
+    /// When temporary space runs out.
     pub fn push(&mut self, item: Item<'_>) -> Result<()> {
         let Item { rowid, number, record } = item;
         self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
@@ -155,7 +155,7 @@ impl<'a> Buffer<'a> {
         let pair = if layout.is_of_records() { order.pair_of(item.record) } else { None };
         let Some(keys) = &mut self.keys else {
             let (prefix, is_word) = match layout.is_of_records() {
-                true => order.telling_prefix(item.record),
+                true => order.decodable_prefix(item.record),
                 false => (order.prefix(&item), false),
             };
             samples.see(layout, &item, pair, prefix, is_word);
@@ -169,7 +169,7 @@ impl<'a> Buffer<'a> {
             return self.push_pair(pair);
         }
         let (prefix, is_word) = match keys.form {
-            Form::Short | Form::Pair | Form::Word => order.telling_prefix(item.record),
+            Form::Short | Form::Pair | Form::Word => order.decodable_prefix(item.record),
             Form::Words => (0, false),
         };
         if keys.form == Form::Word && is_word {
@@ -177,7 +177,7 @@ impl<'a> Buffer<'a> {
             keys.push(&halves(prefix));
             return Ok(());
         }
-        let key = if is_word { None } else { order.telling_key(item.record) };
+        let key = if is_word { None } else { order.decodable_key(item.record) };
         if keys.form == Form::Words
             && let Some((key, key_bytes)) = key
         {
@@ -195,7 +195,7 @@ impl<'a> Buffer<'a> {
         self.push(Item { rowid, number, record: &record })
     }
 
-    /// Takes a pair, for which there is room, while it holds such.
+    /// Takes a pair while it holds pairs and has room.
     #[inline]
     fn push_pair(&mut self, pair: u128) -> Result<()> {
         let short = self.sorter.layout.order.short_of_pair(pair);
@@ -232,7 +232,7 @@ impl<'a> Buffer<'a> {
         while !first.is_empty() {
             self.make_room(0)?;
             let Some(keys) = &mut self.keys else { return Ok(()) };
-            // Not beyond where there is something to do about room.
+            // Not beyond the point where room must be made.
             let all = (self.items_bytes / keys.form.key_bytes()).min(u32::MAX as usize);
             let all = if keys.len() < MEASURED { all.min(MEASURED) } else { all };
             let now = all.saturating_sub(keys.len()).clamp(1, first.len());
@@ -263,7 +263,7 @@ impl<'a> Buffer<'a> {
     #[inline]
     pub fn push_text(&mut self, data: &[u8], (start, end): (usize, usize), int: i64) -> Result<bool> {
         let order = &self.sorter.layout.order;
-        let Some((key, key_bytes, int_bytes)) = order.telling_key_of_text(data, (start, end), int) else {
+        let Some((key, key_bytes, int_bytes)) = order.decodable_key_of_text(data, (start, end), int) else {
             return Ok(false);
         };
         // Of a shorter text the record ends otherwise.
@@ -298,7 +298,7 @@ impl<'a> Buffer<'a> {
         if !self.takes_ints() {
             return Ok(false);
         }
-        let Some((prefix, record_bytes)) = self.sorter.layout.order.telling_prefix_of_ints(values) else {
+        let Some((prefix, record_bytes)) = self.sorter.layout.order.decodable_prefix_of_ints(values) else {
             return Ok(false);
         };
         self.make_room(0)?;
@@ -315,7 +315,7 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().map_or(self.held.prefixes.len(), Keys::len)
     }
 
-    /// Spills what there is if there is no room for an item, for which the arena must grow by so many bytes.
+    /// Spills everything if an item does not fit, for which the arena must grow by `needed` bytes.
     #[inline]
     fn make_room(&mut self, needed: usize) -> Result<()> {
         let arena_bytes = self.held.end + needed;
@@ -359,7 +359,7 @@ impl<'a> Buffer<'a> {
     /// Holds items in full from now on.
     #[cold]
     fn hold_items(&mut self) -> Result<()> {
-        let arena_bytes = self.len() * (1 + TOLD_BYTES_MAX);
+        let arena_bytes = self.len() * (1 + DECODED_BYTES_MAX);
         if self.len() * ITEM_BYTES + arena_bytes > self.items_bytes || arena_bytes > u32::MAX as usize {
             self.spill()?;
         }
@@ -368,11 +368,11 @@ impl<'a> Buffer<'a> {
         let order = &self.sorter.layout.order;
         let Held { arena, end, places, prefixes } = &mut self.held;
         if let Some(keys) = self.keys.take() {
-            keys.tell(order, |told| {
-                let item_end = *end + told.bytes().len();
-                room(arena, item_end)[*end..item_end].copy_from_slice(told.bytes());
+            keys.decode(order, |decoded| {
+                let item_end = *end + decoded.bytes().len();
+                room(arena, item_end)[*end..item_end].copy_from_slice(decoded.bytes());
                 places.push(*end as u32);
-                prefixes.push(order.prefix(&told.item()));
+                prefixes.push(order.prefix(&decoded.item()));
                 *end = item_end;
             });
         }
@@ -424,7 +424,7 @@ impl<'a> Buffer<'a> {
     /// Hands over what is left, which stays in memory for now.
     ///
     /// # Errors
-    /// When there is no temporary space.
+    /// When temporary space runs out.
     pub fn flush(&mut self) -> Result<()> {
         let Held { mut arena, end, places, mut prefixes } = std::mem::take(&mut self.held);
         let layout = &self.sorter.layout;
@@ -477,13 +477,13 @@ fn room(arena: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
 }
 
 impl Held {
-    /// Makes room for as many items like these as there may be, so that nothing moves and for a while takes twice the room. Others
+    /// Makes room for as many items of this size as may be held, so that nothing moves and for a while takes twice the room. Others
     /// may be shorter or longer by an eighth: memory that was never touched takes none.
     fn reserve(&mut self, items_bytes: usize) {
         let with_others = |count: usize| count + count / 8;
         let each = self.end / self.places.len() + 1;
         let items = items_bytes / (each + ITEM_BYTES);
-        // After a spill there is room.
+        // After a spill the room is sufficient.
         if self.arena.len() < each * items {
             let mut arena = vec![0; with_others(each * items)];
             large_pages::advise(&mut arena);

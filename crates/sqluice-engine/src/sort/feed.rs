@@ -11,13 +11,13 @@ use super::run::{FileRun, MemoryRun, Stretch};
 use super::spill::BLOCK_BYTES;
 use super::write_behind::Underway;
 
-/// Of a run in memory so much is gathered at a time: it should stay in the nearest cache.
+/// The bytes of a run in memory that are gathered at a time: they should stay in the nearest cache.
 pub(super) const GATHER_BYTES: usize = 4 << 10;
 
 /// Where what is wanted begins and ends.
 pub(super) type Cuts<'a> = (Option<&'a Cut>, Option<&'a Cut>);
 
-/// Where blocks come from.
+/// The source of blocks.
 pub(super) enum Feed<'a> {
     Memory {
         run: &'a MemoryRun,
@@ -32,7 +32,7 @@ pub(super) struct FileFeed<'a> {
     pub(super) run: &'a FileRun,
     pub(super) prefetch: &'a Prefetch,
     pub(super) block_bytes: usize,
-    /// What was read comes up to here in the stream.
+    /// The end of what was read of the stream.
     pub(super) at: u64,
     /// What was asked for, up to here.
     pub(super) asked: u64,
@@ -41,7 +41,7 @@ pub(super) struct FileFeed<'a> {
 }
 
 impl Feed<'_> {
-    /// The next block; says whether there is one.
+    /// Reads the next block; returns whether one is left.
     pub(super) fn fill(&mut self, block: &mut AlignedBuffer, layout: &Layout) -> Result<bool> {
         match self {
             Feed::Memory { run, places } => {

@@ -10,7 +10,7 @@
 //!
 //! A rowid is folded: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... so that those near 0 are short.
 
-use sqluice_format::key::{TOLD_BYTES_MAX, TOLD_ROOM};
+use sqluice_format::key::{DECODED_BYTES_MAX, DECODED_ROOM};
 use sqluice_format::varint;
 
 use super::order::{Item, Layout, Order};
@@ -56,35 +56,35 @@ pub(super) fn write_head(
     at
 }
 
-/// The bytes of an item that is a record and nothing else, made of the key that tells it.
+/// The bytes of an item that is a record and nothing else, decoded from its key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    bytes: [u8; 1 + TOLD_ROOM],
+pub(super) struct Decoded {
+    bytes: [u8; 1 + DECODED_ROOM],
     len: usize,
 }
 
-impl Told {
+impl Decoded {
     /// The item of no key yet.
-    pub(super) const NONE: Told = Told { bytes: [0; 1 + TOLD_ROOM], len: 0 };
+    pub(super) const NONE: Decoded = Decoded { bytes: [0; 1 + DECODED_ROOM], len: 0 };
 
     /// Makes it that of another key.
     #[inline]
     pub(super) fn set<const WORDS: usize>(&mut self, order: &Order, key: [u128; WORDS]) {
-        self.write(|record| order.tell(key, record));
+        self.write(|record| order.decode(key, record));
     }
 
     /// Makes it that of a pair.
     #[inline]
     pub(super) fn set_pair(&mut self, order: &Order, pair: u128) {
-        self.write(|record| order.tell_pair(pair, record));
+        self.write(|record| order.decode_pair(pair, record));
     }
 
     #[inline]
-    fn write(&mut self, tell: impl FnOnce(&mut [u8; TOLD_ROOM]) -> usize) {
-        const { assert!(TOLD_BYTES_MAX < 0x80, "the length is a varint of one byte") };
+    fn write(&mut self, decode: impl FnOnce(&mut [u8; DECODED_ROOM]) -> usize) {
+        const { assert!(DECODED_BYTES_MAX < 0x80, "the length is a varint of one byte") };
         let (head, record) = self.bytes.split_at_mut(1);
         if let Some(record) = record.first_chunk_mut() {
-            self.len = tell(record);
+            self.len = decode(record);
             head[0] = self.len as u8;
         }
     }
@@ -100,10 +100,10 @@ impl Told {
     }
 }
 
-/// Of so many items the first bytes are fetched at a time.
+/// The number of items whose first bytes are fetched at a time.
 pub(super) const FETCHED: usize = 64;
 
-/// Fetches items of about so many bytes into the cache, all at once: reading one item after the other from places all over the
+/// Fetches items of about that number of bytes into the cache, all at once: reading one item after the other from places all over the
 /// memory would wait for each, and again where it crosses a line of the cache.
 #[inline]
 pub(super) fn fetch(bytes: &[u8], places: &[u32], item_bytes: usize) {

@@ -1,14 +1,14 @@
 //! Merges runs of items.
 //!
 //! ```text
-//!            winner                      a tree of losers: each inner node keeps who lost there,
+//!            winner                      a tree of losers: each inner node keeps its loser,
 //!           /      \                     so that one path is gone up for each item
 //!        loser      loser
 //!        /   \      /   \
 //!      part part  part part     <──  waiting: parts that begin further on
 //! ```
 //!
-//! A part takes its place in the tree only when its turn comes, and leaves it when it ends. So of runs that do not overlap one is
+//! A part enters the tree only at its turn, and leaves it when it ends. So of runs that do not overlap one is
 //! read after another.
 
 use sqluice_core::error::Result;
@@ -22,7 +22,7 @@ pub(super) struct ItemMerge<'a> {
     layout: &'a Layout,
     prefetch: &'a Prefetch,
     block_bytes: usize,
-    /// Those that come first are last.
+    /// The first parts are last.
     waiting: Vec<(u128, Part<'a>)>,
     readers: Vec<Reader<'a>>,
     /// The prefixes of what the readers are at.
@@ -47,7 +47,7 @@ impl<'a> ItemMerge<'a> {
         ItemMerge { layout, prefetch, block_bytes, waiting, readers, heads, tree, is_given: false }
     }
 
-    /// Goes on to the next item in order; says whether there is one.
+    /// Goes on to the next item in order; returns whether one is left.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool> {
         if self.is_given {
@@ -75,7 +75,7 @@ impl<'a> ItemMerge<'a> {
         self.tree[0] as usize
     }
 
-    /// The item, after `advance` said that there is one.
+    /// The item, after `advance` has returned true.
     #[inline]
     pub(super) fn item(&self) -> Item<'_> {
         self.readers[self.winner()].item()
@@ -117,15 +117,15 @@ impl<'a> ItemMerge<'a> {
     }
 
     fn rebuild(&mut self) {
-        const NOBODY: u32 = u32::MAX;
+        const EMPTY: u32 = u32::MAX;
         let count = self.readers.len();
         self.tree.clear();
-        self.tree.resize(count, NOBODY);
+        self.tree.resize(count, EMPTY);
         for reader in 0..count {
             let (mut winner, mut node) = (reader, (reader + count) / 2);
-            // Whoever comes first to a node waits there for the other.
+            // The first to reach a node waits in it for the other.
             while node > 0 {
-                if self.tree[node] == NOBODY {
+                if self.tree[node] == EMPTY {
                     break;
                 }
                 let other = self.tree[node] as usize;

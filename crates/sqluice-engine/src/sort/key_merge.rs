@@ -1,4 +1,4 @@
-//! Merges runs of keys that tell their items.
+//! Merges runs of key-only items.
 //!
 //! ```text
 //!  run ──> [keys] ─┐
@@ -7,13 +7,13 @@
 //!  run ──> [keys] ─────────────┘
 //! ```
 //!
-//! No branch depends on the order of the keys, which nobody can foresee. Equal keys are of the same items, so it does not matter which comes
+//! No branch depends on the order of the keys, which is unpredictable. Equal keys are of the same items, so it does not matter which goes
 //! first.
 
 use sqluice_core::error::Result;
 
 use super::halves::{first_word, word};
-use super::item::Told;
+use super::item::Decoded;
 use super::key_reader::KeyReader;
 use super::keys::Form;
 use super::order::{Item, Order};
@@ -21,12 +21,12 @@ use super::prefetch::Prefetch;
 use super::reader::Part;
 use super::run::{RunWriter, STRETCH};
 
-/// So many keys come out at a time: whole stretches of a run.
+/// The number of keys that a merge returns at a time: whole stretches of a run.
 const KEYS: usize = STRETCH;
-/// Keys on the way between two streams have so many bytes.
+/// Bytes of the keys on the way between two streams.
 const BYTES_BETWEEN: usize = 2 << 10;
 
-/// Bytes that merging takes for each run besides its blocks: there are twice as many streams, nearly.
+/// Bytes that merging takes for each run besides its blocks: streams are nearly twice as many.
 pub(super) const STREAM_BYTES: usize = 2 * BYTES_BETWEEN;
 
 /// The items of runs of keys of one form, or of one that can be read as that.
@@ -38,7 +38,7 @@ pub(super) struct KeyMerge<'a, const HALVES: usize> {
 
 /// How runs are read.
 struct Reading<'a> {
-    /// Of the keys that come out.
+    /// The form of the merged keys.
     form: Form,
     block_bytes: usize,
     prefetch: &'a Prefetch,
@@ -56,9 +56,9 @@ struct Stream<'a, const HALVES: usize> {
     at: usize,
 }
 
-/// Where keys come from.
+/// The source of keys.
 enum Source<'a, const HALVES: usize> {
-    /// There are no more.
+    /// No keys are left.
     Ended,
     /// A part that is not read yet.
     Part(Part<'a>),
@@ -80,26 +80,26 @@ impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
         KeyMerge { order, reading: Reading { form, block_bytes, prefetch }, stream: Stream::new(&parts) }
     }
 
-    /// Calls `each` with the items in order, which `tell` makes of their keys, and with what these begin with.
+    /// Calls `each` with the items in order, which `decode` makes of their keys, and with the first words of these.
     #[inline]
     pub(super) fn try_for_each(
         mut self,
-        tell: impl Fn(&mut Told, &Order, [u64; HALVES]),
+        decode: impl Fn(&mut Decoded, &Order, [u64; HALVES]),
         mut each: impl FnMut(Item<'_>, u128) -> Result<()>,
     ) -> Result<()> {
         // A record is read as other words than it is written in, which takes long while these are on their way to the cache.
-        let mut told = [Told::NONE; 16];
+        let mut decoded = [Decoded::NONE; 16];
         loop {
             self.stream.fill(KEYS, &self.reading)?;
             if self.stream.keys.is_empty() {
                 return Ok(());
             }
-            for keys in self.stream.keys.chunks(told.len()) {
-                for (told, key) in told.iter_mut().zip(keys) {
-                    tell(told, self.order, *key);
+            for keys in self.stream.keys.chunks(decoded.len()) {
+                for (decoded, key) in decoded.iter_mut().zip(keys) {
+                    decode(decoded, self.order, *key);
                 }
-                for (told, key) in told.iter().zip(keys) {
-                    each(told.item(), first_word(key))?;
+                for (decoded, key) in decoded.iter().zip(keys) {
+                    each(decoded.item(), first_word(key))?;
                 }
             }
         }
@@ -163,7 +163,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
     }
 }
 
-/// Appends some keys of two streams to `keys`, until there are `count` at most; says whether there were any.
+/// Appends some keys of two streams to `keys`, up to `count` in all; returns whether it appended any.
 fn merge_some<'a, const HALVES: usize>(
     [first, second]: &mut [Stream<'a, HALVES>; 2],
     count: usize,
@@ -172,13 +172,13 @@ fn merge_some<'a, const HALVES: usize>(
 ) -> Result<bool> {
     let room = count - keys.len();
     let a = first.rest(reading)?;
-    // What begins later is read when it is needed, for so many blocks there is no memory.
+    // What begins later is read when it is needed, because the memory does not hold all blocks at once.
     let before = if second.waits { a.partition_point(|key| first_word(key) < second.from) } else { 0 };
     let b = if before > 0 { &[] } else { second.rest(reading)? };
     let (from_first, from_second) = match (a, b) {
         (a, []) => (if before > 0 { before } else { a.len() }, 0),
         ([], b) => (0, b.len()),
-        // All of one come before the other: where streams hardly overlap, most do.
+        // All of one sort before the other: where streams hardly overlap, most do.
         ([.., last], [next, ..]) if is_less(last, next) => (a.len(), 0),
         ([next, ..], [.., last]) if is_less(last, next) => (0, b.len()),
         (a, b) => {
@@ -219,7 +219,7 @@ fn merge<const HALVES: usize>(
     a
 }
 
-/// Whether `a` comes before `b`, without a branch.
+/// Whether `a` sorts before `b`, without a branch.
 #[inline]
 fn is_less<const HALVES: usize>(a: &[u64; HALVES], b: &[u64; HALVES]) -> bool {
     let ((a, last_of_a), (b, last_of_b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());

@@ -8,7 +8,7 @@ use super::halves::{HALF_BYTES, HALVES_MAX, halves};
 use super::keys::{Form, partition_point};
 use super::order::{Cut, Layout};
 
-/// Reads a part of a run of keys that tell their items.
+/// Reads a part of a run of key-only items.
 pub(super) struct KeyReader<'a> {
     layout: &'a Layout,
     feed: Feed<'a>,
@@ -16,7 +16,7 @@ pub(super) struct KeyReader<'a> {
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
     block: AlignedBuffer,
-    /// Where the next key is, and where those end that do not come too late.
+    /// Where the next key is, and where the keys before the end of the range end.
     at: usize,
     until: usize,
     is_last_block: bool,
@@ -51,7 +51,7 @@ impl<'a> KeyReader<'a> {
         Ok(Some(widened(stored)))
     }
 
-    /// Appends the next keys until there are `count`, or no more: short pairs as pairs and normalized keys with zeros behind them, where more
+    /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind them, where more
     /// halves are asked for than they have.
     pub(super) fn read<const HALVES: usize>(
         &mut self,
@@ -76,11 +76,11 @@ impl<'a> KeyReader<'a> {
         Ok(())
     }
 
-    /// Goes on to the next block that has keys; says whether there is one.
+    /// Goes on to the next block that has keys; returns whether one is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         while !self.is_last_block {
-            // Where the first key is in the first block was known before the block was there.
+            // Where the first key is in the first block was known before the block was read.
             let first = if self.until == 0 { self.at } else { 0 };
             if !self.feed.fill(&mut self.block, self.layout)? {
                 self.is_last_block = true;
@@ -99,7 +99,7 @@ impl<'a> KeyReader<'a> {
         Ok(false)
     }
 
-    /// Of keys in order, bytes of those that come before a cut.
+    /// Of keys in order, bytes of those before a cut.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
         let each = self.form.halves();

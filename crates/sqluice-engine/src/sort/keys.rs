@@ -1,7 +1,7 @@
-//! Keys that tell their items, and are all that is held of them.
+//! Key-only items: each key decodes to its item, and nothing else is held.
 
 use super::halves::{HALF_BYTES, halves, word};
-use super::item::Told;
+use super::item::Decoded;
 use super::large_pages;
 use super::order::{Cut, Order};
 use super::radix::{self, SCRATCH_BYTES, Scratch};
@@ -55,21 +55,21 @@ impl Form {
     /// The normalized key, which is whole, zeros behind it.
     pub(super) fn normalized(self, order: &Order, key: &[u64]) -> [u128; 2] {
         if let Some(pair) = self.pair(order, key) {
-            let mut told = Told::NONE;
-            told.set_pair(order, pair);
-            return order.telling_key(told.item().record).map_or([0; 2], |(key, _)| key);
+            let mut decoded = Decoded::NONE;
+            decoded.set_pair(order, pair);
+            return order.decodable_key(decoded.item().record).map_or([0; 2], |(key, _)| key);
         }
         let half = |at: usize| key.get(at).copied().unwrap_or(0);
         [word([half(0), half(1)]), word([half(2), half(3)])]
     }
 
-    /// Whether an item with this key comes before a place.
+    /// Whether an item with this key sorts before a place.
     pub(super) fn is_before(self, order: &Order, key: &[u64], cut: &Cut) -> bool {
         cut.is_after(&self.normalized(order, key))
     }
 }
 
-/// Where something begins that is `is_before` no more, among so many places.
+/// The first of `count` places for which `is_before` is false.
 pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -117,7 +117,7 @@ impl Keys {
         HALF_BYTES * self.list.capacity()
     }
 
-    /// Makes room for so many in all.
+    /// Makes room for that number of keys in all.
     pub(super) fn reserve(&mut self, keys: usize) {
         self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
         large_pages::advise(&mut self.list);
@@ -130,8 +130,8 @@ impl Keys {
     pub(super) fn sort(&mut self, scratch: &mut Scratch) {
         match self.form {
             Form::Short => radix::sort_numbers(&mut self.list, scratch),
-            Form::Pair | Form::Word => radix::sort_telling(self.list.as_chunks_mut::<2>().0, scratch),
-            Form::Words => radix::sort_telling(self.list.as_chunks_mut::<4>().0, scratch),
+            Form::Pair | Form::Word => radix::sort_decodable(self.list.as_chunks_mut::<2>().0, scratch),
+            Form::Words => radix::sort_decodable(self.list.as_chunks_mut::<4>().0, scratch),
         }
     }
 
@@ -166,14 +166,14 @@ impl Keys {
     }
 
     /// Calls `each` with the items of all keys.
-    pub(super) fn tell(&self, order: &Order, mut each: impl FnMut(&Told)) {
-        let mut told = Told::NONE;
+    pub(super) fn decode(&self, order: &Order, mut each: impl FnMut(&Decoded)) {
+        let mut decoded = Decoded::NONE;
         for key in self.list.chunks(self.form.halves()) {
             match self.form.pair(order, key) {
-                Some(pair) => told.set_pair(order, pair),
-                None => told.set(order, self.form.normalized(order, key)),
+                Some(pair) => decoded.set_pair(order, pair),
+                None => decoded.set(order, self.form.normalized(order, key)),
             }
-            each(&told);
+            each(&decoded);
         }
     }
 }

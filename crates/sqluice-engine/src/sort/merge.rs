@@ -15,7 +15,7 @@ use super::run::{FileRun, Run, RunWriter};
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
 
-/// By what they are held: in all runs, if there are any, by short pairs, by pairs, by keys of a word, or of two at most, or otherwise.
+/// The form in which all runs hold their items: short pairs, pairs, keys of one word or of two at most, or whole items.
 enum Kind<'a> {
     Shorts(KeyMerge<'a, 1>),
     Pairs(KeyMerge<'a, 2>),
@@ -63,14 +63,20 @@ impl<'a> Merge<'a> {
     #[inline]
     pub fn try_for_each(self, mut each: impl FnMut(Item<'_>, u128) -> Result<()>) -> Result<()> {
         match self.0 {
-            Kind::Shorts(merge) => merge
-                .try_for_each(|told, order, [short]| told.set_pair(order, order.pair_of_short(short)), each),
+            Kind::Shorts(merge) => merge.try_for_each(
+                |decoded, order, [short]| decoded.set_pair(order, order.pair_of_short(short)),
+                each,
+            ),
             Kind::Pairs(merge) => {
-                merge.try_for_each(|told, order, key| told.set_pair(order, word(key)), each)
+                merge.try_for_each(|decoded, order, key| decoded.set_pair(order, word(key)), each)
             }
-            Kind::Word(merge) => merge.try_for_each(|told, order, key| told.set(order, [word(key)]), each),
-            Kind::Words(merge) => merge
-                .try_for_each(|told, order, [a, b, c, d]| told.set(order, [[a, b], [c, d]].map(word)), each),
+            Kind::Word(merge) => {
+                merge.try_for_each(|decoded, order, key| decoded.set(order, [word(key)]), each)
+            }
+            Kind::Words(merge) => merge.try_for_each(
+                |decoded, order, [a, b, c, d]| decoded.set(order, [[a, b], [c, d]].map(word)),
+                each,
+            ),
             Kind::Items(mut merge) => {
                 while merge.advance()? {
                     each(merge.item(), merge.prefix())?;

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use sqluice_format::key::{KeyOrder, TOLD_ROOM};
+use sqluice_format::key::{DECODED_ROOM, KeyOrder};
 
 /// Bytes that a prefix has.
 const PREFIX_BYTES: usize = size_of::<u128>();
-/// So many times 16 bytes of a normalized key decide in which range an item lies.
+/// The number of 16-byte prefixes of a normalized key that decide in which range an item lies.
 const CUT_PREFIXES: usize = 4;
 
 /// How items are ordered. What is equal by this goes on by rowid, then by the bytes of the records, so the order is total.
@@ -18,7 +18,7 @@ pub enum Order {
     Rowid,
 }
 
-/// What is sorted. What the layout does not keep is 0 when it comes back.
+/// What is sorted. A field that the layout does not keep is read back as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// The rowid.
@@ -52,7 +52,7 @@ impl Cut {
         Cut(prefixes)
     }
 
-    /// Whether an item with a key of these words and nothing more comes before the place.
+    /// Whether an item with a key of these words and nothing more sorts before the place.
     #[inline]
     pub(super) fn is_after(&self, key: &[u128]) -> bool {
         // No other key begins as a whole one does.
@@ -76,25 +76,25 @@ impl Order {
         }
     }
 
-    /// The same, and whether [`Order::tell`] makes the record of it.
+    /// The prefix of a record, and whether [`Order::decode`] makes the record of it.
     #[inline]
-    pub(super) fn telling_prefix(&self, record: &[u8]) -> (u128, bool) {
+    pub(super) fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         match self {
-            Order::Record(key) => key.telling_prefix(record),
+            Order::Record(key) => key.decodable_prefix(record),
             Order::Rowid => (0, false),
         }
     }
 
-    /// The same for a record of integers and NULL, and how many bytes that has; `None` when it is not told.
+    /// The prefix of a record of integers and NULL, and the length of the record; `None` if the prefix does not decode to it.
     #[inline]
-    pub(super) fn telling_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
+    pub(super) fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         match self {
-            Order::Record(key) => key.telling_prefix_of_ints(values),
+            Order::Record(key) => key.decodable_prefix_of_ints(values),
             Order::Rowid => None,
         }
     }
 
-    /// Whether items may be told by pairs of integers or NULLs.
+    /// Whether items may be kept as pairs of integers or NULLs alone.
     pub(super) fn has_pairs(&self) -> bool {
         match self {
             Order::Record(key) => key.has_pairs(),
@@ -149,42 +149,46 @@ impl Order {
 
     /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
     #[inline]
-    pub(super) fn tell_pair(&self, pair: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub(super) fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         match self {
-            Order::Record(key) => key.tell_pair(pair, record),
+            Order::Record(key) => key.decode_pair(pair, record),
             Order::Rowid => unreachable!("a rowid is no pair"),
         }
     }
 
-    /// The key in two words that tells a record, and how many bytes it has.
+    /// The key in two words that decodes to a record, and how many bytes it has.
     #[inline]
-    pub(super) fn telling_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
+    pub(super) fn decodable_key(&self, record: &[u8]) -> Option<([u128; 2], usize)> {
         match self {
-            Order::Record(key) => key.telling_key(record),
+            Order::Record(key) => key.decodable_key(record),
             Order::Rowid => None,
         }
     }
 
-    /// The same of a record of a text, which lies in `data`, and an integer; and how many bytes the integer has there.
+    /// [`Order::decodable_key`] of a record of a text in `data` and an integer, and the bytes of the integer in the record.
     #[inline]
-    pub(super) fn telling_key_of_text(
+    pub(super) fn decodable_key_of_text(
         &self,
         data: &[u8],
         text: (usize, usize),
         int: i64,
     ) -> Option<([u128; 2], usize, usize)> {
         match self {
-            Order::Record(key) => key.telling_key_of_text(data, text, int),
+            Order::Record(key) => key.decodable_key_of_text(data, text, int),
             Order::Rowid => None,
         }
     }
 
-    /// Writes the record that a key tells, and anything behind it; returns how many bytes it has.
+    /// Decodes a key to its record and returns the length of the record. Bytes after it are arbitrary.
     #[inline]
-    pub(super) fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub(super) fn decode<const WORDS: usize>(
+        &self,
+        key: [u128; WORDS],
+        record: &mut [u8; DECODED_ROOM],
+    ) -> usize {
         match self {
-            Order::Record(order) => order.tell(key, record),
-            Order::Rowid => unreachable!("a rowid does not hold the record"),
+            Order::Record(order) => order.decode(key, record),
+            Order::Rowid => unreachable!("a rowid does not decode to a record"),
         }
     }
 
@@ -217,7 +221,7 @@ impl Order {
         (self.prefix(item), self.cut(item))
     }
 
-    /// Whether an item, whose prefix this is, comes before the place.
+    /// Whether an item with this prefix sorts before the place.
     #[inline]
     pub(super) fn is_before(&self, item: &Item<'_>, prefix: u128, cut: &Cut) -> bool {
         prefix < cut.prefix() || (prefix == cut.prefix() && self.is_before_deeper(item, cut))
@@ -232,7 +236,7 @@ impl Order {
 }
 
 impl Layout {
-    /// Whether nothing but the records is kept, so that prefixes may tell the items.
+    /// Whether nothing but the records is kept, so that prefixes may decode to the items.
     #[inline]
     pub(super) fn is_of_records(&self) -> bool {
         matches!(self.order, Order::Record(_)) && !self.rowid && !self.number

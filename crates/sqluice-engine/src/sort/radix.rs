@@ -1,7 +1,7 @@
 //! Sorts by prefixes.
 //!
 //! ```text
-//!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere tell anything
+//!  prefixes   t 1 2 0 4 1 7 . . 9      only the bits that differ somewhere matter
 //!             t 1 9 0 4 3 2 . . 4
 //!                 ----- -------        of these the first 32, pressed together, above the index of the item:
 //!  keys       [ bits | index ]         one u64 an item, sorted digit by digit from the last (LSD radix);
@@ -11,7 +11,7 @@
 //! What is equal in these bits is sorted again by the bits that differ within its group; what is equal in the whole prefix by
 //! the next 16 bytes of the keys; and small groups by comparison.
 //!
-//! Keys that tell their items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again. Short ones are
+//! Key-only items need no index: up to 64 bits that differ are pressed into a u64, sorted, and made keys again. Short ones are
 //! such numbers as they are.
 
 use std::cmp::Ordering;
@@ -84,14 +84,14 @@ pub(super) fn sort_numbers(keys: &mut [u64], scratch: &mut Scratch) {
     sort_keys(keys, other, low, bits - low);
 }
 
-/// Puts keys in order that tell all of their items.
-pub(super) fn sort_telling<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
+/// Sorts the keys of key-only items.
+pub(super) fn sort_decodable<const HALVES: usize>(items: &mut [[u64; HALVES]], scratch: &mut Scratch) {
     if items.is_sorted() {
         return;
     }
     let Scratch { keys, other } = scratch;
     let room = items.len() * HALVES / 2;
-    sort_telling_group(items, with_room(keys, room), with_room(other, room));
+    sort_decodable_group(items, with_room(keys, room), with_room(other, room));
 }
 
 fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
@@ -102,7 +102,11 @@ fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
     &mut list[..count]
 }
 
-fn sort_telling_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &mut [u64], other: &mut [u64]) {
+fn sort_decodable_group<const HALVES: usize>(
+    items: &mut [[u64; HALVES]],
+    keys: &mut [u64],
+    other: &mut [u64],
+) {
     let Some(&first) = items.first() else { return };
     let mut varying = [0; HALVES];
     for item in &*items {
@@ -113,7 +117,7 @@ fn sort_telling_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &m
     if varying.iter().map(|half| half.count_ones()).sum::<u32>() > u64::BITS {
         return match items.len() < COUNTED_MIN {
             true => items.sort_unstable(),
-            false => split_telling(items, keys, other, varying),
+            false => split_decodable(items, keys, other, varying),
         };
     }
     let (keys, other) = (&mut keys[..items.len()], &mut other[..items.len()]);
@@ -131,7 +135,7 @@ fn sort_telling_group<const HALVES: usize>(items: &mut [[u64; HALVES]], keys: &m
 
 /// Sorts keys that differ in more than 64 bits: by the first digit, and then what is equal in it. Integers of different lengths are in
 /// different groups then, and what follows them is at the same place within one.
-fn split_telling<const HALVES: usize>(
+fn split_decodable<const HALVES: usize>(
     items: &mut [[u64; HALVES]],
     first: &mut [u64],
     second: &mut [u64],
@@ -165,13 +169,13 @@ fn split_telling<const HALVES: usize>(
     }
     let mut start = 0;
     for end in ends {
-        sort_telling_group(&mut items[start..end], first, second);
+        sort_decodable_group(&mut items[start..end], first, second);
         start = end;
     }
 }
 
 /// How many of the last bits have an order already in which these keys came: nothing is to be done about them, for what is equal in
-/// the bits before keeps its order. Rowids of entries come so.
+/// the bits before keeps its order. Rowids of entries have such an order.
 fn ascending_bits(keys: &[u64], bits: u32) -> u32 {
     let last = |key: u64, count: u32| key & !u64::MAX.checked_shl(count).unwrap_or(0);
     let ascend = |keys: &[u64], count| keys.is_sorted_by(|a, b| last(*a, count) <= last(*b, count));
@@ -246,7 +250,7 @@ fn compare_group(keys: &mut [u64], prefixes: &[u128], items: &impl Items) {
 }
 
 /// The bits in which prefixes of the group differ, without those that always equal one of the two above them, or always its
-/// opposite: such a bit never decides. In hexadecimal digits as text there is one in each.
+/// opposite: such a bit never decides. Each hexadecimal digit as text has such a bit.
 fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     let first = prefixes[keys[0] as u32 as usize];
     let (mut all, mut by_1, mut by_2) = (0, 0, 0);
@@ -259,7 +263,7 @@ fn varying(keys: &[u64], prefixes: &[u128]) -> u128 {
     all & by_1 & by_2
 }
 
-/// Goes on to the next 16 bytes. Says whether there are any.
+/// Goes on to the next 16 bytes. Returns whether any key has more.
 fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize) -> bool {
     let mut any = false;
     for key in keys {
@@ -271,7 +275,7 @@ fn deepen(keys: &[u64], prefixes: &mut [u128], items: &impl Items, depth: usize)
     any
 }
 
-/// So many of the first bits.
+/// The first `count` bits.
 fn first_bits(mut all: u128, count: u32) -> u128 {
     while all.count_ones() > count {
         all &= all - 1;
@@ -279,7 +283,7 @@ fn first_bits(mut all: u128, count: u32) -> u128 {
     all
 }
 
-/// Presses some bits of so many halves of a key together.
+/// Presses some bits of the halves of a key together.
 struct Press<const HALVES: usize> {
     halves: [HalfPress; HALVES],
     bits: u32,
@@ -325,7 +329,7 @@ impl<const HALVES: usize> Press<HALVES> {
 impl HalfPress {
     /// Presses these bits; `below` bits of a key stand below them. (H. S. Warren, Hacker's Delight, section 7-4.)
     fn new(pressed: u64, below: u32) -> HalfPress {
-        // Below no bits there may be 64, and by so many nothing can be shifted.
+        // Without bits to press, `below` may be 64, which is no valid shift.
         let place = if pressed == 0 { 0 } else { below };
         let mut press = HalfPress { pressed, moves: [(0, 0); 6], count: 0, place };
         let (mut left, mut dots) = (pressed, !pressed << 1);
@@ -362,7 +366,7 @@ impl HalfPress {
     }
 }
 
-/// Sorts keys by `bits` bits from `low` on; below them there is nothing, or the index.
+/// Sorts keys by `bits` bits from `low` on; the bits below are zero, or the index.
 fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     let places = &mut [0; 1 << DIGIT_BITS];
     if keys.len() <= CACHED_MAX || bits <= FIRST_DIGIT_BITS {
@@ -382,7 +386,7 @@ fn sort_keys(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32) {
     }
 }
 
-/// The same, last digit first. What is equal in the bits keeps its order, or has that of the bits below.
+/// Sorts keys that fit into the cache, last digit first. What is equal in the bits keeps its order, or has that of the bits below.
 fn sort_cached(keys: &mut [u64], other: &mut [u64], low: u32, bits: u32, places: &mut Places) {
     // Fewer keys have shorter digits: to count is to go through all of a digit's values.
     let passes = bits.div_ceil(keys.len().max(1).ilog2().clamp(1, DIGIT_BITS));

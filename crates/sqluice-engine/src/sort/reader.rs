@@ -11,7 +11,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::feed::{Cuts, Feed, FileFeed};
 use super::halves::first_word;
-use super::item::{self, Found, Told};
+use super::item::{self, Decoded, Found};
 use super::key_reader::KeyReader;
 use super::keys::Form;
 use super::order::{Cut, Item, Layout, Order};
@@ -31,11 +31,11 @@ pub(super) struct Part<'a> {
 /// Reads a part of a run, item by item.
 pub(super) enum Reader<'a> {
     Items(ItemReader<'a>),
-    /// Items are told by keys.
+    /// Key-only items.
     Keys {
         order: &'a Order,
         keys: KeyReader<'a>,
-        told: Told,
+        decoded: Decoded,
         prefix: u128,
     },
 }
@@ -45,7 +45,7 @@ pub(super) struct ItemReader<'a> {
     layout: &'a Layout,
     start: Option<&'a Cut>,
     end: Option<&'a Cut>,
-    /// Items that come too late may be in this block.
+    /// This block may hold items after the end of the range.
     is_last_block: bool,
     feed: Feed<'a>,
     block: AlignedBuffer,
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         first.max(self.start.map_or(0, Cut::prefix))
     }
 
-    /// The form of its keys, if they tell the items.
+    /// The form of its keys, if its items are key-only.
     pub(super) fn form(&self) -> Option<Form> {
         self.run.form()
     }
@@ -98,7 +98,7 @@ impl<'a> Part<'a> {
         let Part { layout, run, .. } = *self;
         if let Some(form) = run.form() {
             let keys = self.key_reader(form, block_bytes, prefetch);
-            return Reader::Keys { order: &layout.order, keys, told: Told::NONE, prefix: 0 };
+            return Reader::Keys { order: &layout.order, keys, decoded: Decoded::NONE, prefix: 0 };
         }
         let (feed, at, (start, end)) = self.feed(block_bytes, prefetch);
         Reader::Items(ItemReader {
@@ -117,13 +117,13 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The same for keys that tell the items.
+    /// A reader of the keys of key-only items.
     pub(super) fn key_reader(&self, form: Form, block_bytes: usize, prefetch: &'a Prefetch) -> KeyReader<'a> {
         let (feed, at, cuts) = self.feed(block_bytes, prefetch);
         KeyReader::new(self.layout, feed, form, at, cuts)
     }
 
-    /// Where blocks come from, where in the first of them the first item is, and the cuts between which items are wanted: what is in memory
+    /// The source of blocks, where the first item is in the first of them, and the cuts between which items are wanted: what is in memory
     /// is cut already.
     fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
         let Part { layout, run, start, end } = *self;
@@ -146,12 +146,12 @@ impl<'a> Part<'a> {
 }
 
 impl Reader<'_> {
-    /// The item, after `advance` said that there is one.
+    /// The item, after `advance` has returned true.
     #[inline]
     pub(super) fn item(&self) -> Item<'_> {
         match self {
             Reader::Items(items) => items.item(),
-            Reader::Keys { told, .. } => told.item(),
+            Reader::Keys { decoded, .. } => decoded.item(),
         }
     }
 
@@ -159,7 +159,7 @@ impl Reader<'_> {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Reader::Items(items) => items.bytes(),
-            Reader::Keys { told, .. } => told.bytes(),
+            Reader::Keys { decoded, .. } => decoded.bytes(),
         }
     }
 
@@ -172,15 +172,15 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes on to the next item; says whether there is one.
+    /// Goes on to the next item; returns whether one is left.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool> {
         match self {
             Reader::Items(items) => items.advance(),
-            Reader::Keys { order, keys, told, prefix } => {
+            Reader::Keys { order, keys, decoded, prefix } => {
                 let Some(key) = keys.next_key()? else { return Ok(false) };
                 let key = keys.form().normalized(order, &key);
-                told.set(order, key);
+                decoded.set(order, key);
                 *prefix = key[0];
                 Ok(true)
             }
@@ -242,10 +242,10 @@ impl ItemReader<'_> {
         self.layout.order.is_before(&self.item(), prefix, cut)
     }
 
-    /// Goes on to the next block; says whether there is one.
+    /// Goes on to the next block; returns whether one is left.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
-        // Where the first item begins in the first block was known before the block was there.
+        // Where the first item begins in the first block was known before the block was read.
         self.at -= self.block.bytes().len();
         let is_filled = self.feed.fill(&mut self.block, self.layout)?;
         self.is_last_block |= matches!(&self.feed, Feed::File(feed) if feed.at > feed.stretch.all_until);

@@ -8,7 +8,7 @@
 //!              starts     ^               ^                      the first item in each STEP_BYTES
 //! ```
 //!
-//! Of items that their keys tell, these alone: a list in memory, a stream of 8, 16 or 32 bytes each.
+//! Of key-only items, the keys alone: a list in memory, a stream of 8, 16 or 32 bytes each.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ use super::order::{Cut, Item, Layout, Order};
 use super::spill::{BLOCK_BYTES, PIECE_BYTES, Spill};
 use super::write_behind::Underway;
 
-/// Of so many bytes of a stream the first item's key is known.
+/// Bytes of a step of a stream. The key of the first item in each step is known.
 pub(super) const STEP_BYTES: u64 = if cfg!(test) { 2 << 10 } else { 64 << 10 };
 
-/// So many halves of keys are written at a time: in a step there are sixteen such stretches, so that its first item is one of theirs.
+/// The halves of keys that are written at a time. A step has sixteen such stretches, so that its first item begins one of them.
 pub(super) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
 /// Items in order.
 #[derive(Debug)]
 pub(super) enum Run {
     Memory(MemoryRun),
-    /// Keys that tell the items, one at least.
+    /// The keys of key-only items, one at least.
     Keys(Keys),
     File(FileRun),
 }
@@ -50,7 +50,7 @@ pub(super) struct MemoryRun {
 #[derive(Debug)]
 pub(super) struct FileRun {
     pub(super) spill: Arc<Spill>,
-    /// Of the keys, if the stream is of such that tell the items.
+    /// The form of the keys, if the items are key-only.
     pub(super) form: Option<Form>,
     pieces: Vec<u64>,
     pub(super) bytes: u64,
@@ -63,7 +63,7 @@ pub(super) struct FileRun {
 pub(super) struct Stretch<'a> {
     /// What is looked for begins here or in the next step.
     pub(super) first: &'a Start,
-    /// What begins before this does not come too late.
+    /// What begins before this lies before the cut.
     pub(super) all_until: u64,
     /// What begins here or further on does.
     pub(super) end: u64,
@@ -75,7 +75,7 @@ pub(super) struct Start {
     pub(super) at: u64,
     /// Of the item itself.
     pub(super) prefix: u128,
-    /// The first word of its key as it is in the stream; of an item that has none there, the prefix.
+    /// The first word of its key as it is in the stream; of an item without one, the prefix.
     pub(super) word: u128,
     pub(super) cut: Cut,
 }
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Of the keys, if it is of such that tell the items.
+    /// The form of the keys, if the items are key-only.
     pub(super) fn form(&self) -> Option<Form> {
         match self {
             Run::Memory(_) => None,
@@ -175,7 +175,7 @@ impl FileRun {
         FileRun { spill: Arc::clone(spill), form: None, pieces, bytes: 0, starts, last_prefix: 0 }
     }
 
-    /// Where a byte of the stream lies in the file, and how many follow it there.
+    /// Where a byte of the stream lies in the file, and how many follow it in the same piece.
     pub(super) fn place(&self, at: u64) -> (u64, u64) {
         (self.pieces[(at / PIECE_BYTES) as usize] + at % PIECE_BYTES, PIECE_BYTES - at % PIECE_BYTES)
     }
@@ -223,13 +223,13 @@ impl RunWriter {
         RunWriter { run, filling, underway: None, spare, write_bytes, next_start: 0 }
     }
 
-    /// A run of keys, in order, that tell their items.
+    /// A run of the keys of key-only items, in order.
     pub(super) fn keys(&mut self, order: &Order, keys: &Keys) -> Result<FileRun> {
         self.push_keys(order, keys.form, keys.as_halves())?;
         self.finish(keys.prefixes(order).1)
     }
 
-    /// Appends keys that tell their items: whole stretches, but for the last.
+    /// Appends the keys of key-only items: whole stretches, but for the last.
     pub(super) fn push_keys(&mut self, order: &Order, form: Form, keys: &[u64]) -> Result<()> {
         self.run.form = Some(form);
         let mut bytes = [0; STRETCH * HALF_BYTES];
@@ -257,7 +257,7 @@ impl RunWriter {
         self.append(bytes)
     }
 
-    /// Notes where what comes next begins, if it is the first in its step: by its prefix, its first word and its place.
+    /// Notes where the next item begins, if it is the first in its step: by its prefix, its first word and its place.
     #[inline]
     fn start_if_due(&mut self, place: impl FnOnce() -> (u128, u128, Cut)) {
         let at = self.run.bytes + self.filling.bytes().len() as u64;
@@ -313,7 +313,7 @@ impl RunWriter {
         if !self.filling.bytes().is_empty() {
             self.write()?;
         }
-        // Nobody reads what has not arrived.
+        // Nothing reads what has not arrived.
         self.spare = self.arrived()?;
         self.next_start = 0;
         self.run.last_prefix = last_prefix;
@@ -322,7 +322,7 @@ impl RunWriter {
     }
 }
 
-/// How much a writer with so much memory writes at a time.
+/// The bytes that a writer with that amount of memory writes at a time.
 pub(super) fn write_bytes(memory_bytes: usize) -> usize {
     let bytes = memory_bytes.clamp(BLOCK_BYTES, PIECE_BYTES as usize);
     1 << bytes.ilog2()

@@ -1,10 +1,10 @@
 //! A sample of the items, from which the cut into ranges is made.
 //!
-//! An item is in the sample when a hash of it is small, measured by its size: of so many bytes of items one is in it on average.
+//! An item is in the sample when a hash of it is small, measured by its size: on average one in every `sample_bytes` bytes of items.
 //! When the sample grows too large, only those stay in it that are in one of half as many. So the sample depends on the set of
-//! items alone, whoever saw which of them, and when.
+//! items alone, not on which thread saw which of them, or when.
 
-use super::item::Told;
+use super::item::Decoded;
 use super::order::{Cut, Item, Layout, Order};
 
 /// Sizes that decide how items are cut into ranges, so they are the same in every run.
@@ -12,7 +12,7 @@ use super::order::{Cut, Item, Layout, Order};
 pub struct Ranges {
     /// Bytes of items that a range has, about.
     pub range_bytes: u64,
-    /// One item of so many bytes is in the sample; a power of two.
+    /// The bytes of items for each item in the sample; a power of two.
     pub sample_bytes: u64,
     /// The largest sample.
     pub samples_max: usize,
@@ -24,7 +24,7 @@ impl Default for Ranges {
     }
 }
 
-/// A range has so many samples at least, so that its size is not left to chance.
+/// The fewest samples of a range, so that its size is not left to chance.
 const RANGE_SAMPLES_MIN: u64 = 16;
 /// Beyond this a sample is not thinned out.
 const LEVEL_MAX: u32 = 40;
@@ -54,7 +54,7 @@ impl Samples {
     }
 
     /// Looks at an item with this prefix: the same is seen whatever is held of it. `pair` is that of its record, if it is one; `is_word`
-    /// says whether the prefix tells it.
+    /// says whether the prefix decodes to it.
     #[inline]
     pub(super) fn see(
         &mut self,
@@ -76,7 +76,7 @@ impl Samples {
         }
     }
 
-    /// Looks at an item that is no pair and that one word tells, however it came.
+    /// Looks at a key-only item of one word that is no pair, in whichever form it was pushed.
     #[inline]
     pub(super) fn see_word(&mut self, prefix: u128, record_bytes: usize) {
         let (hash, bytes) = (hash_of_prefix(prefix) as u32, record_bytes as u64);
@@ -85,7 +85,7 @@ impl Samples {
         }
     }
 
-    /// Looks at an item that two words tell, and whose record, of `record_bytes` bytes, ends so: the same as [`Samples::see`].
+    /// Looks at a key-only item of two words whose record, of `record_bytes` bytes, ends so: the same as [`Samples::see`].
     #[inline]
     pub(super) fn see_words(&mut self, key: [u128; 2], last: [u8; 8], record_bytes: usize) {
         let tail = tail(u64::from_le_bytes(last), record_bytes, 0);
@@ -159,12 +159,12 @@ impl Samples {
 
 #[cold]
 fn cut_of_pair(order: &Order, pair: u128) -> Cut {
-    let mut told = Told::NONE;
-    told.set_pair(order, pair);
-    order.cut(&told.item())
+    let mut decoded = Decoded::NONE;
+    decoded.set_pair(order, pair);
+    order.cut(&decoded.item())
 }
 
-/// A hash of what tells items apart: the beginning of their keys, the end of their records, which is a rowid or a primary key in
+/// A hash of what makes items different: the beginning of their keys, the end of their records, which is a rowid or a primary key in
 /// an index, and their numbers. It spreads what is not made to fool it.
 #[inline]
 fn hash(item: &Item<'_>, prefix: u128) -> u32 {

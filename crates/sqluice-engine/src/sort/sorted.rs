@@ -16,7 +16,7 @@ use super::spill::{BLOCK_BYTES, Spill};
 
 /// The largest blocks that are read: larger ones are not faster.
 const BLOCK_BYTES_MAX: usize = 256 << 10;
-/// Runs stay in memory only if the others can be read in blocks of so many bytes.
+/// Runs stay in memory only if the others can be read in blocks of that number of bytes.
 const BLOCK_BYTES_FAST: usize = 32 << 10;
 /// A run is read into one block while another is used.
 const BLOCKS: usize = 2;
@@ -49,7 +49,7 @@ impl Sorted {
             if !is_spilled || overlap <= fan_in.max(2) {
                 break overlap;
             }
-            // All of the memory is there for one merge. It need not take more than makes the rest fit.
+            // All of the memory is available to one merge. It need not take more than makes the rest fit.
             let fan_in_now = readers_max(&runs, memory_bytes).max(2);
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
@@ -65,7 +65,7 @@ impl Sorted {
         self.items
     }
 
-    /// How many ranges there are: none only where there are no items. A range has at least two items, the last at least
+    /// The number of ranges: 0 only without items. A range has at least two items, the last at least
     /// one.
     pub fn ranges(&self) -> usize {
         if self.items == 0 { 0 } else { self.cuts.len() + 1 }
@@ -87,12 +87,12 @@ fn resident_bytes(runs: &[Run]) -> usize {
     runs.iter().map(Run::memory_bytes).sum()
 }
 
-/// How many runs there is memory to read, in the smallest blocks.
+/// How many runs the memory allows to read, in the smallest blocks.
 fn readers_max(runs: &[Run], memory_bytes: usize) -> usize {
     memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
 }
 
-/// The size of blocks where so many runs are read at a time.
+/// The size of blocks when `readers` runs are read at a time.
 fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
     let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
     let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
@@ -102,7 +102,7 @@ fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
 /// How many runs have items around the same key, at most.
 fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a Run>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
-    // Where a run begins and another ends they overlap: beginnings come first.
+    // Where a run begins and another ends they overlap: beginnings sort first.
     let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     ends.sort_unstable();
     let (mut open, mut most) = (0_usize, 0);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The first pieces go through the page cache, as many as it keeps for half a minute without writing them: most sorts never wait for the
-//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what others have there.
+//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what other processes have in it.
 //!
 //! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
 //! of [`BLOCK_BYTES`].
@@ -28,7 +28,7 @@ pub(super) const BLOCK_BYTES: usize = 4096;
 /// What is handed out at a time.
 pub(super) const PIECE_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 1 << 20 };
 
-/// Temporary space, shared by all sorters of a run. There are no files until something is spilled.
+/// Temporary space, shared by all sorters of a run. No file exists until something is spilled.
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
@@ -55,7 +55,7 @@ impl Spill {
         Spill { folder, cached_bytes, cached, direct, behind, places: Mutex::default() }
     }
 
-    /// The same, so many bytes of it through the page cache: a multiple of [`PIECE_BYTES`].
+    /// Temporary space of which `bytes` bytes go through the page cache: a multiple of [`PIECE_BYTES`].
     #[cfg(test)]
     pub(super) fn with_cached(folder: PathBuf, bytes: u64) -> Spill {
         Spill { cached_bytes: OnceLock::from(bytes), ..Spill::new(folder) }
@@ -80,7 +80,7 @@ impl Spill {
         self.places().end
     }
 
-    /// Pieces that nobody needs any more.
+    /// Takes back pieces that are no longer needed.
     pub(super) fn give_back(&self, pieces: &mut Vec<u64>) {
         self.places().free.append(pieces);
     }
@@ -105,7 +105,7 @@ impl Spill {
         file.read(offset, blocks)
     }
 
-    /// The file that has what begins there, and where in it.
+    /// The file that holds the piece at `offset`, and where in it.
     fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
         // By default Linux begins to write when a tenth of the memory that can be had waits for it. What is sorted is held by now.
         let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;

@@ -221,7 +221,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
             (Just(layout), items)
         },
     );
-    // Items that their prefixes tell, and perhaps one among them that its own does not.
+    // Key-only items, and perhaps one among them that is not.
     let short = prop_oneof![
         4 => (-70_000..70_000_i64).prop_map(|int| encoded(&[Value::Int(int)])),
         2 => any::<i64>().prop_map(|int| encoded(&[Value::Int(int)])),
@@ -237,8 +237,8 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
         1 => Just(encoded(&[Value::Null])),
     ];
     let records = prop_oneof![vec(vec(short, 3), 0..400), vec(vec(small, 3), 0..400)];
-    let telling = (vec(any::<bool>(), 1..4), any_record(1), any::<prop::sample::Index>(), any::<bool>());
-    let by_telling = (telling, records).prop_map(|((columns, other, place, mixed), records)| {
+    let decodable = (vec(any::<bool>(), 1..4), any_record(1), any::<prop::sample::Index>(), any::<bool>());
+    let by_decodable = (decodable, records).prop_map(|((columns, other, place, mixed), records)| {
         let of = |values: &[Vec<u8>]| {
             let values: Vec<_> = values.iter().flat_map(|value| record::decode(value).unwrap()).collect();
             Owned { rowid: 0, number: 0, record: encoded(&values) }
@@ -254,7 +254,7 @@ fn any_case() -> impl Strategy<Value = (Layout, Vec<Owned>)> {
     });
     let by_rowid = (any::<bool>(), any_items(1))
         .prop_map(|(number, items)| (Layout { order: Order::Rowid, rowid: true, number }, items));
-    prop_oneof![4 => by_record.boxed(), 2 => by_telling.boxed(), 1 => by_rowid.boxed()]
+    prop_oneof![4 => by_record.boxed(), 2 => by_decodable.boxed(), 1 => by_rowid.boxed()]
 }
 
 fn any_road() -> impl Strategy<Value = Course> {
@@ -282,7 +282,7 @@ proptest! {
     #![proptest_config(cases(32))]
 
     #[test]
-    fn items_come_in_order_and_are_cut_in_the_same_way_on_every_road(
+    fn items_are_merged_in_order_and_are_cut_in_the_same_way_on_every_course(
         (layout, items) in any_case(),
         ranges in any_ranges(),
         courses in vec(any_road(), 3),
@@ -299,7 +299,7 @@ proptest! {
         let bytes: usize = backwards.iter().map(|item| item.record.len() + 50).sum();
         for mut course in courses {
             backwards.reverse();
-            // Many runs are slow to write, each on its own, and tell no more than some do.
+            // Many runs are slow to write, each on its own, and show no more than a few.
             course.buffer_bytes = course.buffer_bytes.max(bytes / 30);
             let found = sort(&layout, ranges, course, &backwards, &spill).unwrap();
             prop_assert!(found == expected, "{:?}: cut into {:?} or {:?}", course,
@@ -351,7 +351,7 @@ fn many_items_are_sorted_whatever_their_keys_have_in_common() {
 }
 
 #[test]
-fn many_items_that_their_keys_tell_are_sorted() {
+fn many_key_only_items_are_sorted() {
     let (_folder, spill) = spill();
     let small = Course { buffer_bytes: 1 << 20, memory_bytes: 1 << 20, threads: 2, mergers: 2, ..PLAIN };
     let courses = [PLAIN, small, Course { values: true, ..small }];
@@ -378,7 +378,7 @@ fn many_items_that_their_keys_tell_are_sorted() {
             power => two(1 << (n % 63), -power as u64),
         },
     ];
-    // One item at the end that is not told, or none.
+    // One item at the end that is not key-only, or none.
     for ((record, descending), other) in records
         .into_iter()
         .zip([[false; 2], [true, false], [true; 2], [false, true], [true; 2], [false, true], [true; 2]])
@@ -410,7 +410,7 @@ fn ranges_are_about_as_large_as_asked_for() {
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     let asked = (bytes / ranges.range_bytes) as usize;
     assert!((asked / 2..2 * asked).contains(&found.len()), "{} instead of {asked}", found.len());
-    // With so few samples there can't be as many ranges.
+    // So few samples do not allow as many ranges.
     let ranges = Ranges { samples_max: 64, ..ranges };
     let found = sort(&by_number(), ranges, PLAIN, &items, &spill).unwrap();
     assert!((2..5).contains(&found.len()), "{}", found.len());
@@ -469,7 +469,7 @@ fn the_temporary_file_has_no_name_and_its_space_is_used_again() {
         ends.push(spill.end());
     }
     assert!(ends[0] > 0);
-    // Two threads need not come to the same pieces in the same order.
+    // Two threads need not reach the same pieces in the same order.
     assert!(ends[2] < 2 * ends[0], "{ends:?}");
 }
 

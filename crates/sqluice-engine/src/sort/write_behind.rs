@@ -9,7 +9,7 @@ use sqluice_format::aligned::AlignedBuffer;
 
 use super::file::SpillFile;
 
-/// A buffer on its way to the disk or from there, and what came of it.
+/// A buffer on its way to or from the disk, and the result.
 pub(super) type Underway = Receiver<Result<AlignedBuffer>>;
 
 /// A thread that writes blocks.

@@ -27,7 +27,7 @@ const NAMED_MAX: usize = 10;
 /// Where an entry is that has no counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lonely {
-    /// Without rowids, the page tells where it is.
+    /// Without rowids, the page says where it is.
     rowid: Option<i64>,
     page: u32,
 }
@@ -127,7 +127,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         named.into_iter().for_each(|problem| self.problem_of(problem));
     }
 
-    /// Reads a table and one of its indexes once more: each entry that a row demands with a 1, each that there is with -1.
+    /// Reads a table and one of its indexes once more: each entry that a row demands with a 1, each existing entry with -1.
     fn both(
         &mut self,
         rows: usize,

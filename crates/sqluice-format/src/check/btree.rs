@@ -8,7 +8,7 @@ use super::layout::Cell;
 use super::{ReadPage, is_table};
 use crate::page::{DATABASE_HEADER_BYTES, PageKind};
 
-/// SQLite goes no deeper, and a tree of so many levels could not be filled.
+/// SQLite goes no deeper, and a tree with that number of levels could not be filled.
 pub(super) const DEPTH_MAX: u32 = 20;
 
 impl<P: ReadPage> Checker<'_, '_, P> {

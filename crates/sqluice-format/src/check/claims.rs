@@ -12,7 +12,7 @@ pub(super) enum Use {
     Child = 5,
 }
 
-/// One bit a page, set by the first that comes to the page, on any thread.
+/// One bit a page, set by the first to reach the page, on any thread.
 #[derive(Debug)]
 pub(super) struct Claims(Vec<AtomicU64>);
 

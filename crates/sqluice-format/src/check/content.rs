@@ -1,4 +1,4 @@
-//! What the payloads of a tree are: rows, entries of an index, or something that nobody told of; and whether they are what
+//! What the payloads of a tree are: rows, entries of an index, or of an unknown kind; and whether they are what
 //! the schema says.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub(super) struct Walk<'w> {
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
     /// Of each interior page just the first and the last child are read, and no overflow pages.
     pub(super) edges: bool,
-    /// Is told of each entry.
+    /// Receives each entry.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
     fields: Fields,
     /// The hashes of a row's fields, as far as an index takes them.
@@ -36,7 +36,7 @@ pub(super) struct Walk<'w> {
 
 /// What payloads are.
 pub(super) enum Content<'w> {
-    /// Nobody told.
+    /// The kind is unknown.
     Unknown,
     /// The schema table.
     Schema(&'w mut Keep<'w>),
@@ -94,7 +94,7 @@ impl<'w> Content<'w> {
         Content::Rows { table, indexed, fields_read }
     }
 
-    /// The order of its records, if there is one.
+    /// The order of its records, if it has one.
     pub(super) fn key(&self) -> Option<&'w Key> {
         match self {
             Content::Rows { table, .. } => table.key.as_ref(),
@@ -142,7 +142,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             let why = match error {
                 RecordError::Header => "its header does not end where it should",
                 RecordError::ReservedType => "it has a serial type of 10 or 11",
-                RecordError::Body => "its values do not take the bytes that there are",
+                RecordError::Body => "its values do not take the bytes that it has",
             };
             return self
                 .problem(Some(number), format!("the cell at byte {} is no record: {why}", cell.start));
@@ -252,7 +252,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         self.key(walk, &index.key, number, cell, record);
     }
 
-    /// A key ascends, and is not there twice when it must not be.
+    /// Keys ascend, and are not repeated where they must be unique.
     #[inline]
     fn key(&mut self, walk: &mut Walk<'_>, key: &Key, number: u32, cell: &Cell, record: &[u8]) {
         let Some(order) = &key.order else { return };

@@ -6,7 +6,7 @@
 //!                                                                give the same where they agree
 //! ```
 //!
-//! An integer and the float that equals it are one value: SQLite stores either in places. The hash tells accidents apart, not
+//! An integer and the float that equals it are one value: SQLite stores either in places. The hash detects accidents, not
 //! forgeries: two sets of entries that differ have equal sums once in 2^64 files or so.
 
 use crate::value::Value;

@@ -1,7 +1,7 @@
 //! What a record's header says, field by field ([§2.1](https://www.sqlite.org/fileformat2.html#record_format)).
 //!
-//! A record may be a gigabyte, its last field a blob that nobody asks for. So a header is read from the record's first bytes,
-//! and [`wanted_bytes`] tells how many of them must be there.
+//! A record may be a gigabyte, its last field a blob that is not needed. So a header is read from the record's first bytes,
+//! and [`wanted_bytes`] says how many of them are needed.
 
 use crate::record::{self, RecordError};
 use crate::value::{Class, SerialType, Value};
@@ -54,17 +54,17 @@ impl Fields {
         if end == payload { Ok(()) } else { Err(RecordError::Body) }
     }
 
-    /// How many fields there are.
+    /// The number of fields.
     pub(super) fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// The storage class of a field, if it is there.
+    /// The storage class of a field, if the record has it.
     pub(super) fn class(&self, field: usize) -> Option<Class> {
         self.fields.get(field)?.serial.class()
     }
 
-    /// The value of a field in the record of which `start` is the beginning, if it is there.
+    /// The value of a field in the record of which `start` is the beginning, if the record has it.
     pub(super) fn value<'r>(&self, field: usize, start: &'r [u8]) -> Option<Value<'r>> {
         let Field { serial, at } = *self.fields.get(field)?;
         let at = usize::try_from(at).ok()?;
@@ -81,7 +81,7 @@ impl Fields {
     }
 }
 
-/// How many bytes of a record are needed for its header and its first `fields` fields, as far as `start` tells; never more
+/// How many bytes of a record are needed for its header and its first `fields` fields, as far as `start` shows; never more
 /// than `payload`, of which the record consists.
 pub(super) fn wanted_bytes(start: &[u8], payload: u64, fields: usize) -> u64 {
     let Some((header, mut at)) = varint::read(start) else {
@@ -112,7 +112,7 @@ mod tests {
         let wanted = [header, header + 2, header + 302, payload, payload, payload];
         for (fields, wanted) in wanted.into_iter().enumerate() {
             assert_eq!(wanted_bytes(&record, payload, fields), wanted, "{fields}");
-            // The header must be there first.
+            // The header must be complete first.
             assert_eq!(wanted_bytes(&record[..2], payload, fields), header);
         }
         assert_eq!(wanted_bytes(&[], payload, 1), 9);

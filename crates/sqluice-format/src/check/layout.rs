@@ -29,7 +29,7 @@ pub(super) struct Layout {
     pub(super) cells: Vec<Cell>,
     /// The last child of an interior page.
     pub(super) right_child: Option<u32>,
-    /// Bytes in use: whatever comes before the page header, the header, cell pointers and cells.
+    /// Bytes in use: those before the page header, the header, cell pointers and cells.
     pub(super) used_bytes: usize,
     /// What is wrong.
     pub(super) faults: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) struct Cell {
     /// Where it lies on the page.
     pub(super) start: u32,
     end: u32,
-    /// The page with what comes before it, on an interior page.
+    /// The page with the entries before the cell, on an interior page.
     pub(super) child: u32,
     /// Bytes of its whole payload; 0 on a table's interior page.
     pub(super) payload: u32,
@@ -81,7 +81,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Takes a page apart whose B-tree header begins at `header_at`; `Err` when it can't be told what it is.
+    /// Takes a page apart whose B-tree header begins at `header_at`; `Err` if its kind is unknown.
     pub(super) fn read(&mut self, page: &[u8], header_at: usize, geometry: Geometry) -> Result<(), String> {
         let usable = geometry.usable_bytes();
         let page = &page[..usable];

@@ -1,10 +1,10 @@
 //! A reader that asserts every rule of the file format once more.
 //!
-//! [`check`] walks a whole database, whoever wrote it, and reports what breaks a rule and what is in it:
+//! [`check`] walks a whole database, from any writer, and reports what breaks a rule and what is in it:
 //!
 //! ```text
-//!  header ──> freelist ──> schema table ──> each B-tree that it names ──> indexes beside tables ──> pages that nobody named
-//!             every page it comes to is claimed in a bitmap: twice is a fault, and so is never
+//!  header ──> freelist ──> schema table ──> each B-tree that it names ──> indexes beside tables ──> pages that nothing names
+//!             every page it reaches is claimed in a bitmap: twice is a fault, and so is never
 //! ```
 //!
 //! * Each page is used once: by a B-tree, an overflow chain, the freelist, a pointer map, or the lock byte.
@@ -13,7 +13,7 @@
 //! * Payloads: what is local and what overflows is as their size demands, a chain is as long as it must be, and the
 //!   record header describes the payload to its last byte.
 //! * The header, the pointer maps of auto_vacuum databases and the rows of the schema table say what is so.
-//! * Where [`Options::tables`] tells what tables and indexes hold: keys ascend, those on interior pages among them, and are
+//! * Where [`Options::tables`] says what tables and indexes hold: keys ascend, those on interior pages among them, and are
 //!   unique where they must be; an index has the entries that the rows of its table demand, and no others; fields hold the types
 //!   that they may, and NULL where they may.
 //!
@@ -23,7 +23,7 @@
 //!
 //! Left to SQLite's own `integrity_check`: CHECK constraints, virtual tables, what partial indexes and indexes on expressions
 //! hold, and the order of keys by collations that are not SQLite's own. Where the two could disagree, a file that SQLite wrote is
-//! right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them there), and pages may have more than 60
+//! right: serial types 8 and 9 occur below schema format 4 (VACUUM copies them), and pages may have more than 60
 //! fragmented bytes (SQLite before 3.8 did that).
 //!
 //! Memory: one bit a page, one page buffer a level, the schema table's names, two keys and the row that is being looked at,
@@ -57,7 +57,7 @@ use checker::{Checker, Common};
 pub use done::Done;
 pub use parts::Parts;
 
-/// Where the pages come from.
+/// The source of the pages.
 ///
 /// Each page of the file is asked for about once, so this is also the place to count progress, and to stop early by
 /// an error.
@@ -89,7 +89,7 @@ impl ReadPage for &[u8] {
 /// How to check.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'o> {
-    /// The tables of the schema. What is told of none is a B-tree of records, and no more is known of it.
+    /// The tables of the schema. A B-tree of which they say nothing is checked as one of records.
     pub tables: &'o [spec::Table],
     /// Problems that the report lists; the rest is only counted.
     pub problems_max: usize,
@@ -113,7 +113,7 @@ pub struct Only<'o> {
     /// Those of these tables, and of their indexes.
     pub tables: &'o [&'o str],
     /// Of each interior page just the first and the last child, and no overflow pages: how long that takes does not depend on
-    /// how many rows there are.
+    /// the number of rows.
     pub edges: bool,
 }
 
@@ -136,9 +136,9 @@ pub struct Report {
     pub pointer_map_pages: u32,
     /// The first problems found, at most [`Options::problems_max`].
     pub problems: Vec<Problem>,
-    /// How many problems there are.
+    /// The number of problems.
     pub problem_count: u64,
-    /// What the format does not allow and SQLite accepts: no harm comes of it.
+    /// What the format does not allow and SQLite accepts: it does no harm.
     pub remarks: Vec<Problem>,
 }
 
@@ -253,7 +253,7 @@ pub fn check<P: ReadPage>(pages: &mut P, file_bytes: u64, options: &Options<'_>)
 /// A check after the header, the freelist and the schema table have been read.
 #[derive(Debug)]
 struct Begun<'o> {
-    /// `None` when there is nothing else to read.
+    /// `None` when nothing else is to be read.
     common: Option<Common<'o>>,
     report: Report,
     rows: Vec<schema::Row>,
@@ -415,7 +415,7 @@ fn half_word(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
 }
 
-/// Which pointer-map page tells of page `number`; `number` itself when it is one.
+/// Which pointer-map page describes page `number`; `number` itself when it is one.
 fn pointer_map_page(number: u32, geometry: Geometry) -> u32 {
     let pages_each = (geometry.usable_bytes() / POINTER_BYTES) as u32 + 1;
     geometry.skip_lock_page((number - 2) / pages_each * pages_each + 2)

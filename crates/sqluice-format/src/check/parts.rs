@@ -8,7 +8,7 @@
 //!                  join                   the walk through the whole file, which finds parts that are done
 //! ```
 //!
-//! So parts change nothing but the time that it takes. Where they could not say what comes first, as when two of them come to
+//! So parts change nothing but the time that it takes. Where they could not say what is first, as when two of them reach
 //! one page, or where the keys of one do not go on where those of the last one ended, everything is read once more in order: what
 //! the report says does not depend on who was first.
 
@@ -23,7 +23,7 @@ use super::done::{Done, Place};
 use super::{Begun, Options, ReadPage, Report, Tree, TreeKind, begin, check, is_table};
 use crate::page::PageKind;
 
-/// A tree is divided until it has so many parts.
+/// The number of parts at which a tree is no longer divided.
 const PARTS_WANTED: usize = 64;
 
 /// Leaves are parts of their own when they are so large: a root may have thousands of them.
@@ -73,12 +73,12 @@ impl<'o> Parts<'o> {
         Ok(Parts { file_bytes, options: *options, begun, parts })
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Whether there are none.
+    /// Whether it has no parts.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -94,7 +94,7 @@ impl<'o> Parts<'o> {
     /// Only those of `pages`.
     ///
     /// # Panics
-    /// When there is no such part.
+    /// When the part does not exist.
     pub fn run<P: ReadPage>(&self, part: usize, pages: &mut P) -> Result<Done, P::Error> {
         let Part { tree, row, place } = self.parts[part].clone();
         let common = self.begun.common.as_ref().expect("a database that has parts has a header");

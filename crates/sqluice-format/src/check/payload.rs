@@ -10,7 +10,7 @@ use super::{ReadPage, word};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 
 impl Content<'_> {
-    /// How many bytes of a payload are needed, as far as its `start` tells.
+    /// How many bytes of a payload are needed, as far as its `start` shows.
     fn wanted_bytes(&self, start: &[u8], payload: u64) -> u64 {
         let (fields, bytes_max) = match self {
             Content::Unknown => (0, u64::MAX),
@@ -47,7 +47,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let content = &walk.content;
         let mut feed = |bytes: &[u8]| {
             let wanted = content.wanted_bytes(&kept, payload).saturating_sub(kept.len() as u64);
-            // Only what is there shows how much is wanted, so it comes by whole pages.
+            // Only the bytes read so far show how much is wanted, so they are read by whole pages.
             if wanted > 0 {
                 kept.extend_from_slice(bytes);
             }

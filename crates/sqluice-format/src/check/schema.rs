@@ -14,7 +14,7 @@ use crate::record;
 use crate::value::{Class, SerialType};
 use crate::varint;
 
-/// Bytes of a row of the schema table that are looked at: names come first, and the statement rarely is as long.
+/// Bytes of a row of the schema table that are looked at: names are first, and the statement rarely is as long.
 const ROW_BYTES_MAX: usize = 1 << 20;
 
 /// A row of the schema table, as far as it matters here.
@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub(super) root_page: i64,
     /// The statement in lower case.
     sql: Option<String>,
-    /// Whether all of it is there.
+    /// Whether all of it was read.
     sql_whole: bool,
 }
 
@@ -43,7 +43,7 @@ impl Row {
             "table" => !self.sql.as_ref().is_some_and(|sql| sql.starts_with("create virtual")),
             "index" => true,
             "view" | "trigger" => false,
-            _ => return Some(format!("the schema has a {kind} {name}: there is no such thing")),
+            _ => return Some(format!("the schema has a {kind} {name}: no such kind exists")),
         };
         if self.sql.is_none() && kind != "index" {
             return Some(format!("{kind} {name} has no statement"));
@@ -170,7 +170,7 @@ fn decode(bytes: &[u8], payload: u64, encoding: u32) -> Option<Row> {
     let root_page = match (root.class()?, root.0) {
         (Class::Null, _) => 0,
         (Class::Int, 8 | 9) => root.0 as i64 - 8,
-        // All of it, unless names of a megabyte come before it.
+        // All of it, unless names of a megabyte precede it.
         (Class::Int, _) if Some(root_bytes.len() as u64) == root.content_bytes() => record::int(root_bytes),
         _ => return None,
     };

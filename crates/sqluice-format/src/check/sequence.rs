@@ -36,7 +36,7 @@ impl Rowids {
 /// What is wrong with the place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
-    /// It does not come after the one before it.
+    /// It does not follow the one before it.
     Order,
     /// It is the one before it, which is one too many.
     Unique,

@@ -1,4 +1,4 @@
-//! What the schema says of tables and indexes: plain data, from whoever understands SQL.
+//! What the schema says of tables and indexes: plain data, from a caller that parses SQL.
 //!
 //! ```text
 //!  table (a, id INTEGER PRIMARY KEY, v AS (a + 1), c)         record     | a | id: NULL | c |     fields 0, 1, 2
@@ -18,7 +18,7 @@ pub struct Table {
     pub name: String,
     /// What its records hold, in their order: generated columns that are not stored have no field.
     pub fields: Vec<Field>,
-    /// The field that is another name for the rowid. Records hold NULL there.
+    /// The field that is another name for the rowid. Records hold NULL in it.
     pub rowid_field: Option<usize>,
     /// The order of its records by their first fields, which is the primary key, if it has no rowids.
     pub key: Option<Key>,
@@ -83,7 +83,7 @@ pub struct Index {
     pub partial: bool,
 }
 
-/// Where a field of an index comes from.
+/// The source of a field of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// That field of the table's record.
@@ -97,9 +97,9 @@ pub enum Source {
 /// The order of records.
 #[derive(Clone, Debug, Default)]
 pub struct Key {
-    /// By their first fields, all that tell records apart; `None` when a collation is not known.
+    /// By their leading fields, all that make records unique; `None` when a collation is not known.
     pub order: Option<KeyOrder>,
-    /// No two records are equal in their first so many fields, unless one of these is NULL.
+    /// The number of leading fields in which no two records are equal, unless one of these is NULL.
     pub unique_fields: Option<usize>,
     /// The encoding of text that must be converted to be compared: in UTF-16, where a collation is not BINARY.
     pub converted: Option<Utf16>,
@@ -110,7 +110,7 @@ impl Takes {
     pub const ANYTHING: Takes =
         Takes { null: true, int: true, real: true, text: true, numeric_text: true, blob: true };
 
-    /// Whether a value of this class may be there, as far as that tells.
+    /// Whether a value of this class is allowed, as far as the class decides.
     #[inline]
     pub(super) fn class(self, class: Class) -> bool {
         match class {

@@ -46,7 +46,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
             return Ok(true);
         }
         if !common.claims.claim(number) {
-            // Of two parts that run at the same time, either may come second.
+            // Of two parts that run at the same time, either may be second.
             common.disputed.store(true, Ordering::Relaxed);
             self.problem(place, format!("refers to page {number}, which is already used elsewhere"));
             return Ok(false);

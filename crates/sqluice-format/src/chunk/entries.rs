@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An entry that the open leaf has no room for is held out as divider. The next entry begins a new leaf and so confirms it;
-//! when no entry comes, it goes to a leaf of its own and that before gives its last entry up, for a divider stands between
+//! without a further entry, it goes to a leaf of its own and the leaf before gives its last entry up, for a divider stands between
 //! two leaves.
 
 use super::{Chunk, Link, OpenLeaf};
@@ -86,7 +86,7 @@ impl Chunk {
         self.push_any_entry(record, self.rows < 2)
     }
 
-    /// The same, whether there is room or not: the chunk may become larger than its capacity by what the entry needs.
+    /// Adds an entry even if it does not fit: the chunk may become larger than its capacity by what the entry needs.
     pub fn push_last_entry(&mut self, record: &[u8]) {
         self.push_any_entry(record, true);
     }
@@ -120,7 +120,7 @@ impl Chunk {
         true
     }
 
-    /// Writes an entry to its cell, and what does not stay there to the next pages.
+    /// Writes an entry to its cell, and what does not fit the cell to the next pages.
     fn write_entry(&mut self, at: usize, cell_bytes: usize, record: &[u8], split: Split) {
         let cell = &mut self.bytes_mut()[at..at + cell_bytes];
         let n = varint::write(cell, record.len() as u64);
@@ -147,7 +147,7 @@ impl Chunk {
         self.dividers.pending = true;
     }
 
-    /// Finishes the last leaf of entries. Nothing may be added after it. `more` tells that further entries of the index
+    /// Finishes the last leaf of entries. Nothing may be added after it. `more` says that further entries of the index
     /// follow in another chunk: then the last entry of this one becomes the divider before them. Otherwise the
     /// chunk may become one page larger than its capacity.
     ///
@@ -165,7 +165,7 @@ impl Chunk {
     /// Takes the last entry out of the last leaf: it becomes the divider after it.
     fn give_last_up(&mut self) {
         let cells = self.open.map_or(0, |leaf| leaf.cells());
-        assert!(cells + self.leaves.len() > 1, "two entries or more come before others of an index");
+        assert!(cells + self.leaves.len() > 1, "two entries or more precede others of an index");
         let last = self.take_last_cell();
         if cells == 1 {
             // The leaf must not stay empty: it gets the entry before it, which is the divider, and the leaf before that gives

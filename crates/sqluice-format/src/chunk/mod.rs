@@ -128,7 +128,7 @@ impl Chunk {
         self.geometry
     }
 
-    /// Whether there are no rows or entries in it.
+    /// Whether it has no rows or entries.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
@@ -173,7 +173,7 @@ impl Chunk {
         &mut self.buffer.bytes_mut()[..self.pages as usize * self.geometry.page_bytes()]
     }
 
-    /// Makes the buffer large enough for `more` pages; false when they should go to another chunk. If `any`, there is room
+    /// Makes the buffer large enough for `more` pages; false when they should go to another chunk. If `any`, it has room
     /// for any number.
     fn make_room(&mut self, more: u64, any: bool) -> bool {
         let pages = u64::from(self.pages) + more;
@@ -186,7 +186,7 @@ impl Chunk {
         true
     }
 
-    /// Writes what of a record does not stay in its cell to pages of its own, for which there is room.
+    /// Writes what of a record does not stay in its cell to pages of its own, for which the chunk has room.
     fn write_overflow(&mut self, mut rest: &[u8]) {
         let (page_bytes, payload_max) =
             (self.geometry.page_bytes(), cell::overflow_page_payload(self.geometry));
@@ -205,7 +205,7 @@ impl Chunk {
         }
     }
 
-    /// Finishes the open leaf and begins another on the next page, for which there is room.
+    /// Finishes the open leaf and begins another on the next page, for which the chunk has room.
     fn begin_leaf(&mut self, kind: PageKind) -> &mut OpenLeaf {
         self.close_leaf();
         let base = self.pages as usize * self.geometry.page_bytes();
@@ -247,7 +247,7 @@ impl Chunk {
     /// The same where the first page is the only leaf, and stands elsewhere: those after it get the numbers from `first` on.
     ///
     /// # Panics
-    /// When there are several leaves, or a divider after the one.
+    /// With several leaves, or a divider after the only one.
     pub fn relocate_overflow(&mut self, first: u32) {
         assert!(self.leaves.len() == 1 && self.dividers().next().is_none(), "a root stands alone");
         self.link(|geometry, to| geometry.nth_page(first, to - 1));

@@ -35,7 +35,7 @@ impl<'a> Columns<'a> {
     }
 
     /// # Panics
-    /// When there is none, or it is no record.
+    /// If the column does not exist, or the bytes are no record.
     #[inline]
     pub(super) fn next_column(&mut self) -> Column {
         let (serial, rest) = read_varint(self.types);
@@ -99,7 +99,7 @@ pub(super) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// The integer there, of 1 to 8 bytes.
+/// The integer at that position, of 1 to 8 bytes.
 #[inline]
 pub(super) fn int(record: &[u8], start: usize, end: usize) -> i64 {
     let unused = 64 - 8 * (end - start);
@@ -166,7 +166,7 @@ fn first_word(record: &[u8]) -> u64 {
     }
 }
 
-/// A varint, and what comes after it.
+/// A varint, and the bytes after it.
 #[inline]
 fn read_varint(bytes: &[u8]) -> (u64, &[u8]) {
     match bytes.split_first() {

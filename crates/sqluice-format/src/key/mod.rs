@@ -4,7 +4,7 @@
 //! NULL < numbers, integers and floats by their exact value < text by its collation < blobs; a descending column the other
 //! way round; column after column.
 //!
-//! There are two ways to it: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte
+//! It has two implementations: [`KeyOrder::compare`] walks two records, and a *normalized key* is compared byte by byte
 //! with others of the same order:
 //!
 //! ```text
@@ -17,32 +17,32 @@
 //!  76-7e  negative numbers: the bytes of the positive one inverted
 //!  80     0: nothing
 //!  80+n   2 * i + f in n = 1 to 8 bytes, big-endian, for a number below 2^63: i its whole part, f whether it has a fraction
-//!           then the fraction, if there is one: 52 - log2(i) bits, in as many bytes as that takes, bits at the left
+//!           then the fraction, if any: 52 - log2(i) bits, in as many bytes as that takes, bits at the left
 //!           if i = 0, the whole number as a big-endian IEEE 754 float instead
 //!  89     numbers from 2^63 on as a big-endian IEEE 754 float
 //!  a0     text: its bytes as far as its collation looks at them, and 00; the byte 00 becomes 01 01, 01 becomes 01 02
-//!           NOCASE: letters folded; from the first NUL on there is 01 01 and the length of all in 8 bytes instead
+//!           NOCASE: letters folded; from the first NUL on, 01 01 and the length of all in 8 bytes instead
 //!  b0     blob: as text
 //! ```
 //!
 //! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
 //! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no float, it
-//! even tells the record ([`KeyOrder::telling_prefix`]), and nothing else need be kept. Two integers are told by an even simpler number
+//! even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even simpler key
 //! ([`KeyOrder::pair`]).
 
 mod columns;
+mod decodable;
 mod number;
 mod pair;
 mod prefix;
-mod told;
 
 use std::cmp::Ordering;
 
 use crate::value::Value;
 use columns::Columns;
+pub use decodable::{DECODED_BYTES_MAX, DECODED_ROOM};
 use number::NumberKey;
 pub use pair::{PAIRED_NULL, paired_int, short_half};
-pub use told::{TOLD_BYTES_MAX, TOLD_ROOM};
 
 /// The kinds of values that a normalized column begins with, but for numbers.
 const KIND_NULL: u8 = 0x01;
@@ -74,7 +74,7 @@ pub enum Collation {
 pub struct KeyColumn {
     /// How its text is compared.
     pub collation: Collation,
-    /// Whether large values come first.
+    /// Whether the order is descending.
     pub descending: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct KeyOrder {
 }
 
 impl KeyOrder {
-    /// The order by so many columns.
+    /// The order by that number of columns.
     pub fn new(columns: impl Into<Box<[KeyColumn]>>) -> KeyOrder {
         KeyOrder { columns: columns.into() }
     }
@@ -129,7 +129,7 @@ impl KeyOrder {
         (0..columns.min(self.columns.len())).any(|_| values.next_column().serial.0 == 0)
     }
 
-    /// Appends the normalized key of a record to `key`: of two such keys the one whose bytes are smaller comes first, and equal
+    /// Appends the normalized key of a record to `key`: of two such keys the one whose bytes are smaller sorts first, and equal
     /// bytes are equal keys.
     ///
     /// # Panics

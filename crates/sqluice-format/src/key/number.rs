@@ -16,7 +16,7 @@ const STORED_BITS: u32 = 52;
 pub(super) struct NumberKey {
     /// Its bytes, from the highest on; zeros after them.
     pub(super) left: u128,
-    /// How many there are: 1 to 10.
+    /// The number of bytes: 1 to 10.
     pub(super) bytes: u32,
 }
 
@@ -102,7 +102,7 @@ impl NumberKey {
         key.extend_from_slice(&self.left.to_be_bytes()[..self.bytes as usize]);
     }
 
-    /// How many bytes a number takes that begins with the bytes in `left`; more than there are, if its end is not among
+    /// How many bytes a number takes that begins with the bytes in `left`; more than given, if its end is not among
     /// them.
     pub(super) fn bytes_of(left: u128) -> u32 {
         // Negative numbers are inverted.

@@ -6,7 +6,7 @@
 //!  short pair    000003e9 0000002b                      NULL is 0, an integer from 0 to 2^32 - 2 itself plus 1; inverted in the same way
 //! ```
 
-use super::told::TOLD_ROOM;
+use super::decodable::DECODED_ROOM;
 use super::{KeyOrder, columns};
 use crate::value::{FIXED_BYTES, SerialType};
 
@@ -52,7 +52,7 @@ impl KeyOrder {
         (halves[0] << 32 | halves[1]) ^ self.short_inverted()
     }
 
-    /// The short pair that is the same as a pair, if there is one.
+    /// The short form of a pair, if it has one.
     #[inline]
     pub fn short_of_pair(&self, pair: u128) -> Option<u64> {
         let pair = self.inverted_pair(pair);
@@ -60,7 +60,7 @@ impl KeyOrder {
         ((halves[0] | halves[1]) <= u64::from(u32::MAX)).then(|| self.short_pair(halves))
     }
 
-    /// The pair that is the same as a short pair.
+    /// The pair of which this is the short form.
     #[inline]
     pub fn pair_of_short(&self, short: u64) -> u128 {
         let short = short ^ self.short_inverted();
@@ -103,9 +103,9 @@ impl KeyOrder {
         (record.len() == end).then(|| self.pair(halves))
     }
 
-    /// Writes the record of a pair, and anything behind it; returns how many bytes it has.
+    /// Decodes a pair to its record and returns the length of the record. Bytes after it are arbitrary.
     #[inline]
-    pub fn tell_pair(&self, pair: u128, record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub fn decode_pair(&self, pair: u128, record: &mut [u8; DECODED_ROOM]) -> usize {
         let pair = self.inverted_pair(pair);
         let mut end = 3;
         record[0] = 3;

@@ -13,7 +13,7 @@ const ONES: u128 = u128::MAX / 0xff;
 pub(super) struct Part {
     /// Its bytes, from the highest on; zeros after them.
     left: u128,
-    /// How many there are: some of the last are cut off when there are more than 16.
+    /// The number of bytes. With more than 16, some of the last are cut off.
     pub(super) bytes: usize,
 }
 
@@ -25,7 +25,7 @@ impl Part {
         number_part(NumberKey::of_int(int))
     }
 
-    /// Its bytes in a prefix that has so many before them.
+    /// Its bytes in a prefix that has that number of bytes before them.
     #[inline]
     pub(super) fn within(self, column: &KeyColumn, before: usize) -> u128 {
         let inverted = if column.descending { first_bytes(self.bytes) } else { 0 };
@@ -35,8 +35,8 @@ impl Part {
 
 impl KeyOrder {
     /// The first 16 bytes of the normalized key as a big-endian number, zeros after the end of a shorter key: of two
-    /// records with different prefixes, that with the smaller prefix comes first. Equal prefixes are equal keys if they are
-    /// [whole](KeyOrder::prefix_is_whole), and tell nothing otherwise.
+    /// records with different prefixes, that with the smaller prefix sorts first. Equal prefixes are equal keys if they are
+    /// [whole](KeyOrder::prefix_is_whole), and do not decide otherwise.
     ///
     /// # Panics
     /// As [`KeyOrder::compare`].
@@ -115,8 +115,8 @@ impl KeyColumn {
         }
     }
 
-    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than there
-    /// are, if its end is not among them.
+    /// How many bytes a column takes whose normalized form, not inverted, begins with the bytes in `left`; more than
+    /// given, if its end is not among them.
     fn bytes_of(self, left: u128) -> usize {
         let kind = (left >> 120) as u8;
         match kind {
@@ -165,7 +165,7 @@ fn number_part(number: NumberKey) -> Part {
     Part { left: number.left, bytes: number.bytes as usize }
 }
 
-/// The part of a text or blob that is there.
+/// The part of a text or blob.
 #[inline]
 fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
     let bytes = end - start;
@@ -196,7 +196,7 @@ fn first_part(kind: u8, first: u128, bytes: usize) -> Part {
     Part { left: u128::from(kind) << 120 | first >> 8, bytes: 1 + bytes + 1 }
 }
 
-/// The same when there are bytes to escape.
+/// The part of a text or blob with bytes to escape.
 #[cold]
 #[inline(never)]
 fn escaped(kind: u8, first: u128, bytes: usize) -> Part {
@@ -222,7 +222,7 @@ fn less_than_2(word: u64) -> u64 {
 /// The bytes, A to Z made a to z.
 #[inline]
 fn folded(bytes: u128) -> u128 {
-    // In each byte, the highest bit tells whether the other seven are at least `A`, and whether they are beyond `Z`.
+    // In each byte, the highest bit says whether the other seven are at least `A`, and whether they are beyond `Z`.
     let seven = bytes & (ONES * 0x7f);
     let from_a = seven + ONES * u128::from(0x80 - b'A');
     let beyond_z = seven + ONES * u128::from(0x7f - b'Z');

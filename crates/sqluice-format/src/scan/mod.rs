@@ -9,8 +9,8 @@
 //!                                              index: each entry, those on interior pages at their places
 //! ```
 //!
-//! A part can be read by anyone, anywhere; what it gives comes after what the part before it gives. A record that lies on its
-//! page is lent from there, one that overflows is put together first, as far as it is wanted.
+//! A part can be read by anyone, anywhere; its entries follow those of the part before it. A record that lies on its
+//! page is lent from the page, one that overflows is put together first, as far as it is wanted.
 //!
 //! The file may be damaged, or made to do harm. Every number is looked at before it is used: the walk ends after as
 //! many pages as the file has, all leaves are as deep as the first, and rowids ascend. What can't be is a [`Damage`] with its page.
@@ -30,10 +30,10 @@ use crate::page::{Geometry, PAGE_NUMBER_MAX};
 use page::Page;
 use walk::Walk;
 
-/// SQLite goes no deeper, and a tree of so many levels could not be filled.
+/// SQLite goes no deeper, and a tree with that number of levels could not be filled.
 const DEPTH_MAX: u32 = 20;
 
-/// A tree is divided until it has so many parts.
+/// The number of parts at which a tree is no longer divided.
 const PARTS_WANTED: usize = 64;
 
 /// Leaves are parts of their own when they are so large: a root may have thousands of them.
@@ -79,7 +79,7 @@ impl fmt::Display for Damage {
 /// Why a tree was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError<E> {
-    /// The pages could not be read, or whoever takes the entries wants no more.
+    /// The pages could not be read, or the receiver of the entries wants no more.
     Stopped(E),
     /// The file is damaged.
     Damaged(Damage),
@@ -156,13 +156,13 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Of a record that overflows only its header and so many first fields are wanted.
+    /// Of a record that overflows, only its header and that number of leading fields are wanted.
     #[must_use]
     pub fn with_fields(self, fields: usize) -> Scan {
         Scan { fields, ..self }
     }
 
-    /// How many parts there are: at least one.
+    /// The number of parts: at least one.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -173,7 +173,7 @@ impl Scan {
     /// Those of `pages` and of `each`, and damage.
     ///
     /// # Panics
-    /// When there is no such part.
+    /// When the part does not exist.
     pub fn read<P: ReadPage>(
         &self,
         part: usize,
@@ -190,7 +190,7 @@ impl Scan {
         }
     }
 
-    /// Goes down until there are enough parts.
+    /// Goes down until the parts are enough.
     fn divide<P: ReadPage>(&mut self, pages: &mut P, page: &mut Page) -> Result<(), ScanError<P::Error>> {
         let large_leaves = self.tree.geometry.page_bytes() >= LARGE_LEAF_BYTES;
         for level in 0..self.leaf_level {

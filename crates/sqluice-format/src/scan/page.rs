@@ -80,7 +80,7 @@ impl Page {
         self.view().entry(cell).ok_or_else(|| self.damage("a cell ends beyond the page"))
     }
 
-    /// The bytes of the page there.
+    /// The bytes of the page at that position.
     #[inline]
     pub(super) fn bytes(&self, at: Range<usize>) -> &[u8] {
         self.view().bytes(at)

@@ -43,7 +43,7 @@ where
     pub(super) fn divider(&mut self, number: u32, cell: usize) -> Result<(), ScanError<P::Error>> {
         let mut page = self.reader.spare.pop().unwrap_or_default();
         page.read(self.pages, &self.scan.tree, number)?;
-        // The file is read while nobody changes it; yet what was there must still be.
+        // The file does not change while it is read; yet the pages read before must still exist.
         if page.is_leaf() || cell >= page.cells() {
             return Err(page.damage("it has lost a cell").into());
         }
@@ -137,7 +137,7 @@ where
     }
 }
 
-/// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` tells where these
+/// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` shows where these
 /// end; never more than it has.
 fn wanted_bytes(start: &[u8], payload_bytes: usize, fields: usize) -> usize {
     if fields == usize::MAX {

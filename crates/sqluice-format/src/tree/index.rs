@@ -4,7 +4,7 @@ use super::{AppendPage, Branch, Levels, write_page};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::page::{Geometry, PageKind};
 
-/// A page and the entry that comes after all below it.
+/// A page and the entry that follows all entries below it.
 #[derive(Debug)]
 struct Child {
     page: u32,
@@ -46,12 +46,12 @@ impl IndexTree {
         IndexTree { levels: Levels::new(geometry) }
     }
 
-    /// Adds the next leaf, and the divider that comes after it as [`Divider::cell`](crate::chunk::Divider::cell) gives
+    /// Adds the next leaf, and the divider that follows it, as [`Divider::cell`](crate::chunk::Divider::cell) gives
     /// it, the overflow page's number in place; `None` after the last leaf only. Writes the interior pages that
     /// these complete.
     ///
     /// # Panics
-    /// When a leaf comes after the last one. It may be noticed as late as in [`IndexTree::finish`].
+    /// When a leaf follows the last one. It may be noticed as late as in [`IndexTree::finish`].
     pub fn add(&mut self, leaf_page: u32, divider: Option<&[u8]>, pages: &mut impl AppendPage) {
         let child = Child { page: leaf_page, divider: divider.unwrap_or_default().into() };
         self.levels.add(0, child, pages);
@@ -69,7 +69,7 @@ impl IndexTree {
     /// Writes what is left except the root, and the root to `page`, whose number the caller knows.
     ///
     /// # Panics
-    /// As [`IndexTree::finish`], and when there is but one leaf: that is the root.
+    /// As [`IndexTree::finish`], and with a single leaf: that is the root.
     pub fn finish_root(mut self, page: &mut [u8], pages: &mut impl AppendPage) {
         self.check_last();
         let children = self.levels.reduce(0, pages);

@@ -1,7 +1,7 @@
 //! The interior levels of a B-tree, from the bottom up
 //! ([§1.6](https://www.sqlite.org/fileformat2.html#b_tree_pages)).
 //!
-//! Leaves arrive in order, each with its key: the largest rowid on it, or the divider that comes after it. Each level
+//! Leaves arrive in order, each with its key: the largest rowid on it, or the divider that follows it. Each level
 //! gathers children until they fill a page; the page is written and becomes a child of the level above. Memory is one
 //! page's worth of children a level.
 //!
@@ -10,10 +10,10 @@
 //!                                    and in the level above: a child with the key of cn
 //! ```
 //!
-//! So the key of the right-most child moves up: a rowid is there a second time then, a divider is not.
+//! So the key of the right-most child moves up: a rowid is then stored twice, a divider is not.
 //!
 //! A page other than the root needs at least one cell, that is two children. So a level holds two children back
-//! beyond a full page before it writes that page: whatever comes next, two are left for the last page.
+//! beyond a full page before it writes that page: whatever follows, two are left for the last page.
 
 mod index;
 mod table;
@@ -169,7 +169,7 @@ impl<B: Branch> Level<B> {
         Level { children, cell_bytes }
     }
 
-    /// Adds a child. When two more have come than fit a page, returns those that fill it and keeps the two.
+    /// Adds a child. When two more have arrived than fit a page, returns those that fill it and keeps the two.
     fn add(&mut self, child: B, geometry: Geometry) -> Option<Vec<B>> {
         self.cell_bytes += taken_bytes(&child);
         self.children.push(child);

@@ -40,7 +40,7 @@ impl Branch for Child {
 /// The root on page 1 may have a single child: a leaf that has room for everything needs 100 bytes more than page 1 has.
 ///
 /// # Panics
-/// When there are fewer than two children (one on page 1), or they do not fit.
+/// With fewer than two children (one on page 1), or when they do not fit.
 pub fn write_interior(page: &mut [u8], header_at: usize, geometry: Geometry, children: &[Child]) {
     write_page(page, header_at, geometry, children);
 }

@@ -1,4 +1,4 @@
-//! Records that their normalized keys tell, so that nothing else of them need be kept: keys of one or two words of 16 bytes.
+//! Key-only records: a key of one or two words of 16 bytes decodes to the whole record, so that only the key need be kept.
 //!
 //! ```text
 //!  record   03 02 01 | 03 e8 | 2a         integers, NULL, blobs and BINARY text, in no more bytes than they need
@@ -13,17 +13,17 @@ use crate::value::{FIXED_BYTES, SerialType};
 
 /// Bytes of a word of a key.
 const WORD_BYTES: usize = size_of::<u128>();
-/// The most words that tell a record.
+/// The most words of a key that decodes to a record.
 const WORDS_MAX: usize = 2;
 
-/// The most bytes that a record has which its key tells: each column's value takes no more than its part of the key, and there is a byte
+/// The most bytes of a key-only record: each column's value takes no more than its part of the key, and one byte more
 /// for its type.
-pub const TOLD_BYTES_MAX: usize = 1 + 2 * WORDS_MAX * WORD_BYTES;
+pub const DECODED_BYTES_MAX: usize = 1 + 2 * WORDS_MAX * WORD_BYTES;
 
 /// Room for such a record: values are written as whole words, the last ones over its end.
-pub const TOLD_ROOM: usize = TOLD_BYTES_MAX + WORDS_MAX * WORD_BYTES;
+pub const DECODED_ROOM: usize = DECODED_BYTES_MAX + WORDS_MAX * WORD_BYTES;
 
-/// What is left of a key of so many words, the first byte the highest; zeros after its end.
+/// The rest of a key of `WORDS` words, the first byte the highest; zeros after its end.
 #[derive(Clone, Copy)]
 struct Left<const WORDS: usize>([u128; WORDS]);
 
@@ -36,13 +36,13 @@ impl<const WORDS: usize> Left<WORDS> {
         word(first) << shift | word(first + 1) >> 1 >> (u128::BITS - 1 - shift)
     }
 
-    /// The same without its first bytes.
+    /// The rest without its first bytes.
     #[inline]
     fn after(self, bytes: usize) -> Left<WORDS> {
         Left(std::array::from_fn(|word| self.word(bytes + WORD_BYTES * word)))
     }
 
-    /// The same with so many zero bytes before it.
+    /// The rest with that number of zero bytes before it.
     #[inline]
     fn behind(self, bytes: usize) -> Left<WORDS> {
         let shift = 8 * (bytes % WORD_BYTES) as u32;
@@ -59,7 +59,7 @@ impl<const WORDS: usize> Left<WORDS> {
         std::array::from_fn(|word| self.0[word] & !all[word])
     }
 
-    /// What a column has there, back in ascending order.
+    /// The part of a column, back in ascending order.
     #[inline]
     fn ascending(self, column: &KeyColumn) -> Left<WORDS> {
         if column.descending { Left(self.0.map(|word| !word)) } else { self }
@@ -70,7 +70,7 @@ impl<const WORDS: usize> Left<WORDS> {
         (self.0[at / WORD_BYTES] >> (120 - 8 * (at % WORD_BYTES))) as u8
     }
 
-    /// How many bytes there are before one that is 00 or 01, which ends a text or escapes a byte.
+    /// The number of bytes before the first 00 or 01, which ends a text or escapes a byte.
     #[inline]
     fn plain_bytes(&self) -> usize {
         const LOW: u128 = u128::MAX / 0xff * 0x7f;
@@ -89,16 +89,16 @@ impl<const WORDS: usize> Left<WORDS> {
 }
 
 impl KeyOrder {
-    /// [`KeyOrder::prefix`], and whether it tells the record: then [`KeyOrder::tell`] makes the same bytes of it.
+    /// [`KeyOrder::prefix`], and whether it decodes to the record: then [`KeyOrder::decode`] gives the same bytes.
     ///
     /// # Panics
     /// As [`KeyOrder::compare`].
     #[inline]
-    pub fn telling_prefix(&self, record: &[u8]) -> (u128, bool) {
+    pub fn decodable_prefix(&self, record: &[u8]) -> (u128, bool) {
         let columns = self.columns();
         let header_bytes = 1 + columns.len();
         // Of more columns, or longer types, the header has more bytes.
-        let mut tells = usize::from(record[0]) == header_bytes && columns.len() <= 16;
+        let mut decodable = usize::from(record[0]) == header_bytes && columns.len() <= 16;
         let (mut values, mut end) = (Columns::of(record), header_bytes);
         let (mut prefix, mut bytes) = (0, 0);
         for key_column in columns {
@@ -109,16 +109,16 @@ impl KeyOrder {
             let part = key_column.part(record, column);
             prefix |= part.within(key_column, bytes);
             bytes += part.bytes;
-            tells &= key_column.is_told(record, column);
+            decodable &= key_column.is_decodable(record, column);
             end = column.end;
         }
-        (prefix, tells && bytes <= 16 && record.len() == end)
+        (prefix, decodable && bytes <= 16 && record.len() == end)
     }
 
     /// The prefix of a record of these values, integers or NULL, one for each column of the key, and how many bytes the record has; `None`
-    /// when the prefix does not tell it.
+    /// if the prefix does not decode to it.
     #[inline]
-    pub fn telling_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
+    pub fn decodable_prefix_of_ints(&self, values: &[Option<i64>]) -> Option<(u128, usize)> {
         let (mut prefix, mut bytes, mut record_bytes) = (0, 0, 1 + values.len());
         for (column, value) in self.columns().iter().zip(values) {
             let part = match *value {
@@ -139,12 +139,12 @@ impl KeyOrder {
     }
 
     /// The normalized key in two words, as [`KeyOrder::prefix`] has its first 16 bytes, and how many bytes it has; `None` when it does not end
-    /// within them or does not tell the record.
+    /// within them or does not decode to the record.
     ///
     /// # Panics
     /// As [`KeyOrder::compare`].
     #[inline]
-    pub fn telling_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
+    pub fn decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let columns = self.columns();
         let header_bytes = 1 + columns.len();
         if usize::from(record[0]) != header_bytes || columns.len() > WORDS_MAX * WORD_BYTES {
@@ -154,7 +154,7 @@ impl KeyOrder {
         let (mut key, mut bytes, mut is_plain) = ([0; WORDS_MAX], 0, true);
         for key_column in columns {
             let column = values.next_column();
-            if !key_column.is_told(record, column) {
+            if !key_column.is_decodable(record, column) {
                 return None;
             }
             let (part, part_bytes) = match column.serial.0 {
@@ -187,14 +187,14 @@ impl KeyOrder {
         match is_plain {
             _ if record.len() != end => None,
             true => Some((key, bytes)),
-            false => self.escaped_telling_key(record),
+            false => self.escaped_decodable_key(record),
         }
     }
 
-    /// The same of a record of a text, which lies in `data`, and an integer; and how many bytes the integer has there. `None` also when it
-    /// takes longer to say.
+    /// [`KeyOrder::decodable_key`] of a record of a text in `data` and an integer, and the bytes of the integer in the record. `None` also
+    /// if the answer would take longer.
     #[inline]
-    pub fn telling_key_of_text(
+    pub fn decodable_key_of_text(
         &self,
         data: &[u8],
         (start, end): (usize, usize),
@@ -218,9 +218,9 @@ impl KeyOrder {
         is_plain.then_some(([text[0] | first, text[1] | second], text_bytes + part.bytes, int_bytes))
     }
 
-    /// The same of a record in which bytes must be escaped.
+    /// [`KeyOrder::decodable_key`] of a record in which bytes must be escaped.
     #[cold]
-    fn escaped_telling_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
+    fn escaped_decodable_key(&self, record: &[u8]) -> Option<([u128; WORDS_MAX], usize)> {
         let mut key = Vec::new();
         self.normalize(record, &mut key);
         let bytes = key.len();
@@ -230,12 +230,12 @@ impl KeyOrder {
         (bytes <= WORDS_MAX * WORD_BYTES).then_some((words, bytes))
     }
 
-    /// Writes the record that a key of so many words tells, and anything behind it; returns how many bytes it has.
+    /// Decodes a key of `WORDS` words to its record and returns the length of the record. Bytes after it are arbitrary.
     ///
     /// # Panics
-    /// Perhaps, when it tells none.
+    /// May panic if the key cannot be decoded.
     #[inline]
-    pub fn tell<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; TOLD_ROOM]) -> usize {
+    pub fn decode<const WORDS: usize>(&self, key: [u128; WORDS], record: &mut [u8; DECODED_ROOM]) -> usize {
         const { assert!(WORDS <= WORDS_MAX) };
         let columns = self.columns();
         let mut end = 1 + columns.len();
@@ -247,9 +247,9 @@ impl KeyOrder {
             let (serial, bytes) = match (first >> 120) as u8 {
                 KIND_NULL => (0, 1),
                 kind @ (KIND_TEXT | KIND_BLOB) => {
-                    tell_bytes(kind, key.after(start + 1).ascending(column), record, &mut end)
+                    decode_bytes(kind, key.after(start + 1).ascending(column), record, &mut end)
                 }
-                _ => tell_int(first, record, &mut end),
+                _ => decode_int(first, record, &mut end),
             };
             record[1 + at] = serial;
             start += bytes;
@@ -258,7 +258,7 @@ impl KeyOrder {
     }
 }
 
-/// A text or blob in a normalized key, as much as there is room for; and whether none of its bytes must be escaped.
+/// A text or blob in a normalized key, as much as fits; and whether none of its bytes must be escaped.
 #[inline]
 fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_MAX], bool) {
     let second = start + WORD_BYTES;
@@ -271,7 +271,7 @@ fn bytes_part(kind: u8, data: &[u8], start: usize, end: usize) -> ([u128; WORDS_
 
 /// Appends the integer with which a normalized key begins: its serial type, and how many bytes of the key it takes.
 #[inline]
-fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, usize) {
+fn decode_int(key: u128, record: &mut [u8; DECODED_ROOM], end: &mut usize) -> (u8, usize) {
     let (int, bytes) = NumberKey::int_of(key);
     let serial = SerialType::of_int(int).0 as u8;
     let content = usize::from(FIXED_BYTES[serial as usize]);
@@ -281,12 +281,12 @@ fn tell_int(key: u128, record: &mut [u8; TOLD_ROOM], end: &mut usize) -> (u8, us
     (serial, bytes as usize)
 }
 
-/// The same for text or a blob, whose content in the key is given.
+/// Appends a text or a blob, whose content in the key is given: its serial type, and how many bytes of the key it takes.
 #[inline]
-fn tell_bytes<const WORDS: usize>(
+fn decode_bytes<const WORDS: usize>(
     kind: u8,
     content: Left<WORDS>,
-    record: &mut [u8; TOLD_ROOM],
+    record: &mut [u8; DECODED_ROOM],
     end: &mut usize,
 ) -> (u8, usize) {
     let mut at = content.plain_bytes();
@@ -313,7 +313,7 @@ fn tell_bytes<const WORDS: usize>(
 impl KeyColumn {
     /// Whether the value is all that its normalized form can mean, stored as it always is.
     #[inline]
-    fn is_told(&self, record: &[u8], column: Column) -> bool {
+    fn is_decodable(&self, record: &[u8], column: Column) -> bool {
         let Column { serial, start, end } = column;
         match serial.0 {
             0 => true,
