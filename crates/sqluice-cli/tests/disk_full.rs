@@ -75,8 +75,8 @@ fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
         let ran = run(&root, [&generate("x.db", rows)[..], flags].concat());
         let sizes = |said: &str| -> Option<(f64, f64)> {
             let (needed, free) =
-                said.strip_prefix("error: x.db will take about ")?.split_once(" MB, and there are only ")?;
-            let free = free.split_once(" MB free in .\n\nhint: free some space")?.0;
+                said.strip_prefix("error: x.db will take about ")?.split_once(" MB, but only ")?;
+            let free = free.split_once(" MB is free in .\n\nhint: free some space")?.0;
             Some((needed.parse().ok()?, free.parse().ok()?))
         };
         let (needed, said_free) = sizes(&ran.stderr).unwrap_or_else(|| panic!("{ran:?}"));

@@ -1,15 +1,15 @@
-//! A database that is there, changed from start to end by one transaction.
+//! An existing database, changed from start to end by one transaction.
 //!
 //! ```text
 //!  begin    the write lock; the schema must be the one that the plan was made for
 //!  pages    tables whose rows become pages, each with its indexes (`existing`)
-//!  insert   tables whose rows SQLite inserts; a new one gets the indexes that decide nothing when these are there
+//!  insert   tables whose rows SQLite inserts; a new one gets its non-unique indexes after the rows
 //!             before either: columns are added, rows give way to new ones
 //!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
 //!  commit
 //! ```
 //!
-//! What keeps pages away may be known only when the lock is held, such as a log that somebody reads: then SQLite inserts all rows.
+//! What keeps pages away may be known only when the lock is held, such as a log that another process reads: then SQLite inserts all rows.
 
 use std::time::Instant;
 
@@ -32,8 +32,8 @@ use crate::sqlite::{check_foreign_keys, refuse_cascade};
 /// Rows are counted before and after only in databases up to this size in bytes, where that takes some milliseconds.
 const COUNTED_BYTES_MAX: u64 = 64 << 20;
 
-/// Writes what `plan` says into the database that is there: the tables of `schema`, in their order, with the rows of `jobs`; bad rows
-/// to `rejects`, if that is there. `phase` is the one that the caller has begun.
+/// Writes what `plan` says into the existing database: the tables of `schema`, in their order, with the rows of `jobs`; bad rows
+/// to `rejects`, if given. `phase` is the one that the caller has begun.
 ///
 /// # Errors
 /// When a row can't be stored, another process keeps the database locked, or it can't be written: it is as it was, then. The error may
@@ -82,7 +82,7 @@ pub(crate) fn write(
     Ok(Report { existing: Some(about), ..Report::of(plan, &tables, pages, output, started, phases) })
 }
 
-/// The plan was made for the schema that was there then.
+/// Fails if the schema is no longer the one that the plan was made for.
 fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result<()> {
     let version = "PRAGMA main.schema_version";
     let version: i64 = transaction
@@ -201,7 +201,7 @@ impl Run<'_, '_> {
         Ok(Written { tree, rejected, ignored, merged, indexes, ..Written::default() })
     }
 
-    /// How many rows a table has; `None`: counting would take too long, or triggers may change how many there are.
+    /// The number of rows of a table; `None`: counting would take too long, or triggers may change the number.
     fn counted(&self, transaction: &Transaction<'_>, table: &Table) -> Result<Option<u64>> {
         let bytes = u64::from(transaction.page_count()?) * self.plan.page_bytes as u64;
         if bytes > COUNTED_BYTES_MAX {
@@ -217,7 +217,7 @@ impl Run<'_, '_> {
         Ok(counted.and_then(|rows| u64::try_from(rows).ok()))
     }
 
-    /// What comes when all rows are there.
+    /// The work after all rows are written.
     fn finish(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         for sql in self.schema.others.iter().filter_map(|object| object.sql.as_deref()) {
             transaction.execute(sql)?;
@@ -245,12 +245,12 @@ impl Run<'_, '_> {
     }
 }
 
-/// Changes a table that is there before it gets rows.
+/// Changes an existing table before it gets rows.
 fn change(transaction: &Transaction<'_>, plan: &TablePlan) -> Result<()> {
     plan.alter.iter().try_for_each(|sql| transaction.execute(sql))?;
     if plan.action == Action::Replace {
         refuse_cascade(transaction.connection(), &plan.name)?;
-        // Rows that others name may come again.
+        // Rows that others reference may be inserted again.
         transaction.execute("PRAGMA defer_foreign_keys = ON")?;
         transaction.execute(&format!("DELETE FROM main.{}", quoted(&plan.name)))?;
     }

@@ -23,8 +23,8 @@ use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::sqlite::Work;
 
-/// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if that is
-/// there. `phase` is the one that the caller has begun.
+/// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if
+/// given. `phase` is the one that the caller has begun.
 pub(crate) fn write(
     plan: &Plan,
     schema: &Schema,
@@ -46,7 +46,7 @@ pub(crate) fn write(
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),
     };
-    // A run that was killed may have left something there, which this one need not use.
+    // A run that was killed may have left files in it, even if this one does not use the folder.
     if let (Some(folder), Some(target)) = (&plan.temp_dir, &plan.target) {
         output::remove_stale(folder, &output::place(target)?.file_name);
     }
@@ -154,7 +154,7 @@ impl Run<'_, '_> {
         Ok(Staging { file, tables })
     }
 
-    /// Writes all pages of a database. Of what SQLite makes, the tables and automatic indexes are there, empty; views and
+    /// Writes all pages of a database. Of what SQLite makes, the tables and automatic indexes exist, empty; views and
     /// triggers are not if it makes anything.
     fn pages(
         &mut self,
@@ -242,13 +242,13 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
 /// ([§2.6.2](https://www.sqlite.org/fileformat2.html#the_sqlite_sequence_table)).
 const SEQUENCE: &str = "sqlite_sequence";
 
-/// Writes that table, if there is a table that needs it; returns its root.
+/// Writes that table, if another table needs it; returns its root.
 fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Result<Option<u32>> {
     let numbered = || schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
     if numbered().next().is_none() {
         return Ok(None);
     }
-    // A table that never had a row is not there.
+    // A table that never had a row has no entry.
     let rows = numbered().filter_map(|(table, written)| Some((table, written.largest_rowid?)));
     let geometry = appender.geometry();
     let mut chunk = Chunk::new(geometry, SEQUENCE_PAGES);

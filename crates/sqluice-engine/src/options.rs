@@ -14,14 +14,7 @@ pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 /// Chunks that each worker has at most: more would not make the disk any busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
-/// How a database is written, whatever its rows come from.
-///
-/// ```
-/// use sqluice_engine::options::{IfExists, WriteOptions};
-///
-/// let options = WriteOptions::new().threads(4).if_exists(IfExists::Append);
-/// assert_eq!(options.threads, Some(4));
-/// ```
+/// How a database is written, whatever the source of its rows.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -192,13 +185,13 @@ pub enum Action {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum WritePath {
-    /// Encoded into pages as they come.
+    /// Encoded into pages in the order of arrival.
     Pages,
     /// Sorted, and then encoded into pages.
     Sorted,
     /// By SQLite, when the pages of the rest are in place.
     Sqlite,
-    /// By INSERT, a batch of rows at a time; entries of indexes come with the rows.
+    /// By INSERT, a batch of rows at a time; entries of indexes are inserted with the rows.
     Insert,
 }
 

@@ -23,8 +23,8 @@ use crate::output::{self, Place};
 /// What the file begins with.
 const HEADER: &str = "file,line,column,reason,record\n";
 
-/// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and there are rows in it; until
-/// then it has a temporary one beside it, and what is there stays.
+/// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and the file has rows; until
+/// then it has a temporary name beside it, and an existing file stays.
 #[derive(Debug)]
 pub struct RejectFile {
     path: PathBuf,
@@ -57,7 +57,7 @@ struct Bad {
     first: (sqluice_core::error::Place, Message),
 }
 
-/// Of an input of at least so many rows, all but a tenth may not be bad.
+/// The fewest rows of an input that fails the run when more than nine tenths of them are bad.
 const JUDGED_ROWS_MIN: u64 = 20;
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ struct Unnamed {
 }
 
 impl RejectFile {
-    /// Refuses what [`RejectFile::create`] would refuse for being there already. Nothing is written.
+    /// Refuses what [`RejectFile::create`] would refuse because the file exists. Nothing is written.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.symlink_metadata() {
             _ if path.is_dir() => Err(cannot_write(path, rustix::io::Errno::ISDIR.into())),
@@ -97,7 +97,7 @@ impl RejectFile {
         Ok(RejectFile { path: path.to_owned(), file, rows: 0, rows_max, overwrite, tallies, inputs, unnamed })
     }
 
-    /// Notes what tells how many rows the inputs have.
+    /// Notes the tallies, which know the number of rows of the inputs.
     pub fn with_tallies(mut self, tallies: Vec<Tally>) -> RejectFile {
         self.tallies = tallies;
         self
@@ -189,8 +189,8 @@ impl RejectFile {
         self.name().map_err(|error| self.failed(error))
     }
 
-    /// The same around the commit of a database, unless nearly all rows of an input are bad: before it where there are rows, for what is not in the database must be in that
-    /// file, whatever happens; else after it.
+    /// Commits the file around the commit of a database, unless nearly all rows of an input are bad. A file with rows is committed
+    /// first, so that a row missing from the database is in the file, whatever happens; an empty one after it.
     pub(crate) fn finish_around(
         mut rejects: Option<RejectFile>,
         commit: impl FnOnce() -> Result<()>,
@@ -239,7 +239,7 @@ fn cannot_write(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// A terminal or a pipe, which is written to, whatever is there.
+/// A terminal or a pipe, which exists already and is written to.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }

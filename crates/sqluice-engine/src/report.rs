@@ -35,13 +35,13 @@ pub struct Report {
     pub page_bytes: usize,
     /// Bytes of the file.
     pub bytes: u64,
-    /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for a database that was there before,
+    /// The checksum of all pages, in hexadecimal: see [`checksum`](sqluice_core::checksum). Empty for a database that existed before,
     /// which is not read as a whole.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub checksum: String,
     /// How pages got to the disk: `direct`, `buffered` or `discarded`, or by `sqlite`.
     pub output: &'static str,
-    /// What became of a database that was there before.
+    /// The effect of the run on a database that existed before.
     pub existing: Option<ExistingReport>,
     /// What the database held that was replaced.
     pub replaced: Option<Replaced>,
@@ -121,7 +121,7 @@ impl Report {
         self
     }
 
-    /// Of tables that are written; whoever wrote them adds the checksum, or what became of a database that was there.
+    /// Of tables that are written; the writer adds the checksum, or the report of an existing database.
     pub(crate) fn of(
         plan: &Plan,
         tables: &[Written],
@@ -159,7 +159,7 @@ impl Report {
     }
 }
 
-/// What is told of a table.
+/// The report of a table.
 fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict) -> TableReport {
     let (ignored, none) = (written.ignored, Some(0));
     let (updated, replaced, ignored) = match (plan.action, plan.write_path, on_conflict) {
@@ -192,7 +192,7 @@ fn report_of_table(plan: &TablePlan, written: &Written, on_conflict: OnConflict)
     }
 }
 
-/// What became of a database that was there before.
+/// The effect of the run on a database that existed before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExistingReport {
@@ -202,11 +202,11 @@ pub struct ExistingReport {
     pub journal_mode_after: String,
     /// Pages that it had before.
     pub pages_before: u32,
-    /// Pages that were written past SQLite. How many SQLite wrote nobody knows.
+    /// Pages that were written past SQLite. The number that SQLite wrote is unknown.
     pub pages_written: u64,
 }
 
-/// What a run did to a table. Of the pages of one that SQLite filled only the root is known: there are 0 others.
+/// What a run did to a table. Of the pages of one that SQLite filled only the root is known, and the number of others is 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableReport {

@@ -36,7 +36,7 @@ pub struct TargetSnapshot {
 pub struct TableSnapshot {
     /// The largest rowid; `None`: it has none, or no name to ask for it by.
     pub largest_rowid: Option<i64>,
-    /// How many rows it has at most, as far as their rowids tell.
+    /// How many rows it has at most, as far as their rowids show.
     pub(crate) rows_max: Option<u64>,
     /// It has triggers.
     pub(crate) triggers: bool,
@@ -50,7 +50,7 @@ impl TargetSnapshot {
         self.schema.table(name)
     }
 
-    /// What is known of a table that is there.
+    /// What is known of an existing table.
     pub fn about(&self, name: &str) -> Option<&TableSnapshot> {
         let index = self.schema.tables.iter().position(|table| table.name.eq_ignore_ascii_case(name))?;
         self.tables.get(index)
@@ -63,8 +63,8 @@ impl TargetSnapshot {
         named.next().map(|(kind, _)| kind.as_str())
     }
 
-    /// Refuses a table of that name that can't be had, or into which no rows shall or can go; `hint` says what may become of one
-    /// that is there.
+    /// Refuses a table name that can't be created, or an existing table that must not or can't get rows; `hint` names the options
+    /// for an existing one.
     pub fn refuse_name(&self, name: &str, if_exists: &IfExists, hint: impl Into<Message>) -> Result<()> {
         let database = self.name.display();
         if self.table(name).is_some() {
@@ -98,13 +98,13 @@ impl TargetSnapshot {
         self.combine(schema)
     }
 
-    /// What is left to be made of `schema`: what is there already must be the same, and is left out; but tables, which are taken
-    /// as they are there.
+    /// The objects of `schema` that are still to be created. An existing object must be declared alike, and is left out; an existing
+    /// table is used as it is.
     ///
     /// # Errors
-    /// When something that is there is declared otherwise, or a name is taken.
-    pub fn combine(&self, mut schema: Schema) -> Result<Schema> {
-        (schema.user_version, schema.application_id) = (0, 0);
+    /// When an existing object is declared otherwise, or a name is taken.
+    pub fn combine(&self, schema: Schema) -> Result<Schema> {
+        let mut schema = Schema { user_version: 0, application_id: 0, ..schema };
         let mut tables = Vec::new();
         for table in std::mem::take(&mut schema.tables) {
             let Some(own) = self.table(&table.name) else {
@@ -146,7 +146,7 @@ impl TargetSnapshot {
         Ok(schema)
     }
 
-    /// Refuses a new object, and the indexes that come with it, if something else has its name.
+    /// Refuses a new object, and the indexes that it implies, if something else has its name.
     fn refuse_taken<'n>(
         &self,
         (kind, name): (&str, &'n String),
@@ -183,7 +183,7 @@ impl TargetSnapshot {
                 let message =
                     format!("no rows can be added to table {name} of {}: {why}", self.name.display());
                 Err(Error::target(message).hint(
-                    "it needs what an application brings to SQLite: load into another table, and copy there",
+                    "it needs what an application brings to SQLite: load into another table, and copy from it",
                 ))
             }
         }

@@ -359,7 +359,7 @@ fn a_table_that_needs_what_sqlite_does_not_have_is_refused_by_its_name() {
         "\
 error: no rows can be added to table one of x.db: no such collation sequence: german
 
-hint: it needs what an application brings to SQLite: load into another table, and copy there",
+hint: it needs what an application brings to SQLite: load into another table, and copy from it",
     );
     let sql = "CREATE TABLE one (a CHECK (abs(a)), b); PRAGMA writable_schema = ON;
                UPDATE sqlite_schema SET sql = replace(sql, 'abs', 'mine')";
@@ -389,7 +389,7 @@ fn a_plan_tells_what_becomes_of_a_database_that_is_there() {
 -- pages    of 4096 bytes, 2048 at a time
 -- threads  1 and a writer, [..] bytes of buffers
 -- table    one: rows from one.csv ([..])
---   there  rows are added to those that it has
+--   exists rows are added to those that it has
 --   path   insert: too few rows for pages of their own: about 1
 CREATE TABLE one (a INTEGER, b);
 -- index    i

@@ -239,7 +239,7 @@ For more information, try '--help'.",
 #[test]
 fn a_file_that_will_not_fit_is_refused_before_anything_is_written() {
     let too_large = "\
-error: x.db will take about 18.0 PB, and there are only [..] free in .
+error: x.db will take about 18.0 PB, but only [..] is free in .
 
 hint: free some space or choose another folder";
     let files = [("s.sql", "CREATE TABLE t (a)")];

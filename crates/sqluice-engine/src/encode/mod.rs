@@ -95,7 +95,7 @@ pub struct RowidRange {
     /// Of its last row.
     pub last: LastRowid,
     /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if that is
-    /// [`counted`](LastRowid::counted), or if there is none.
+    /// [`counted`](LastRowid::counted), or if it does not exist.
     pub first_assumed: bool,
 }
 
@@ -217,7 +217,7 @@ impl Encoder {
     }
 
     /// Gives the rows of a batch, in any order of their rowids, and the entries of the table's indexes to sorters. `largest`
-    /// is the largest rowid so far, if all rows come one after another.
+    /// is the largest rowid so far, if all rows are encoded one after another.
     ///
     /// # Errors
     /// When rows can't be stored: nothing of the batch is, then.
@@ -488,7 +488,7 @@ struct Refusals<'a> {
 }
 
 impl Refusals<'_> {
-    /// Columns come in their order, so the first to refuse a row is the one to blame.
+    /// Columns are added in their order, so the first to refuse a row is the one to blame.
     fn add(&mut self, row: usize, column: usize, error: &dyn Fn() -> Error) {
         let bit = 1 << (row % 64);
         if self.rows[row / 64] & bit == 0 {

@@ -34,12 +34,12 @@ pub(crate) struct AnyOrder {
 }
 
 impl AnyOrder {
-    /// Whether NULL stood among numbers where nobody knew what it means.
+    /// Whether NULL stood among numbers where its meaning was unknown.
     pub(crate) fn is_unknown(&self) -> bool {
         self.null.load(Ordering::Relaxed) && self.number.load(Ordering::Relaxed)
     }
 
-    /// Takes what a batch had, once it is stored: `largest` is what the worker knows, if it knows what comes before each row.
+    /// Takes what a batch had, once it is stored: `largest` is what the worker knows, if it knows the rows before each row.
     pub(super) fn note(&self, batch: Seen, largest: Option<&mut Option<i64>>) {
         match largest {
             Some(largest) => *largest = batch.largest,
@@ -60,11 +60,11 @@ pub(super) struct Seen {
     largest: Option<i64>,
 }
 
-/// The rowids that column `alias` gives, in any order. `largest` is the largest before, if all rows come one after another and
+/// The rowids that column `alias` gives, in any order. `largest` is the largest before, if all rows are encoded one after another and
 /// it is known therefore; else NULL means the number of the row. Values that are no rowids go to `refused`.
 ///
 /// # Errors
-/// NULL after the largest number that there is.
+/// NULL after the largest possible number.
 pub(super) fn of_alias_in_any_order<'a>(
     batch: &Batch<'_>,
     alias: Alias<'_>,
@@ -194,7 +194,7 @@ fn follow_each_other(ints: &[i64]) -> bool {
 
 /// The error for NULL where rows before had rowids of their own.
 pub(crate) fn null_among_numbers(name: &str) -> Error {
-    Error::input(format!("NULL in column {name} among rows that have numbers there"))
+    Error::input(format!("NULL in column {name} among rows that have numbers in it"))
         .hint("give all rows a number, or none")
         .refuting(Assumption::RowOrder)
 }
@@ -210,13 +210,13 @@ pub(crate) fn no_rowids_left(table: &str) -> Error {
         .refuting(Assumption::RowOrder)
 }
 
-/// The error for rows that do not come after those that are there.
+/// The error for rows that do not follow the existing ones.
 pub(crate) fn not_after_last(name: &str, last: i64, rowid: i64) -> Error {
     Error::input(format!("{name} = {rowid} is not greater than {last}, the last in the table"))
         .refuting(Assumption::RowOrder)
 }
 
-/// The error for rows that do not come in the order of their rowids.
+/// The error for rows that do not arrive in the order of their rowids.
 pub(crate) fn out_of_order(name: &str, last: i64, rowid: i64) -> Error {
     if last == rowid {
         return Error::input(format!("{name} = {rowid} twice"))

@@ -163,7 +163,7 @@ fn write_heads(
     }
 }
 
-/// The serial types and values of a column. `types_done`: types that are the same in all rows stand there already.
+/// The serial types and values of a column. `types_done`: types that are the same in all rows are written already.
 fn write_column(
     bytes: &mut [u8],
     rows: Range<usize>,
@@ -277,7 +277,7 @@ fn put_varying_numbers(bytes: &mut [u8], body: &mut Cursor, serials: &[u8], bits
 /// Writes the low `width` bytes of a number.
 #[inline]
 fn put_number(bytes: &mut [u8], at: usize, number: i64, width: usize) {
-    // By less than its bits at a time, for there may be nothing to write.
+    // By less than its bits at a time, for `width` may be 0.
     let unused = 32 - 4 * width;
     match bytes[at..].first_chunk_mut::<8>() {
         Some(to) => put_start(to, &(number << unused << unused).to_be_bytes(), width),
@@ -300,7 +300,7 @@ fn put_bytes(bytes: &mut [u8], at: usize, data: &[u8], start: usize, len: usize)
 /// The most bytes of which a few are written at a time.
 const WORD_BYTES: usize = 16;
 
-/// Writes the first `len` of these bytes. No branch depends on how many there are, which nobody can foresee: the others are written as they
+/// Writes the first `len` of these bytes. No branch depends on `len`, which is unpredictable: the others are written as they
 /// were.
 #[inline]
 fn put_start<const BYTES: usize>(to: &mut [u8; BYTES], from: &[u8; BYTES], len: usize) {

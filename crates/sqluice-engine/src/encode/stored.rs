@@ -181,7 +181,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// In what and where, from and to, the text of `row` lies; `None` if it is none, or lies elsewhere.
+    /// Source buffer and byte range of the text of `row`; `None` if it is no text, or lies elsewhere.
     #[inline]
     pub(super) fn text(&self, row: usize) -> Option<(&'a [u8], (usize, usize))> {
         let Stored::Bytes { bytes, .. } = self else { return None };
@@ -190,7 +190,7 @@ impl<'a> Stored<'a> {
         is_text.then_some((bytes.data, (range.start, range.end)))
     }
 
-    /// The bytes of `row`'s value: a slice of what is there, or of `number`.
+    /// The bytes of `row`'s value: a slice of the stored bytes, or of `number`.
     #[inline]
     pub(super) fn content<'b>(&'b self, row: usize, number: &'b mut [u8; 8]) -> &'b [u8] {
         match self {

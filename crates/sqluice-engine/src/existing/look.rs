@@ -27,8 +27,8 @@ pub fn look(target: &Path, options: &WriteOptions) -> Result<Option<TargetSnapsh
         return Ok(None);
     }
     let existing = Existing::open(target, options.busy_timeout)?;
-    let there = read(target, &existing).map_err(|error| refused(target, error))?;
-    Ok(Some(TargetSnapshot { no_pages: existing.obstacle()?, ..there }))
+    let snapshot = read(target, &existing).map_err(|error| refused(target, error))?;
+    Ok(Some(TargetSnapshot { no_pages: existing.obstacle()?, ..snapshot }))
 }
 
 fn read(target: &Path, existing: &Existing) -> rusqlite::Result<TargetSnapshot> {
@@ -39,7 +39,7 @@ fn read(target: &Path, existing: &Existing) -> rusqlite::Result<TargetSnapshot> 
     let schema = Schema::from_catalogue(connection, String::new(), target)?;
     let about = |table| read_table(connection, &schema, table);
     let about = schema.tables.iter().map(about).collect::<rusqlite::Result<Vec<_>>>()?;
-    let there = TargetSnapshot {
+    let snapshot = TargetSnapshot {
         name: target.to_owned(),
         page_size: existing.geometry().page_size(),
         pages: u32::try_from(number("PRAGMA page_count")?).unwrap_or(u32::MAX),
@@ -51,7 +51,7 @@ fn read(target: &Path, existing: &Existing) -> rusqlite::Result<TargetSnapshot> 
         tables: about,
     };
     connection.execute_batch("COMMIT")?;
-    Ok(there)
+    Ok(snapshot)
 }
 
 fn read_table(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite::Result<TableSnapshot> {

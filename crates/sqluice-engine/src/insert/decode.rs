@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each worker has a queue of its own, which holds a few messages. The queue whose turn it is is always being emptied, so
-//! somebody can go on.
+//! one worker can always go on.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,7 +22,7 @@ use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 use super::{BATCH_BYTES, Insert};
 use crate::encode::Converter;
 
-/// Bytes of bad rows that a worker gathers before it tells.
+/// Bytes of bad rows that a worker gathers before it sends them.
 const BAD_ROWS_BYTES: usize = 1 << 18;
 
 /// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
@@ -59,7 +59,7 @@ impl Decoded {
     }
 }
 
-/// Decodes all parts, and gives what they come to to `take`, in order, which may give batches back.
+/// Decodes all parts, and gives the results to `take`, in order, which may give batches back.
 pub(super) fn each(
     source: Box<dyn Source + '_>,
     table: &Table,
@@ -125,7 +125,7 @@ fn take_all(
             cancel.check()?;
             let end = matches!(message, Message::End { .. });
             if let Some(empty) = take(message)? {
-                // Nobody may be there to fill it.
+                // The worker that would fill it may have ended.
                 let _ = give_back.send(empty);
             }
             if end {
@@ -136,7 +136,7 @@ fn take_all(
     Ok(())
 }
 
-/// The parts of a source, and where to tell which worker got the next.
+/// The parts of a source, and the channel that says which worker got the next.
 type Parts<'a> = (Box<dyn Source + 'a>, Sender<usize>);
 
 /// Hands out parts and notes who got them; nothing after the last.
@@ -196,7 +196,7 @@ impl Worker<'_> {
     fn decode(&mut self, mut part: Box<dyn Part>) -> Result<u64> {
         self.next_record = part.first_row();
         let decoded = part.decode(self);
-        // What comes before an error may have one of its own.
+        // Rows before the error may have one of their own.
         self.send_rows()?;
         self.send_bad_rows()?;
         decoded.map(|()| part.input_bytes())

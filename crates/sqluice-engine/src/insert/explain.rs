@@ -7,7 +7,7 @@
 //!                                  2049 .. 3072          fails ...
 //! ```
 //!
-//! A row that points nowhere is told only where no other row of the batch can be what it points to, or replace it.
+//! A row without a parent is reported only where no other row of the batch can be what it points to, or replace it.
 //!
 //! Either way the row is then tried by itself, which gives the message. What is tried here is the caller's to take back.
 
@@ -101,7 +101,7 @@ impl Failure<'_> {
             .hint(format!("it has {}{more}", values.join(", ")))
     }
 
-    /// When the row can't be told.
+    /// The error when the row is unknown.
     fn somewhere(&self, message: &str) -> Error {
         let (first, last) = (self.record(0), self.record(self.rows.len().saturating_sub(1)));
         Error::input(format!("table {}, one of the records {first} to {last}: {message}", self.table.name))

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * One statement for every few thousand rows, in the transaction that the caller has begun: triggers fire, generated columns
-//!   are computed, defaults, CHECKs and keys are SQLite's business. Values come to it converted, and refused with their places, as
+//!   are computed, defaults, CHECKs and keys are SQLite's business. Values reach it converted, and refused with their places, as
 //!   on the way to pages.
 //! * Conflicts are about keys alone, as everywhere here: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is
 //!   `ON CONFLICT DO NOTHING`. ON CONFLICT clauses of the schema are not followed.
@@ -17,10 +17,10 @@
 //!   statement can be left half done it is `OR FAIL`: the caller takes everything back anyway.
 //! * Rows go in the order of the input, not of a key: see `benches/rows.rs` for what sorting a batch would bring.
 //!
-//! Invariant: memory is a few batches a worker, whatever the number of rows. A batch ends with the part that it comes from, so
+//! Invariant: memory is a few batches a worker, whatever the number of rows. A batch ends with the part that it was read from, so
 //! batches depend on the input alone.
 //!
-//! Invariant: what is stored, and which error is told, does not depend on the number of workers.
+//! Invariant: what is stored, and which error is reported, does not depend on the number of workers.
 
 mod decode;
 mod explain;
@@ -42,7 +42,7 @@ use statement::Statements;
 /// Rows of a statement. More would bring nothing: a statement costs as much as a few rows.
 const BATCH_ROWS: usize = 4096;
 
-/// Bytes of a batch after which there are no more rows in it.
+/// Bytes of a batch at which it takes no more rows.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// How rows are inserted.
@@ -53,9 +53,9 @@ pub struct Insert {
     pub columns: Vec<usize>,
     /// What a declared type may do to text.
     pub conversions: Conversions,
-    /// What becomes of a row that has a key which another row has.
+    /// How a row is handled that has the key of another row.
     pub on_conflict: OnConflict,
-    /// Not none: a row that has the same values in these columns as one that is there changes that, and is not added. They are the
+    /// If not empty, a row that has the same values in these columns as an existing one updates that instead. They are the
     /// columns of a key of the table, in any order.
     pub upsert: Vec<String>,
     /// Threads that decode, besides the calling one; at least one.
@@ -90,7 +90,7 @@ impl Insert {
 /// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
-    /// Rows that were inserted, or that changed one that was there. Under REPLACE, those too that a later row has replaced.
+    /// Rows that were inserted, or that updated an existing one. Under REPLACE, those too that a later row has replaced.
     pub rows: u64,
     /// Rows that were left out, because of their keys or by a trigger.
     pub ignored: u64,
@@ -105,7 +105,7 @@ pub type Rejects<'a> = dyn FnMut(&BadRow) -> Result<()> + 'a;
 /// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: who waits for a pipe waits no longer.
 ///
 /// # Errors
-/// When the key of an upsert is none, rows can't be read or stored, SQLite can't write, or `cancel` is set. What has been done is
+/// When the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. What has been done is
 /// the caller's to take back. An error about a record names it ([`Error::record`]).
 pub fn insert(
     connection: &Connection,

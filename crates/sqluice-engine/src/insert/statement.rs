@@ -3,7 +3,7 @@
 //! ```text
 //!  INSERT OR FAIL INTO main.t (a, b) SELECT c1, c2 FROM sqluice_rows(?1) WHERE true ON CONFLICT (a) DO UPDATE SET b = excluded.b
 //!         │                                                              │
-//!         what becomes of a half done statement                          else ON would begin a join's condition
+//!         the effect of a half done statement                            else ON would begin a join's condition
 //! ```
 
 use rusqlite::{Connection, ErrorCode};
@@ -24,7 +24,7 @@ pub(super) struct Statements {
     pub(super) range: String,
     /// A statement that fails leaves the rows before the one that is to blame. If not, it leaves nothing.
     pub(super) fails_half_done: bool,
-    /// A row that points nowhere may be cured by another of its statement, so alone it tells nothing.
+    /// A row without a parent may be cured by another of its statement, so alone it proves nothing.
     pub(super) rows_cure: bool,
     /// A batch needs a savepoint, because a trigger may leave it half done.
     pub(super) savepoint: bool,
@@ -77,13 +77,13 @@ impl Statements {
 }
 
 /// What is said for a statement that leaves nothing when it fails. What an INSERT says of conflicts holds in the bodies of triggers as
-/// well, whatever they say themselves. So where there are triggers it says nothing, which means the same, unless the table says
+/// well, whatever they say themselves. So with triggers it says nothing, which means the same, unless the table says
 /// something else.
 fn or_abort(table: &Table, triggers: bool) -> &'static str {
     if triggers && !table.says_on_conflict() { "" } else { " OR ABORT" }
 }
 
-/// What an upsert does with rows that are there.
+/// The clause by which an upsert updates existing rows.
 fn on_conflict_update(table: &Table, how: &Insert) -> Result<String> {
     let mut key = Vec::new();
     for name in &how.upsert {

@@ -11,7 +11,7 @@ pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &s
         Some(free) if !fits(bytes, free) => {
             let (bytes, free) = (Bytes(bytes), Bytes(free));
             let message = format!(
-                "{} will take about {bytes:.1}, and there are only {free:.1} free in {}",
+                "{} will take about {bytes:.1}, but only {free:.1} is free in {}",
                 name.display(),
                 folder.display()
             );
@@ -28,7 +28,7 @@ pub(crate) fn refuse_growth(name: &Path, bytes: u64) -> Result<()> {
         Some(free) if !fits(bytes, free) => {
             let (bytes, free) = (Bytes(bytes), Bytes(free));
             let message = format!(
-                "{} will grow by about {bytes:.1}, and there are only {free:.1} free in {}",
+                "{} will grow by about {bytes:.1}, but only {free:.1} is free in {}",
                 name.display(),
                 folder.display()
             );
@@ -71,8 +71,8 @@ mod tests {
         refuse_too_little(Path::new("x.db"), folder.path(), 1, "h").unwrap();
         let error = refuse_too_little(Path::new("x.db"), folder.path(), u64::MAX, "h").unwrap_err();
         let message = error.message();
-        assert!(message.starts_with("x.db will take about 18.4 EB, and there are only "), "{message}");
-        assert!(message.ends_with(&format!(" free in {}", folder.path().display())), "{message}");
+        assert!(message.starts_with("x.db will take about 18.4 EB, but only "), "{message}");
+        assert!(message.ends_with(&format!(" is free in {}", folder.path().display())), "{message}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct MissedType {
     pub line: Option<u64>,
     /// Values that were counted.
     pub values: u64,
-    /// Those among them that are no numbers. If there are none, the value that decided is a number, but is not what a float prints
+    /// Those among them that are no numbers. If empty, the value that decided is a number, but is not what a float prints
     /// as: `1.10` beside `1.9`.
     pub others: u64,
 }

@@ -1,8 +1,8 @@
-//! The write paths into a database that is there: which one each table and index takes, and why.
+//! The write paths into an existing database: which one each table and index takes, and why.
 //!
 //! ```text
 //!  a new table                                          pages, as in a new database
-//!  one that is there, rows after the last rowid
+//!  an existing one, rows after the last rowid
 //!    without indexes, not just a few rows               pages: the right edge of its tree is written anew
 //!    with indexes, many rows                            pages, and each index is merged anew
 //!    with indexes, few rows                             insert
@@ -20,10 +20,10 @@ use super::{ExistingPlan, Plan, TablePlan, by_sqlite};
 use crate::options::{Action, IfExists, OnConflict, WriteOptions, WritePath};
 use crate::target::{TableSnapshot, TargetSnapshot};
 
-/// So few rows fit into pages that are there: pages of their own would be wasted, one for each load.
+/// Up to this number, rows fit into existing pages: pages of their own would be wasted, one for each load.
 const FEW_ROWS: u64 = 100;
 
-/// An index is merged anew if its table grows by more than one part of so many: reading and writing one entry costs about as
+/// An index is merged anew if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
 /// many times less than to find the place of one.
 const GROWTH: u64 = 16;
 
@@ -47,7 +47,7 @@ pub struct ExpectedRows {
     pub computed: Option<String>,
     /// Their table gets columns for them.
     pub adds_columns: bool,
-    /// It was seen that they do not come after the last rowid.
+    /// It was seen that they do not follow the last rowid: they overlap the existing rows.
     pub overlaps: bool,
 }
 
@@ -69,45 +69,45 @@ impl Plan {
     }
 
     /// The plan for the tables of `schema`, of which the database may have some.
-    fn into_existing(schema: &Schema, there: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
-        let options = WriteOptions { page_size: there.page_size, overwrite: false, ..options.clone() };
-        let mut plan = Plan::new(schema, Some(there.name.clone()), &options)?;
+    fn into_existing(schema: &Schema, existing: &TargetSnapshot, options: &WriteOptions) -> Result<Plan> {
+        let options = WriteOptions { page_size: existing.page_size, overwrite: false, ..options.clone() };
+        let mut plan = Plan::new(schema, Some(existing.name.clone()), &options)?;
         let (action, upsert) = match &options.if_exists {
             IfExists::Upsert(keys) => (Action::Upsert, keys.clone()),
             IfExists::Replace => (Action::Replace, Vec::new()),
             IfExists::Refuse | IfExists::Append => (Action::Append, Vec::new()),
         };
         plan.existing = Some(ExistingPlan {
-            pages: there.pages,
-            journal_mode: there.journal_mode.clone(),
-            no_pages: there.no_pages.clone(),
+            pages: existing.pages,
+            journal_mode: existing.journal_mode.clone(),
+            no_pages: existing.no_pages.clone(),
             upsert,
             busy_timeout: options.busy_timeout,
-            schema_version: there.schema_version,
+            schema_version: existing.schema_version,
         });
         plan.foreign_keys = options.foreign_keys.unwrap_or(false);
-        for table in plan.tables.iter_mut().filter(|table| there.table(&table.name).is_some()) {
+        for table in plan.tables.iter_mut().filter(|table| existing.table(&table.name).is_some()) {
             table.action = action;
         }
         if options.if_exists != IfExists::Refuse {
-            plan.note_near_names(there);
+            plan.note_near_names(existing);
         }
         for (index, table) in schema.tables.iter().enumerate() {
-            plan.choose((index, table), there, ExpectedRows::default(), &options)?;
+            plan.choose((index, table), existing, ExpectedRows::default(), &options)?;
         }
         Ok(plan)
     }
 
     /// Notes new tables whose names are nearly those of existing ones: the latter may be meant.
-    fn note_near_names(&mut self, there: &TargetSnapshot) {
-        let own = || there.schema.tables.iter().map(|table| table.name.as_str());
+    fn note_near_names(&mut self, existing: &TargetSnapshot) {
+        let own = || existing.schema.tables.iter().map(|table| table.name.as_str());
         let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
         for table in self.tables.iter().filter(|table| table.action == Action::Make) {
             let name = table.name.as_str();
             let others = own().filter(|other| letters(other) != letters(name));
             let near = nearest_within(1.max(name.len() / 3), name, others);
             if let Some(near) = near.filter(|_| name.chars().count() >= NEAR_CHARS_MIN) {
-                let database = there.name.display();
+                let database = existing.name.display();
                 let note = format!("table {name} is new: {database} has a table {near}, which gets no rows");
                 self.notes.push(note.into());
             }
@@ -133,7 +133,7 @@ impl Plan {
     pub fn choose(
         &mut self,
         (index, declared): (usize, &Table),
-        there: &TargetSnapshot,
+        existing: &TargetSnapshot,
         rows: ExpectedRows,
         options: &WriteOptions,
     ) -> Result<()> {
@@ -143,12 +143,12 @@ impl Plan {
         let fresh = TablePlan::new(declared, self.on_conflict);
         (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
         let chosen = match plan.action {
-            Action::Make => made_by_sqlite(plan, there, &rows),
-            _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, there, &rows),
+            Action::Make => made_by_sqlite(plan, existing, &rows),
+            _ => filled_by_sqlite(declared, plan.action, options, foreign_keys, existing, &rows),
         };
         match chosen {
             Some(why) => plan.insert(declared, &why),
-            None if plan.action != Action::Make => plan.append(declared, there, &rows),
+            None if plan.action != Action::Make => plan.append(declared, existing, &rows),
             None => {}
         }
         plan.columns = rows.columns;
@@ -157,8 +157,8 @@ impl Plan {
 }
 
 /// Why SQLite must insert the rows of a new table, if that is so.
-fn made_by_sqlite(plan: &TablePlan, there: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
-    match (&there.no_pages, &rows.computed) {
+fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
+    match (&existing.no_pages, &rows.computed) {
         (Some(why), _) => Some(why.clone()),
         (None, _) if plan.write_path == WritePath::Sqlite => Some(plan.why.clone()),
         (None, Some(column)) => Some(format!("SQLite computes the DEFAULT of {column}")),
@@ -166,16 +166,16 @@ fn made_by_sqlite(plan: &TablePlan, there: &TargetSnapshot, rows: &ExpectedRows)
     }
 }
 
-/// Why SQLite must insert the rows of a table that is there, if that is so.
+/// Why SQLite must insert the rows of an existing table, if that is so.
 fn filled_by_sqlite(
     table: &Table,
     action: Action,
     options: &WriteOptions,
     foreign_keys: bool,
-    there: &TargetSnapshot,
+    existing: &TargetSnapshot,
     rows: &ExpectedRows,
 ) -> Option<String> {
-    let about = there.about(&table.name).cloned().unwrap_or_default();
+    let about = existing.about(&table.name).cloned().unwrap_or_default();
     let unique = table.rowid_alias.is_some() || table.indexes.iter().any(|index| index.unique);
     let last = about.largest_rowid.filter(|_| action != Action::Replace);
     let by_sqlite_alone = table.indexes.iter().find_map(|index| Some((index, by_sqlite(index, table)?)));
@@ -195,9 +195,9 @@ fn filled_by_sqlite(
         () if rows.with_rowids && rows.first_rowid.zip(last).is_some_and(|(first, last)| first <= last) => {
             "rows do not follow the last rowid"
         }
-        () if last == Some(i64::MAX) => "there is no rowid after the last",
+        () if last == Some(i64::MAX) => "no rowid is left after the last",
         () => {
-            return match (&there.no_pages, &rows.computed, by_sqlite_alone) {
+            return match (&existing.no_pages, &rows.computed, by_sqlite_alone) {
                 (Some(why), _, _) => Some(why.clone()),
                 (None, Some(column), _) => Some(format!("SQLite computes the DEFAULT of {column}")),
                 (None, None, Some((index, why))) => Some(format!("index {}: {why}", index.name)),
@@ -234,12 +234,12 @@ fn few(
 }
 
 impl TablePlan {
-    /// Whether its rows become pages after those that are there.
+    /// Whether its rows become pages after the existing ones.
     pub fn appends(&self) -> bool {
         self.action != Action::Make && self.write_path == WritePath::Pages
     }
 
-    /// SQLite inserts the rows. Of a new table, indexes that decide nothing are made when these are there.
+    /// SQLite inserts the rows. Of a new table, non-unique indexes are created after the rows.
     pub(super) fn insert(&mut self, declared: &Table, why: &str) {
         (self.write_path, self.why) = (WritePath::Insert, why.to_owned());
         let make = self.action == Action::Make;
@@ -251,9 +251,9 @@ impl TablePlan {
         }
     }
 
-    /// Rows after those that are there are written as pages.
-    fn append(&mut self, table: &Table, there: &TargetSnapshot, rows: &ExpectedRows) {
-        let old = there.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
+    /// Rows after the existing ones are written as pages.
+    fn append(&mut self, table: &Table, existing: &TargetSnapshot, rows: &ExpectedRows) {
+        let old = existing.about(&table.name).and_then(|about| about.rows_max).unwrap_or(0);
         let (why, old) = match self.action {
             Action::Replace => ("a rowid table that is empty by then", 0),
             _ => ("rows follow the last rowid", old),

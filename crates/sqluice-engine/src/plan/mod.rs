@@ -29,7 +29,7 @@ pub struct Plan {
     /// The file that will be written; `None`: the pages are made and thrown away.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
-    /// Whether there is a file of that name, which the new one replaces.
+    /// Whether a file of that name exists, which the new one replaces.
     pub replaces: bool,
     /// What is lost with that file, once [`Plan::look_at_replaced`] has looked.
     pub replaced: Option<Replaced>,
@@ -41,13 +41,13 @@ pub struct Plan {
     pub threads: usize,
     /// Bytes of pages that go to the writer at a time.
     pub chunk_bytes: usize,
-    /// Chunks of so many bytes that each worker has.
+    /// The chunks of that size that each worker has.
     pub chunks_per_worker: usize,
     /// Bytes of buffers that the run takes, besides the largest single row.
     pub buffer_bytes: u64,
     /// Bytes of them that sorting takes.
     pub sort_bytes: u64,
-    /// The file's size, roughly, where it can be told; of a database that is there: by how much it grows.
+    /// The file's rough size, if it can be estimated; of an existing database: by how much it grows.
     pub estimated_bytes: Option<u64>,
     /// What happens to each table.
     pub tables: Vec<TablePlan>,
@@ -58,7 +58,7 @@ pub struct Plan {
     /// Where what does not fit the memory is kept; `None`: in the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
-    /// What becomes of rows with the same key.
+    /// How rows with the same key are handled.
     pub on_conflict: OnConflict,
     /// Whether ANALYZE runs at the end.
     pub analyze: bool,
@@ -72,7 +72,7 @@ pub struct Plan {
     pub memory_bytes: u64,
 }
 
-/// A database that is there.
+/// An existing database.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExistingPlan {
@@ -82,9 +82,9 @@ pub struct ExistingPlan {
     pub journal_mode: String,
     /// Why no pages can be written into it; `None`: they can.
     pub no_pages: Option<String>,
-    /// The columns whose values are the key of a row that may be there already.
+    /// The columns whose values are the key of a row that may exist already.
     pub upsert: Vec<String>,
-    /// How long somebody else who uses it is waited for.
+    /// How long to wait for another process that uses it.
     #[serde(skip)]
     pub(crate) busy_timeout: Duration,
     /// `PRAGMA schema_version` when the plan was made.
@@ -104,7 +104,7 @@ pub struct TablePlan {
     pub alter: Vec<String>,
     /// Rows that it will get, where that is known.
     pub rows: Option<u64>,
-    /// Where they come from; nowhere, if there is none.
+    /// Their sources; empty without any.
     pub sources: Vec<String>,
     /// The way that they take.
     pub write_path: WritePath,
@@ -120,7 +120,7 @@ pub struct TablePlan {
     /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
     #[serde(skip)]
     pub(crate) in_sequence: bool,
-    /// The rows that it refers to are there by how its own are made: nobody looks for them.
+    /// Its rows are generated so that the rows that they reference exist: no query checks this.
     #[serde(skip)]
     pub parents_known: bool,
     /// The columns that its rows bring; the others take what the table says. `None`: all that take values.
@@ -185,7 +185,7 @@ impl Plan {
         })
     }
 
-    /// Sorts the rows of a table, because they may come in any order of their rowids; `in_sequence`: there may be NULL among these,
+    /// Sorts the rows of a table, because they may arrive in any order of their rowids; `in_sequence`: these may include NULL,
     /// and rows are encoded one after another. `options` are those of the plan.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl Plan {
         self.divide_memory(options)
     }
 
-    /// Divides the memory anew, as write paths are others.
+    /// Divides the memory anew after a change of write paths.
     fn divide_memory(&mut self, options: &WriteOptions) -> Result<()> {
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
         (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
@@ -229,7 +229,7 @@ impl Plan {
         Plan { notes: self.notes.iter().map(|note| note.in_terms(&name)).collect(), ..self.clone() }
     }
 
-    /// The new file that will be written: what lies there can be asked before.
+    /// The new file that will be written, so that an existing one can be checked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
         let Plan { replaces, estimated_bytes, .. } = *self;
         let path = self.target.as_deref().filter(|_| self.existing.is_none());
@@ -239,7 +239,7 @@ impl Plan {
     /// Refuses what the run would refuse for what lies at the target or for want of room. Nothing is changed.
     ///
     /// # Errors
-    /// As [`Wanted::refuse`]; of a database that is there, when it has no room to grow.
+    /// As [`Wanted::refuse`]; of an existing database, when it has no room to grow.
     pub fn refuse(&self) -> Result<()> {
         if let Some(wanted) = self.wanted() {
             return wanted.refuse();

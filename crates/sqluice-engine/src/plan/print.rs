@@ -37,7 +37,7 @@ impl TablePlan {
 }
 
 impl Action {
-    /// What becomes of a table that is there.
+    /// What the run does to an existing table.
     fn words(self) -> Option<&'static str> {
         match self {
             Action::Make => None,
@@ -125,7 +125,7 @@ impl fmt::Display for Plan {
             )?;
         }
         if let Some(ExistingPlan { upsert, .. }) =
-            self.existing.as_ref().filter(|there| !there.upsert.is_empty())
+            self.existing.as_ref().filter(|existing| !existing.upsert.is_empty())
         {
             writeln!(f, "-- key      {}", in_line(&upsert.join(", ")))?;
         }
@@ -143,7 +143,7 @@ impl fmt::Display for Plan {
         for table in &self.tables {
             table.write_sources(f)?;
             if let Some(words) = table.action.words() {
-                writeln!(f, "--   there  {words}")?;
+                writeln!(f, "--   exists {words}")?;
             }
             writeln!(f, "--   path   {}: {}", table.write_path.name(), in_line(&table.why))?;
             writeln!(f, "{}", ended(&table.sql))?;

@@ -121,9 +121,9 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     }
     kinds.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
     let others: usize = kinds.iter().skip(KINDS_MAX).map(|(_, files)| files.len()).sum();
-    let mut told: Vec<String> = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
     for (place, (words, files)) in kinds.iter().take(KINDS_MAX).enumerate() {
-        told.push(match files[..] {
+        parts.push(match files[..] {
             [file] => format!("{file}: {words}"),
             // What most are needs no names.
             _ if place == 0 => format!("{}: {words}", count(files.len() as u64)),
@@ -131,9 +131,9 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
         });
     }
     if others > 0 {
-        told.push(format!("{} otherwise", count(others as u64)));
+        parts.push(format!("{} otherwise", count(others as u64)));
     }
-    told.join("; ")
+    parts.join("; ")
 }
 
 /// Which inputs have rows that lack fields, and how many: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`; `None`: none

@@ -1,7 +1,7 @@
 //! CHECK, and NOT NULL of VIRTUAL columns: one query over the rows of a table.
 //!
-//! SQLite tells no CHECK apart from the rest of its table, so its expression is looked up in the tokens. CHECK is a reserved
-//! word: wherever the bare word stands before a parenthesis there is a constraint, and what the parenthesis holds is it.
+//! SQLite's catalogue does not list the CHECKs of a table, so their expressions are looked up in the tokens. CHECK is a reserved
+//! word: wherever the bare word stands before a parenthesis, the parenthesis holds a constraint.
 //!
 //! * SQLite takes `a IS NULL` for false where `a` is declared NOT NULL, so it is asked for the type.
 //! * A row passes when the expression is NULL.
@@ -24,14 +24,14 @@ const ROWS_MAX: usize = 3;
 /// A constraint on the values of one row.
 struct Constraint {
     /// As a user knows it: `CHECK (a > 0)`.
-    told: String,
+    text: String,
     /// SQL that is true for rows that break it.
     broken: String,
     /// The columns that it names.
     columns: Vec<usize>,
 }
 
-/// Whether there is anything to check.
+/// Whether the table has anything to check.
 pub(super) fn any(table: &Table) -> bool {
     !constraints(table).is_empty()
 }
@@ -55,12 +55,12 @@ fn constraints(table: &Table) -> Vec<Constraint> {
         .enumerate()
         .filter(|(_, column)| column.generated == Some(Generated::Virtual) && column.not_null);
     let not_null = not_null.map(|(index, column)| Constraint {
-        told: format!("NOT NULL of column {}", column.name),
+        text: format!("NOT NULL of column {}", column.name),
         broken: format!("typeof({}) = 'null'", quoted(&column.name)),
         columns: vec![index],
     });
     let checks = token::checks(&table.sql).into_iter().map(|expression| Constraint {
-        told: format!("CHECK ({})", in_line(expression)),
+        text: format!("CHECK ({})", in_line(expression)),
         broken: format!("NOT ({expression}\n)"),
         columns: columns_in(expression, table),
     });
@@ -90,7 +90,7 @@ fn broken(
     constraints: &[Constraint],
 ) -> rusqlite::Result<Option<Error>> {
     let any: Vec<&str> = constraints.iter().map(|constraint| constraint.broken.as_str()).collect();
-    // The table's own order: the first rows are told.
+    // The table's own order: the first rows are reported.
     let from = format!("FROM {} NOT INDEXED WHERE {}", in_main(table), any.join(" OR "));
     let names = RowNames::of(table);
     let mut selected = names.columns.clone();
@@ -98,7 +98,7 @@ fn broken(
     let mut statement =
         connection.prepare(&format!("SELECT {} {from} LIMIT {ROWS_MAX}", selected.join(", ")))?;
     let mut rows = statement.query([])?;
-    let mut told = Vec::new();
+    let mut failing = Vec::new();
     let mut record = None;
     while let Some(row) = rows.next()? {
         if record.is_none() && rowid_is_record(table) {
@@ -108,19 +108,19 @@ fn broken(
         while !row.get::<_, bool>(at)? && at + 1 < selected.len() {
             at += 1;
         }
-        told.push((names.tell(row, 0)?, at - names.columns.len()));
+        failing.push((names.describe(row, 0)?, at - names.columns.len()));
     }
     drop(rows);
     drop(statement);
-    if told.is_empty() {
+    if failing.is_empty() {
         return Ok(None);
     }
     let count: i64 = connection.query_row(&format!("SELECT count(*) {from}"), [], |row| row.get(0))?;
     let mut messages = Vec::new();
-    for ((row, constraint), skip) in told.iter().zip(0..) {
-        let Constraint { told, columns, .. } = &constraints[*constraint];
+    for ((row, constraint), skip) in failing.iter().zip(0..) {
+        let Constraint { text, columns, .. } = &constraints[*constraint];
         let values = values_of(connection, table, columns, &format!("{from} LIMIT 1 OFFSET {skip}"))?;
-        messages.push(format!("row {row}: {told} fails{values}"));
+        messages.push(format!("row {row}: {text} fails{values}"));
     }
     let first = messages.remove(0);
     let hint = match count {

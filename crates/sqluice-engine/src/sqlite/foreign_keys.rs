@@ -1,7 +1,7 @@
-//! FOREIGN KEY: every row's parent is there.
+//! FOREIGN KEY: every row's parent exists.
 //!
-//! `PRAGMA foreign_key_check` finds the rows that have none, by rowid. Of a table without rowids it says only that there are
-//! some, and the first is looked for by a query. What such a row holds and where it points is read from the catalogue.
+//! `PRAGMA foreign_key_check` finds the rows that have none, by rowid. Of a table without rowids it says only that such rows
+//! exist, and the first is looked for by a query. What such a row holds and where it points is read from the catalogue.
 
 use rusqlite::{Connection, OptionalExtension};
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -13,7 +13,7 @@ use super::names::{RowNames, in_main, rowid_is_record, values};
 /// Rows that a message names.
 const ROWS_MAX: usize = 3;
 
-/// A foreign key: the columns here, and those that they point to. `None`: the PRIMARY KEY there.
+/// A foreign key: the columns of the child, and those of the parent. `None`: the parent's PRIMARY KEY.
 struct Key {
     parent: String,
     from: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> 
 }
 
 /// Refuses to empty a table while foreign keys are enforced and rows of another table would be deleted or changed with it: they
-/// would stay so, even though the rows that they name may come again.
+/// would stay so, even though the rows that they reference may be inserted again.
 pub(crate) fn refuse_cascade(connection: &Connection, table: &str) -> Result<()> {
     let sql = "SELECT m.name, f.on_delete FROM main.sqlite_schema AS m, pragma_foreign_key_list(m.name, 'main') AS f
                WHERE m.type = 'table' AND m.name <> ?1 COLLATE NOCASE AND f.\"table\" = ?1 COLLATE NOCASE
@@ -76,14 +76,14 @@ fn orphans(connection: &Connection, schema: &Schema, table: &Table) -> rusqlite:
         let hint = format!("declare {parent}, or take the foreign key off: {count} rows have no parent");
         return Ok(Some(Error::input(message).hint(hint)));
     }
-    let told = found.iter().map(|&(rowid, id)| tell(connection, schema, table, rowid, id));
-    let mut told = told.collect::<rusqlite::Result<Vec<_>>>()?;
-    let first = told.remove(0);
+    let described = found.iter().map(|&(rowid, id)| describe(connection, schema, table, rowid, id));
+    let mut described = described.collect::<rusqlite::Result<Vec<_>>>()?;
+    let first = described.remove(0);
     let hint = match count {
         1 => "it is the only such row".to_owned(),
-        // The query for a table without rowids tells the same row again.
-        _ if table.without_rowid || told.is_empty() => format!("{count} such rows"),
-        _ => format!("{count} such rows; next: {}", told.join("; ")),
+        // The query for a table without rowids reports the same row again.
+        _ if table.without_rowid || described.is_empty() => format!("{count} such rows"),
+        _ => format!("{count} such rows; next: {}", described.join("; ")),
     };
     let error = Error::input(format!("table {}, {first}", table.name)).hint(hint);
     Ok(Some(match rowid {
@@ -111,7 +111,7 @@ fn key(connection: &Connection, table: &Table, id: i64) -> rusqlite::Result<Key>
 }
 
 /// `row 17: p has no such row, a = 5`.
-fn tell(
+fn describe(
     connection: &Connection,
     schema: &Schema,
     table: &Table,
@@ -129,11 +129,11 @@ fn tell(
     };
     let sql =
         format!("SELECT {} FROM {} AS child WHERE {condition} LIMIT 1", selected.join(", "), in_main(table));
-    let told = connection.query_row(&sql, [], |row| {
+    let described = connection.query_row(&sql, [], |row| {
         let of_key = values(row, rows.columns.len(), &key.from)?;
-        Ok(format!("row {}: {} has no row for {of_key}", rows.tell(row, 0)?, key.parent))
+        Ok(format!("row {}: {} has no row for {of_key}", rows.describe(row, 0)?, key.parent))
     });
-    Ok(told.optional()?.unwrap_or_else(|| format!("some row: {} has no row for it", key.parent)))
+    Ok(described.optional()?.unwrap_or_else(|| format!("some row: {} has no row for it", key.parent)))
 }
 
 /// SQL that is true for rows that point nowhere.

@@ -1,7 +1,7 @@
 //! Indexes whose entries only SQLite can compute: partial ones, and those of expressions and generated columns.
 //!
 //! When rows have the same unique key SQLite says so and no more. Which rows they are is asked by a query with what the
-//! statement of the index says, which no catalogue tells: its expressions and its WHERE.
+//! statement of the index says, which the catalogue does not hold: its expressions and its WHERE.
 
 use rusqlite::{Connection, ErrorCode};
 use sqluice_core::error::{Error, Result};
@@ -27,7 +27,7 @@ pub(super) fn to_make<'a>(
     table.indexes.iter().zip(&plan.indexes).filter(to_make)
 }
 
-/// Makes them. Automatic ones are there, but empty.
+/// Creates the indexes. Automatic ones exist already, but are empty.
 pub(super) fn make(
     connection: &Connection,
     table: &Table,
@@ -158,7 +158,7 @@ fn find_twice(
     // An automatic index may be without entries still, and would show no rows: hence NOT INDEXED.
     let names: Vec<String> = terms.key.iter().map(|term| in_line(term)).collect();
     connection.query_row(&sql, [], |row| {
-        let (first, this) = (rows.tell(row, 0)?, rows.tell(row, count)?);
+        let (first, this) = (rows.describe(row, 0)?, rows.describe(row, count)?);
         let values = values(row, 2 * count, &names)?;
         let message = format!(
             "table {}: rows {first} and {this} have the same key in unique index {}",

@@ -4,7 +4,7 @@
 //!  rows          of the tables that only SQLite can fill:  staging ── INSERT ... SELECT ──> the file
 //!  indexes       CREATE INDEX, and REINDEX of automatic ones, whose keys only SQLite can compute
 //!                virtual tables, views, triggers: after the rows, so that no trigger fires for them
-//!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over what is there
+//!  constraints   NOT NULL of VIRTUAL columns, CHECK, FOREIGN KEY: queries over the rows
 //!  analyze       ANALYZE
 //! ```
 //!
@@ -45,7 +45,7 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Whether there is anything to do: if not, the file is not opened, and views and triggers need no SQLite either.
+    /// Whether any work is left: if not, the file is not opened, and views and triggers need no SQLite either.
     pub(crate) fn is_needed(&self) -> bool {
         self.plan.analyze
             || self.has_indexes()
@@ -56,7 +56,7 @@ impl<'a> Work<'a> {
 
     /// Does it, in the file at `path`, which is a whole database:
     ///
-    /// * every table is there, those of [`WritePath::Sqlite`] without rows;
+    /// * every table exists, those of [`WritePath::Sqlite`] without rows;
     /// * so are automatic indexes, those of [`WritePath::Sqlite`] without entries;
     /// * other indexes of [`WritePath::Sqlite`], virtual tables and theirs, views and triggers are not.
     ///
@@ -89,7 +89,7 @@ impl<'a> Work<'a> {
         Ok(stored)
     }
 
-    /// Does it in a database that is there, in an open transaction: the rows of all tables are in place, and so are the indexes that
+    /// Does the work in an existing database, in an open transaction: the rows of all tables are in place, and so are the indexes that
     /// decided which of them stay. The schema's first tables are those of the plan; others may follow, for foreign keys to point to.
     ///
     /// # Errors
@@ -109,11 +109,11 @@ impl<'a> Work<'a> {
     }
 
     /// The schema of the staging database: the tables of [`WritePath::Sqlite`] with the columns that take values, of the same types
-    /// and with no constraints but NOT NULL; `None` if there are no such tables. STRICT tables stay STRICT, for ANY means
+    /// and with no constraints but NOT NULL; `None` without such tables. STRICT tables stay STRICT, for ANY means
     /// something else in others.
     ///
     /// # Errors
-    /// When the rows of a table could not be told apart.
+    /// When the rows of a table have no columns that identify them.
     pub(crate) fn staging_schema(&self) -> Result<Option<Schema>> {
         let mut sql = String::new();
         for (table, _) in self.filled() {
@@ -143,7 +143,7 @@ impl<'a> Work<'a> {
         if self.has_constraints() {
             progress.phase("constraints", None);
         }
-        // The rows that SQLite put there have passed.
+        // The rows that SQLite inserted have passed.
         for (table, _) in self.tables().filter(|(_, plan)| plan.write_path != WritePath::Sqlite) {
             checks::check(connection, table)?;
         }
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a schema object is a virtual table: the tables that it keeps its rows in come with it.
+/// Whether a schema object is a virtual table: it creates the tables that it keeps its rows in.
 pub fn is_virtual_table(object: &Object) -> bool {
     let sql = object.sql.as_deref().unwrap_or_default();
     let tokens = token::tokens(sql);
@@ -265,7 +265,7 @@ impl SortingIn {
 
     fn set(connection: &Connection, folder: &str) {
         let sql = format!("PRAGMA temp_store_directory = '{}'", folder.replace('\'', "''"));
-        // Where this folder can't be had there is SQLite's own choice.
+        // If this folder can't be used, SQLite's own choice remains.
         let _ = connection.execute_batch(&sql);
     }
 

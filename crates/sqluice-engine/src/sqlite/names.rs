@@ -23,7 +23,7 @@ pub(super) fn rowid_is_record(table: &Table) -> bool {
     table.rowid_alias.is_none() && table.rowid_name().is_some()
 }
 
-/// What tells the rows of a table apart.
+/// The columns that identify the rows of a table.
 pub(super) struct RowNames {
     /// The columns, in SQL and in their order in the table's tree.
     pub(super) columns: Vec<String>,
@@ -59,7 +59,7 @@ impl RowNames {
     }
 
     /// The row whose values begin at column `at` of a result: `17`, or `(k = 'x')`.
-    pub(super) fn tell(&self, row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
+    pub(super) fn describe(&self, row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
         if self.names.is_empty() {
             return match self.columns.len() {
                 0 => Ok("somewhere".to_owned()),
@@ -73,11 +73,11 @@ impl RowNames {
 /// `a = 1, b = 'x'`: the values of a result from column `at` on, with their names.
 pub(super) fn values<S: AsRef<str>>(row: &Row<'_>, at: usize, names: &[S]) -> rusqlite::Result<String> {
     const VALUES_MAX: usize = 8;
-    let mut told = Vec::new();
+    let mut pairs = Vec::new();
     for (index, name) in names.iter().enumerate().take(VALUES_MAX) {
-        told.push(format!("{} = {}", name.as_ref(), shown(row, at + index)?));
+        pairs.push(format!("{} = {}", name.as_ref(), shown(row, at + index)?));
     }
-    Ok(told.join(", ") + if names.len() > VALUES_MAX { ", ..." } else { "" })
+    Ok(pairs.join(", ") + if names.len() > VALUES_MAX { ", ..." } else { "" })
 }
 
 /// A value for a message, cut short.

@@ -11,7 +11,7 @@
 //! * A batch is small: what it changes of the pages before it is kept in memory until it is done.
 //! * Where no column is the rowid, it is the number of the record, as in tables that are encoded.
 //! * Conflicts are about keys alone: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is `ON CONFLICT DO
-//!   NOTHING`. NULL where there must be none never gets here: `staging.t` has every NOT NULL of a given column.
+//!   NOTHING`. A forbidden NULL never gets here: `staging.t` has every NOT NULL of a given column.
 //! * `OR ABORT` is not what `INSERT` does by itself, which is what the ON CONFLICT clauses of the schema say.
 
 use rusqlite::{Connection, Statement};
@@ -157,10 +157,10 @@ fn explain(
             Ok(_) => {}
             Err(error) if is_of_values(&error) => {
                 let message = said(error);
-                let told = of_record(table, record, &message);
+                let error = of_record(table, record, &message);
                 return match hint(connection, table, record, &message) {
-                    Ok(hint) => told.hint(hint),
-                    Err(_) => told,
+                    Ok(hint) => error.hint(hint),
+                    Err(_) => error,
                 };
             }
             Err(error) => return cannot_fill(table, error),
@@ -178,8 +178,8 @@ fn hint(connection: &Connection, table: &Table, record: i64, message: &str) -> r
     let rowid = staging_rowid(table).unwrap_or_default();
     for key in keys(table) {
         let names: Vec<&str> = key.iter().map(|(column, _)| table.columns[*column].name.as_str()).collect();
-        let told: Vec<String> = names.iter().map(|name| format!("{}.{name}", table.name)).collect();
-        if message != format!("UNIQUE constraint failed: {}", told.join(", ")) {
+        let columns: Vec<String> = names.iter().map(|name| format!("{}.{name}", table.name)).collect();
+        if message != format!("UNIQUE constraint failed: {}", columns.join(", ")) {
             continue;
         }
         let same: Vec<String> = key

@@ -296,7 +296,7 @@ fn the_road_follows_from_the_table_and_the_rows() {
             "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (9223372036854775807, 4)",
             "b\n1\n"
         ),
-        insert("there is no rowid after the last")
+        insert("no rowid is left after the last")
     );
     assert_eq!(write_path("CREATE TABLE t (a, b CHECK (b > 0))", csv), insert("SQLite checks its rows"));
     assert_eq!(write_path("CREATE TABLE t (a, b, c AS (a))", csv), insert("SQLite computes a column"));

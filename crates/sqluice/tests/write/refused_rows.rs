@@ -165,7 +165,7 @@ fn rowids_out_of_order_across_the_border_of_parts_are_errors_that_name_both() {
     assert_eq!(message(&some([1, 7, 7, 8])), "id = 7 twice");
     assert_eq!(
         message(&[Some(1), Some(7), None, None]),
-        "NULL in column id among rows that have numbers there"
+        "NULL in column id among rows that have numbers in it"
     );
     assert_eq!(message(&[None, None, Some(2), Some(3)]), "id = 2 twice");
     assert!(write(None, &[None, None, Some(9), Some(10)], &[2]).is_ok());

@@ -9,14 +9,14 @@ use super::*;
 fn a_check_that_fails_names_the_first_rows_and_their_values() {
     let sql = "CREATE TABLE t (a INT, age INT CONSTRAINT adult CHECK (age > 0 -- years)\n), name TEXT,
                CHECK (name <> ')' OR a))";
-    let told = Waiting::new(
+    let failure = Waiting::new(
         sql,
         "INSERT INTO t VALUES (1, 5, 'x'), (0, NULL, ')'), (1, 1, ')'), (1, -3, NULL), (1, -4, ''), (1, -5, '')",
     )
     .fails();
-    assert_eq!(told.message, "table t, row 2: CHECK (name <> ')' OR a) fails, name = ')', a = 0");
+    assert_eq!(failure.message, "table t, row 2: CHECK (name <> ')' OR a) fails, name = ')', a = 0");
     assert_eq!(
-        told.hint,
+        failure.hint,
         "4 such rows; next: row 4: CHECK (age > 0 -- years)) fails, age = -3; row 5: CHECK (age > 0 -- years)) fails, age = -4"
     );
 }
@@ -25,29 +25,29 @@ fn a_check_that_fails_names_the_first_rows_and_their_values() {
 fn rows_without_rowids_are_named_by_their_keys() {
     let sql = "CREATE TABLE t (b CHECK (b < 10), k TEXT, l INT, PRIMARY KEY (k DESC, l)) WITHOUT ROWID;
                CREATE UNIQUE INDEX i ON t (b % 3) WHERE b < 10";
-    let told = Waiting::new(sql, "INSERT INTO t VALUES (10, 'x', 1), (11, 'y', 2)").fails();
-    assert_eq!(told.message, "table t, row (k = 'y', l = 2): CHECK (b < 10) fails, b = 11");
-    let told = Waiting::new(sql, "INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2), (4, 'z', 1)").fails();
+    let failure = Waiting::new(sql, "INSERT INTO t VALUES (10, 'x', 1), (11, 'y', 2)").fails();
+    assert_eq!(failure.message, "table t, row (k = 'y', l = 2): CHECK (b < 10) fails, b = 11");
+    let failure = Waiting::new(sql, "INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2), (4, 'z', 1)").fails();
     assert_eq!(
-        told.message,
+        failure.message,
         "table t: rows (k = 'x', l = 1) and (k = 'z', l = 1) have the same key in unique index i"
     );
     let sql = "CREATE TABLE p (a UNIQUE); CREATE TABLE t (k PRIMARY KEY, p REFERENCES p (a)) WITHOUT ROWID";
-    let told =
+    let failure =
         Waiting::new(sql, "INSERT INTO p VALUES (1); INSERT INTO t VALUES ('x', 1), ('y', 2), ('z', 3)")
             .fails();
-    assert_eq!(told.message, "table t, row (k = 'y'): p has no row for p = 2");
-    assert_eq!(told.hint, "2 such rows");
+    assert_eq!(failure.message, "table t, row (k = 'y'): p has no row for p = 2");
+    assert_eq!(failure.hint, "2 such rows");
 }
 
 #[test]
 fn a_table_whose_columns_have_all_names_of_the_rowid_is_still_checked() {
     let sql = "CREATE TABLE t (rowid, _rowid_, oid CHECK (oid > 0))";
-    let told = Waiting::new(sql, "INSERT INTO t VALUES (1, 2, 3), (1, 2, 0)").fails();
-    assert_eq!(told.message, "table t, row somewhere: CHECK (oid > 0) fails, oid = 0");
+    let failure = Waiting::new(sql, "INSERT INTO t VALUES (1, 2, 3), (1, 2, 0)").fails();
+    assert_eq!(failure.message, "table t, row somewhere: CHECK (oid > 0) fails, oid = 0");
     let sql = "CREATE TABLE t (rowid INTEGER PRIMARY KEY, _rowid_, oid CHECK (oid > 0))";
-    let told = Waiting::new(sql, "INSERT INTO t VALUES (7, 2, 0)").fails();
-    assert_eq!(told.message, "table t, row (rowid = 7): CHECK (oid > 0) fails, oid = 0");
+    let failure = Waiting::new(sql, "INSERT INTO t VALUES (7, 2, 0)").fails();
+    assert_eq!(failure.message, "table t, row (rowid = 7): CHECK (oid > 0) fails, oid = 0");
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn more_constraints_than_one_query_takes_are_all_checked() {
     let checks: Vec<String> = (0..170).map(|i| format!("CHECK (a <> {i})")).collect();
     let sql = format!("CREATE TABLE t (a, {})", checks.join(", "));
     for i in [0, 49, 50, 169] {
-        let told = Waiting::new(&sql, &format!("INSERT INTO t VALUES (-1), ({i})")).fails();
-        assert_eq!(told.message, format!("table t, row 2: CHECK (a <> {i}) fails, a = {i}"));
+        let failure = Waiting::new(&sql, &format!("INSERT INTO t VALUES (-1), ({i})")).fails();
+        assert_eq!(failure.message, format!("table t, row 2: CHECK (a <> {i}) fails, a = {i}"));
     }
 }
 
@@ -67,9 +67,9 @@ fn null_in_a_virtual_column_that_is_not_null_is_found() {
     let waiting =
         Waiting::new("CREATE TABLE t (a INT, b INT AS (a + 1) VIRTUAL)", "INSERT INTO t VALUES (1), (NULL)");
     declare(&waiting, sql);
-    let told =
+    let failure =
         Waiting { schema: Schema::parse(sql.to_owned(), Path::new("x.sql")).unwrap(), ..waiting }.fails();
-    assert_eq!(told.message, "table t, row 2: NOT NULL of column b fails, b = NULL");
+    assert_eq!(failure.message, "table t, row 2: NOT NULL of column b fails, b = NULL");
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn orphans_are_named_with_their_values_and_their_parents() {
                CREATE TABLE c (p INT REFERENCES p, x TEXT, y TEXT, FOREIGN KEY (x, y) REFERENCES p (a, b))";
     let parents = "INSERT INTO p VALUES (1, 'a', 'b');";
     Waiting::new(sql, &format!("{parents} INSERT INTO c VALUES (1, 'a', 'b'), (NULL, 'x', NULL)")).finished();
-    let told = Waiting::new(
+    let failure = Waiting::new(
         sql,
         &format!("{parents} INSERT INTO c VALUES (1, 'a', 'b'), (2, 'a', 'b'), (1, 'a', 'c')"),
     )
     .fails();
-    assert_eq!(told.message, "table c, row 2: p has no row for p = 2");
-    assert_eq!(told.hint, "2 such rows; next: row 3: p has no row for x = 'a', y = 'c'");
+    assert_eq!(failure.message, "table c, row 2: p has no row for p = 2");
+    assert_eq!(failure.hint, "2 such rows; next: row 3: p has no row for x = 'a', y = 'c'");
     let without = WriteOptions { foreign_keys: Some(false), ..WriteOptions::default() };
     Waiting::with(sql, "INSERT INTO c VALUES (2, 'a', 'b')", without).finished();
 }
@@ -93,13 +93,16 @@ fn orphans_are_named_with_their_values_and_their_parents() {
 fn a_parent_that_is_not_declared_is_told() {
     let sql = "CREATE TABLE c (a REFERENCES nobody)";
     Waiting::new(sql, "").finished();
-    let told = Waiting::new(sql, "INSERT INTO c VALUES (1), (2)").fails();
-    assert_eq!(told.message, "table c references nobody, which the schema does not declare");
-    assert!(told.hint.contains("2 rows"), "{}", told.hint);
+    let failure = Waiting::new(sql, "INSERT INTO c VALUES (1), (2)").fails();
+    assert_eq!(failure.message, "table c references nobody, which the schema does not declare");
+    assert!(failure.hint.contains("2 rows"), "{}", failure.hint);
     let sql = "CREATE TABLE p (a); CREATE TABLE c (a REFERENCES p (a))";
     Waiting::new(sql, "").finished();
-    let told = Waiting::new(sql, "INSERT INTO c VALUES (1)").fails();
-    assert!(told.message.contains("foreign key mismatch") && told.hint.contains("UNIQUE"), "{told:?}");
+    let failure = Waiting::new(sql, "INSERT INTO c VALUES (1)").fails();
+    assert!(
+        failure.message.contains("foreign key mismatch") && failure.hint.contains("UNIQUE"),
+        "{failure:?}"
+    );
 }
 
 /// Expressions for a CHECK, with whatever looks like its end.
@@ -186,8 +189,8 @@ proptest! {
                 refused.push((row, said(error)));
             }
         }
-        let told = checks::check(&ours, &table).err();
-        match (refused.first(), &told) {
+        let failure = checks::check(&ours, &table).err();
+        match (refused.first(), &failure) {
             (None, None) => {}
             (Some((row, _)), Some(error)) => {
                 prop_assert!(error.message().starts_with(&format!("table t, row {row}: CHECK (")), "{}", error);
@@ -195,7 +198,7 @@ proptest! {
                 let hint = error.hint_text().unwrap();
                 prop_assert!(hint.starts_with(&format!("{count} such rows")) || count == 1, "{}", hint);
             }
-            _ => prop_assert!(false, "{:?}, {:?}", refused, told),
+            _ => prop_assert!(false, "{:?}, {:?}", refused, failure),
         }
         // SQLite names a constraint without a name by its expression, or by the quoted name that this begins with.
         for (_, said) in refused {

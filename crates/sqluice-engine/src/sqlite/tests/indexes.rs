@@ -23,12 +23,12 @@ fn automatic_indexes_that_are_there_without_entries_get_them() {
         let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
         let waiting = Waiting { schema, plan, ..waiting };
         if twice {
-            let told = waiting.fails();
+            let failure = waiting.fails();
             assert_eq!(
-                told.message,
+                failure.message,
                 "table t: rows 1 and 3 have the same key in unique index sqlite_autoindex_t_1"
             );
-            assert_eq!((told.hint.as_str(), told.record), ("\"b\" = 1", Some(("t".to_owned(), 3))));
+            assert_eq!((failure.hint.as_str(), failure.record), ("\"b\" = 1", Some(("t".to_owned(), 3))));
         } else {
             let connection = waiting.finished();
             assert_eq!(text(&connection, "SELECT a FROM t WHERE b = 2"), "2");
@@ -48,22 +48,22 @@ fn partial_and_expression_indexes_are_made_and_used() {
         "EXPLAIN QUERY PLAN SELECT * FROM t WHERE lower(a) = '2x' COLLATE nocase AND b > 1",
     );
     assert!(plan.contains("USING INDEX i"), "{plan}");
-    let told = Waiting::new(
+    let failure = Waiting::new(
         sql,
         "INSERT INTO t VALUES ('x', 1), ('y', 2), ('z', NULL), ('z', NULL), ('y', 2), ('x', 1)",
     )
     .fails();
-    assert_eq!(told.message, "table t: rows 2 and 5 have the same key in unique index u");
-    assert_eq!(told.hint, "a || ',' || b = 'y,2'");
-    assert_eq!(told.record, Some(("t".to_owned(), 5)));
+    assert_eq!(failure.message, "table t: rows 2 and 5 have the same key in unique index u");
+    assert_eq!(failure.hint, "a || ',' || b = 'y,2'");
+    assert_eq!(failure.record, Some(("t".to_owned(), 5)));
 }
 
 #[test]
 fn keys_are_the_same_by_the_collation_of_their_index() {
     let sql = "CREATE TABLE t (a TEXT, k INTEGER PRIMARY KEY); CREATE UNIQUE INDEX i ON t (a COLLATE nocase) WHERE k > 0";
-    let told = Waiting::new(sql, "INSERT INTO t VALUES ('x', 10), ('y', 11), ('X', 12)").fails();
-    assert_eq!(told.message, "table t: rows 10 and 12 have the same key in unique index i");
-    assert_eq!((told.hint.as_str(), told.record), ("\"a\" = 'X'", None));
+    let failure = Waiting::new(sql, "INSERT INTO t VALUES ('x', 10), ('y', 11), ('X', 12)").fails();
+    assert_eq!(failure.message, "table t: rows 10 and 12 have the same key in unique index i");
+    assert_eq!((failure.hint.as_str(), failure.record), ("\"a\" = 'X'", None));
 }
 
 #[test]

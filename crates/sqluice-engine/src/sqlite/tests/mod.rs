@@ -1,4 +1,4 @@
-//! What SQLite does to files, tried on files that SQLite made: rows that break constraints are put there with the checks off.
+//! What SQLite does to files, tried on files that SQLite made: rows that break constraints are inserted with the checks off.
 
 mod constraints;
 mod indexes;
@@ -103,10 +103,10 @@ impl Waiting {
         (connection, stored)
     }
 
-    fn fails(&self) -> Told {
+    fn fails(&self) -> Failure {
         let error = self.finish().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Input, "{error}");
-        Told {
+        Failure {
             message: error.without_hint(),
             hint: error.remedy().map(ToString::to_string).unwrap_or_default().to_owned(),
             record: error.record().map(|(table, record)| (table.to_owned(), record)),
@@ -115,7 +115,7 @@ impl Waiting {
 }
 
 #[derive(Debug)]
-struct Told {
+struct Failure {
     message: String,
     hint: String,
     record: Option<(String, u64)>,

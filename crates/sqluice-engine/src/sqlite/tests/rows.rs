@@ -53,32 +53,36 @@ fn a_row_that_sqlite_refuses_is_named_by_its_record() {
     let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2100)
                    INSERT INTO staging.t SELECT i, 'n' || i FROM n;";
     let staged = |change: &str, options| Waiting::with(sql, &format!("{numbers} {change}"), options);
-    let told =
+    let failure =
         staged("UPDATE staging.t SET a = 17 WHERE rowid = 1500", on_conflict(OnConflict::Abort)).fails();
-    assert_eq!(told.message, "record 1500: UNIQUE constraint failed: t.a");
-    assert_eq!((told.hint.as_str(), told.record), ("a = 17, as in record 17", Some(("t".to_owned(), 1500))));
+    assert_eq!(failure.message, "record 1500: UNIQUE constraint failed: t.a");
+    assert_eq!(
+        (failure.hint.as_str(), failure.record),
+        ("a = 17, as in record 17", Some(("t".to_owned(), 1500)))
+    );
 
-    let told =
+    let failure =
         staged("UPDATE staging.t SET n = 'N5' WHERE rowid = 2000", on_conflict(OnConflict::Abort)).fails();
-    assert_eq!(told.message, "table t: rows 5 and 2000 have the same key in unique index u");
-    assert_eq!((told.hint.as_str(), told.record), ("\"n\" = 'N5'", Some(("t".to_owned(), 2000))));
+    assert_eq!(failure.message, "table t: rows 5 and 2000 have the same key in unique index u");
+    assert_eq!((failure.hint.as_str(), failure.record), ("\"n\" = 'N5'", Some(("t".to_owned(), 2000))));
 
     for conflict in [OnConflict::Abort, OnConflict::Ignore, OnConflict::Replace] {
-        let told = staged("UPDATE staging.t SET a = 4500 WHERE rowid = 1000", on_conflict(conflict)).fails();
-        assert_eq!(told.message, "record 1000: CHECK constraint failed: b < 9000");
-        assert_eq!(told.hint, "it has a = 4500, n = 'n1000'");
+        let failure =
+            staged("UPDATE staging.t SET a = 4500 WHERE rowid = 1000", on_conflict(conflict)).fails();
+        assert_eq!(failure.message, "record 1000: CHECK constraint failed: b < 9000");
+        assert_eq!(failure.hint, "it has a = 4500, n = 'n1000'");
     }
 }
 
 #[test]
 fn a_value_that_is_no_rowid_is_named_by_its_record() {
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b AS (a) STORED)";
-    let told = Waiting::new(sql, "INSERT INTO staging.t VALUES (1), ('x')").fails();
-    assert_eq!(told.message, "record 2: datatype mismatch");
-    assert_eq!(told.hint, "it has a = 'x'");
-    let told = Waiting::new(sql, "INSERT INTO staging.t VALUES (1), (2), (1)").fails();
+    let failure = Waiting::new(sql, "INSERT INTO staging.t VALUES (1), ('x')").fails();
+    assert_eq!(failure.message, "record 2: datatype mismatch");
+    assert_eq!(failure.hint, "it has a = 'x'");
+    let failure = Waiting::new(sql, "INSERT INTO staging.t VALUES (1), (2), (1)").fails();
     assert_eq!(
-        (told.message.as_str(), told.hint.as_str()),
+        (failure.message.as_str(), failure.hint.as_str()),
         ("record 3: UNIQUE constraint failed: t.a", "a = 1, as in record 1")
     );
 }
@@ -91,11 +95,11 @@ fn what_the_schema_says_of_conflicts_is_not_followed() {
             "CREATE TABLE t (a NOT NULL ON CONFLICT {clause} UNIQUE ON CONFLICT {clause},
              b AS (nullif(a, 2)) STORED NOT NULL ON CONFLICT {clause})"
         );
-        let told = Waiting::new(&sql, rows).fails();
-        assert_eq!(told.message, "record 2: NOT NULL constraint failed: t.b", "{clause}");
+        let failure = Waiting::new(&sql, rows).fails();
+        assert_eq!(failure.message, "record 2: NOT NULL constraint failed: t.b", "{clause}");
         let sql = sql.replace("nullif(a, 2)", "a");
-        let told = Waiting::new(&sql, rows).fails();
-        assert_eq!(told.message, "record 3: UNIQUE constraint failed: t.a", "{clause}");
+        let failure = Waiting::new(&sql, rows).fails();
+        assert_eq!(failure.message, "record 3: UNIQUE constraint failed: t.a", "{clause}");
         for (conflict, kept) in [(OnConflict::Ignore, "1|1\n2|2"), (OnConflict::Replace, "2|2\n1|3")] {
             let (connection, stored) = Waiting::with(&sql, rows, on_conflict(conflict)).counted();
             assert_eq!(text(&connection, "SELECT a, rowid FROM t ORDER BY rowid"), kept, "{clause}");
@@ -111,7 +115,7 @@ fn rows_that_no_number_tells_apart_are_refused() {
     let plan = Plan::new(&schema, None, &WriteOptions::default()).unwrap();
     let error = Work { schema: &schema, plan: &plan }.staging_schema().unwrap_err();
     assert!(error.message().contains("rowid, _rowid_ and oid") && error.remedy().is_some());
-    // A generated column takes no place there.
+    // A generated column takes no place in the record.
     let sql = "CREATE TABLE t (rowid, _rowid_, oid AS (rowid) STORED)";
     let connection = Waiting::new(sql, "INSERT INTO staging.t VALUES (5, 6)").finished();
     assert_eq!(text(&connection, "SELECT * FROM t"), "5|6|5");
@@ -186,8 +190,8 @@ proptest! {
         match refused {
             // An index that is made after the rows is asked after all other keys.
             Some(record) => {
-                let told = waiting.fails().record.unwrap().1;
-                prop_assert!(told == record || (!computed.is_empty() && told > record), "{} {}", told, record);
+                let failure = waiting.fails().record.unwrap().1;
+                prop_assert!(failure == record || (!computed.is_empty() && failure > record), "{} {}", failure, record);
             }
             None => {
                 let all = "SELECT rowid, typeof(b), a, b, c FROM t ORDER BY rowid";
