@@ -13,7 +13,7 @@ pub const ROWS_MAX: usize = 1024;
 /// Some rows.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
-    /// How many rows.
+    /// The number of rows.
     pub rows: usize,
     /// One for each column of the table, in its order.
     pub columns: Vec<Column<'a>>,

@@ -9,7 +9,7 @@ use sqluice_format::page::Geometry;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum(u64);
 
-/// The hash of one page's bytes, before anyone knows its number.
+/// The hash of one page's bytes, before its number is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageHash(u64);
 

@@ -6,7 +6,8 @@
 //! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
-//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite reads the name of a database
+//! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite
+//!   reads the name of a database
 //! * [`schema`]: tables and indexes, as SQLite declares them
 //! * [`source`]: sources of rows; [`rows`]: rows in memory as a table of SQLite
 

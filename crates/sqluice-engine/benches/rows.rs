@@ -2,7 +2,7 @@
 //! how fast it finds rows by many keys: through `sqluice_rows`, carray, a temporary table.
 //! `cargo bench -p sqluice --bench rows [-- NAME [ROWS]]`. NAME is `insert`, `indexed`, `batch` or `in`.
 //!
-//! States the best of some rounds, which alternate: seconds, and seconds of CPU of the thread that runs SQLite, which tell more on
+//! States the best of some rounds, which alternate: seconds, and seconds of CPU of the thread that runs SQLite, which say more on
 //! a busy machine. Asserts that what is stored and found is right.
 #![allow(clippy::print_stdout)]
 
@@ -83,7 +83,7 @@ impl Users {
     }
 }
 
-/// The same as a source.
+/// The users as a source.
 struct Parts<'u> {
     users: &'u Users,
     next: usize,
@@ -299,7 +299,7 @@ fn in_keys(folder: &Path) {
     const KEYS: usize = 100_000;
     let users = Users::new(ROWS);
     fill(folder, USER, &users, &|connection| by_rows(connection, &users, 4096));
-    let connection = Connection::open(folder.join("new.db")).expect("there");
+    let connection = Connection::open(folder.join("new.db")).expect("exists");
     rows::register(&connection).expect("registered");
     connection.execute_batch("PRAGMA cache_size = -100000; PRAGMA temp_store = MEMORY").expect("set");
     let ids: Vec<i64> = (0..KEYS as u64).map(|key| (splitmix::nth(key) % (2 * ROWS as u64)) as i64).collect();

@@ -16,9 +16,9 @@ use sqluice_format::value::Value;
 
 const ITEMS: u64 = 5_000_000;
 const THREADS: u64 = 2;
-/// Of so many rounds the best of each figure is told.
+/// The number of rounds, of which the best of each figure is printed.
 const ROUNDS: usize = 3;
-/// Items that a thread pushes before the other may have come so far.
+/// Items that a thread pushes before the other may have caught up.
 const PART: u64 = 10_000;
 
 /// CPU time of the process so far, in steps of 10 ms.

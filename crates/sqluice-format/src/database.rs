@@ -34,7 +34,7 @@ pub struct Header {
     pub geometry: Geometry,
     /// 1: rollback journal, 2: write-ahead log.
     pub write_version: u8,
-    /// The same, for readers.
+    /// 1: rollback journal, 2: write-ahead log; for readers.
     pub read_version: u8,
     /// Goes up with every transaction (rollback journal).
     pub change_counter: u32,

@@ -83,7 +83,7 @@ impl Geometry {
         Some(Geometry { page_size, reserved, lock_page: PENDING_BYTE / page_size.0 + 1 })
     }
 
-    /// The same with SQLite's pending byte elsewhere, as `SQLITE_TESTCTRL_PENDING_BYTE` does: for tests.
+    /// The geometry with SQLite's pending byte elsewhere, as `SQLITE_TESTCTRL_PENDING_BYTE` does: for tests.
     pub const fn with_pending_byte(self, pending_byte: u32) -> Geometry {
         Geometry { lock_page: pending_byte / self.page_size.0 + 1, ..self }
     }

@@ -23,8 +23,8 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    /// Deflates the bytes of `buffer` from `start` on in their place, if that makes them fewer. `scratch` holds what comes of
-    /// them meanwhile.
+    /// Deflates the bytes of `buffer` from `start` on in their place, if that makes them fewer. `scratch` holds the result
+    /// meanwhile.
     pub fn deflate(&mut self, buffer: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         let bytes = buffer.len() - start;
         scratch.clear();
@@ -51,7 +51,7 @@ pub struct Inflater {
 pub enum InflateError {
     /// It is not what its row says.
     Wrong(String),
-    /// What comes of it can't be written.
+    /// The result can't be written.
     Write(io::Error),
 }
 

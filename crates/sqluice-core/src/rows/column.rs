@@ -18,7 +18,7 @@ pub struct Column<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum Data<'a> {
     /// In a batch: integers without NULL.
-    IntsThere(&'a [i64]),
+    IntsNotNull(&'a [i64]),
     /// In a batch: any others.
     Batch(batch::Column<'a>),
     Ints(Vec<i64>),
@@ -33,7 +33,7 @@ impl<'a> Column<'a> {
     /// A column of a batch with that number of rows.
     pub(super) fn of_batch(column: batch::Column<'a>, rows: usize) -> Column<'a> {
         let data = match column {
-            batch::Column { values: Values::Int(ints), validity: None } => Data::IntsThere(ints),
+            batch::Column { values: Values::Int(ints), validity: None } => Data::IntsNotNull(ints),
             column => Data::Batch(column),
         };
         Column { rows, data }
@@ -44,7 +44,7 @@ impl<'a> Column<'a> {
     #[inline]
     pub(super) fn int(&self, row: usize) -> Option<i64> {
         match &self.data {
-            Data::IntsThere(ints) => ints.get(row).copied(),
+            Data::IntsNotNull(ints) => ints.get(row).copied(),
             Data::Ints(ints) => ints.get(row).copied(),
             _ => None,
         }
@@ -54,7 +54,7 @@ impl<'a> Column<'a> {
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<Value<'_>> {
         match &self.data {
-            Data::IntsThere(ints) => ints.get(row).map(|int| Value::Int(*int)),
+            Data::IntsNotNull(ints) => ints.get(row).map(|int| Value::Int(*int)),
             Data::Batch(column) => get(column, row),
             Data::Ints(ints) => ints.get(row).map(|int| Value::Int(*int)),
             Data::Reals(reals) => reals.get(row).map(|real| Value::Real(*real)),
@@ -73,7 +73,7 @@ impl<'a> Column<'a> {
     /// The same values, none of them borrowed.
     pub(super) fn owned(&self) -> Column<'static> {
         let data = match &self.data {
-            Data::IntsThere(ints) => Data::Ints(ints.to_vec()),
+            Data::IntsNotNull(ints) => Data::Ints(ints.to_vec()),
             Data::Batch(batch::Column { values: Values::Real(reals), validity: None }) => {
                 Data::Reals(reals.to_vec())
             }

@@ -120,7 +120,7 @@ pub(super) fn lend<R>(
 ) -> rusqlite::Result<R> {
     // SAFETY: `Lent` resets the statement and clears the parameter when it is dropped, which is before this function ends,
     // whatever `use_it` does, for it gets only a reference. Then no register, no cursor and no binding of the statement is left.
-    // Only this statement has the pointer, and who uses it can neither take the statement away nor clear its bindings.
+    // Only this statement has the pointer, and while it is in use the statement can't be dropped nor its bindings cleared.
     let shared =
         unsafe { std::mem::transmute::<Arc<Shared<'_>>, Arc<Shared<'static>>>(Arc::clone(&rows.shared)) };
     let lent = LentPointer(shared);

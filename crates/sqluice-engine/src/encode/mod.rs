@@ -169,7 +169,7 @@ impl Encoder {
         self.encode_in_order(batch, next_rowid, last, chunks, &mut [])
     }
 
-    /// The same, and gives the entries of the table's indexes to their sorters.
+    /// Encodes the rows of a batch, and gives the entries of the table's indexes to their sorters.
     pub(crate) fn encode_in_order(
         &mut self,
         batch: &Batch<'_>,

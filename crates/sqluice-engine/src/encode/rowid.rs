@@ -26,7 +26,7 @@ pub(super) struct Alias<'n> {
 }
 
 /// What the column holds in rows of any order, known to all workers: NULL means one more than the largest number before it,
-/// which only who reads all rows one after another knows.
+/// which is known only when all rows are read one after another.
 #[derive(Debug, Default)]
 pub(crate) struct AnyOrder {
     null: AtomicBool,

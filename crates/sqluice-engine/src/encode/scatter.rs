@@ -132,7 +132,7 @@ fn write_counting(bytes: &mut [u8], places: &[u32], template: &[u8], counter: us
     }
 }
 
-/// The same for templates of any length.
+/// Copies templates of any length like [`write_counting`].
 fn write_counting_bytes(bytes: &mut [u8], places: &[u32], template: &[u8], counter: usize) {
     for (&place, count) in places.iter().zip(u64::from(template[counter])..) {
         let to = &mut bytes[place as usize..][..template.len()];
@@ -141,7 +141,7 @@ fn write_counting_bytes(bytes: &mut [u8], places: &[u32], template: &[u8], count
     }
 }
 
-/// The same where rows differ, and the cursors behind it.
+/// Payload size, rowid, header size and types where rows differ. Moves the cursors behind them.
 fn write_heads(
     bytes: &mut [u8],
     rows: Range<usize>,

@@ -324,7 +324,7 @@ impl Scratch {
         self.as_numbers()
     }
 
-    /// The same for a function that may give something else: false as soon as it does.
+    /// Stores numbers of a function that may give something else: false as soon as it does.
     #[inline]
     fn try_numbers<'v>(
         &mut self,

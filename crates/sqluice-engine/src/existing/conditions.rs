@@ -38,7 +38,7 @@ pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     Ok(Some(why))
 }
 
-/// What keeps pages away from it as it is now, under the write lock; the tail that nobody counts is gone by then.
+/// What keeps pages away from it as it is now, under the write lock; the tail past the last page is gone by then.
 pub(super) fn of_state(existing: &Existing, file_bytes: u64) -> rusqlite::Result<Option<String>> {
     let connection = &existing.connection;
     let Some(page_1) = dbpage::read(connection, 1)? else {

@@ -4,7 +4,7 @@
 //! malformed. Rolled back to a savepoint, a page forgets what was made of it:
 //!
 //! ```text
-//!  SAVEPOINT s      write the pages that were there     ROLLBACK TO s      RELEASE s       they are read anew from now on
+//!  SAVEPOINT s      write the existing pages            ROLLBACK TO s      RELEASE s       they are read anew from now on
 //!  write            the same pages, and the last one: the pager counts up to it
 //!  write            page 1, read after everything else, with the number of pages
 //!  SAVEPOINT s      RELEASE s                                              the B-tree layer reads that number
@@ -51,7 +51,7 @@ fn with_page_count(page_1: &[u8], page_count: u32) -> Vec<u8> {
     page_1
 }
 
-/// Makes pages part of the database: `overwritten` are those that were there; `last` is the one that it ends with now, with its
+/// Makes pages part of the database: `overwritten` are the existing ones; `last` is the one that it ends with now, with its
 /// number, if it has grown.
 pub(super) fn publish(
     connection: &Connection,

@@ -34,25 +34,25 @@ impl Declared<'_> {
     }
 }
 
-/// What statements declare for a database with that schema; those left out whose index is there and that say IF NOT EXISTS. `obstacle`
+/// What statements declare for a database with that schema. IF NOT EXISTS statements with an existing index are left out. `obstacle`
 /// says why SQLite must make all of them.
 ///
 /// # Errors
-/// When a name is taken, a table is not there, or SQLite does not understand a statement.
+/// When a name is taken, a table does not exist, or SQLite does not understand a statement.
 pub fn declared<'s>(
     statements: Vec<Statement>,
     schema: &'s Schema,
     names: &[(String, String)],
     obstacle: Option<&str>,
 ) -> Result<(Vec<Declared<'s>>, Vec<Statement>)> {
-    let (mut declared, mut there): (Vec<Declared<'_>>, Vec<Statement>) = (Vec::new(), Vec::new());
+    let (mut declared, mut existing): (Vec<Declared<'_>>, Vec<Statement>) = (Vec::new(), Vec::new());
     for statement in statements {
         let is_same = |name: &str| name.eq_ignore_ascii_case(&statement.name);
         let of_this_run = declared.iter().find(|other| is_same(&other.statement.name)).map(|_| "index");
         let kind = names.iter().find(|(_, name)| is_same(name)).map(|(kind, _)| &**kind).or(of_this_run);
         match kind {
             Some("index") if statement.if_not_exists => {
-                there.push(statement);
+                existing.push(statement);
                 continue;
             }
             // A trigger may have the name of an index.
@@ -62,7 +62,7 @@ pub fn declared<'s>(
         let table = table_of(&statement, schema, names)?;
         declared.push(Declared::new(statement, table, obstacle)?);
     }
-    Ok((declared, there))
+    Ok((declared, existing))
 }
 
 fn taken(statement: &Statement, kind: &str) -> Error {

@@ -1,7 +1,7 @@
 //! Entries of indexes from the rows that a table has, for the sorters, on all cores.
 //!
 //! ```text
-//!  record of the table     | types | a | b | c |              b, c: perhaps not there, when they were added later
+//!  record of the table     | types | a | b | c |              b, c: perhaps missing, if they were added later
 //!                                     └───┐
 //!  entry of an index on b  | types | b | rowid |              what of the record the index has, as CREATE INDEX would write it
 //! ```
@@ -57,7 +57,7 @@ struct Missing {
 }
 
 impl Projection {
-    /// For the entries of `index`; `twin` knows the values of columns that are not there.
+    /// For the entries of `index`; `twin` knows the values of missing columns.
     ///
     /// # Errors
     /// A sentence that says why SQLite must make the entries.
@@ -79,7 +79,7 @@ impl Projection {
         Ok(Projection { fields: fields.collect::<std::result::Result<_, String>>()? })
     }
 
-    /// So many first fields of a record are looked at.
+    /// The number of leading fields of a record that are looked at.
     fn wanted(&self) -> usize {
         let wanted = self.fields.iter().map(|field| match field {
             Field::Rowid => 0,
@@ -112,10 +112,10 @@ impl Missing {
     }
 }
 
-/// Gives the entries of all rows to the sorter of each index. Returns how many rows there are.
+/// Gives the entries of all rows to the sorter of each index. Returns the number of rows.
 ///
 /// # Errors
-/// When the file can't be read, is damaged, or there is no temporary space.
+/// When the file can't be read, is damaged, or temporary space runs out.
 pub(crate) fn of_rows(
     view: FileView<'_>,
     table: &Table,
@@ -140,7 +140,7 @@ pub(crate) fn of_rows(
     Ok(rows.into_inner())
 }
 
-/// Gives the entries that an index has to a sorter, which keeps nothing but records. Returns how many there are.
+/// Gives the entries that an index has to a sorter, which keeps nothing but records. Returns their number.
 ///
 /// # Errors
 /// As [`of_rows`].
@@ -175,7 +175,7 @@ trait Take {
     /// Takes an entry. `Err(None)` when it is no record that the tree should have.
     fn take(&mut self, rowid: i64, record: &[u8]) -> std::result::Result<(), Option<Error>>;
 
-    /// Nothing comes any more.
+    /// Ends the input.
     fn finish(self) -> Result<()>;
 }
 
@@ -199,12 +199,12 @@ fn in_parts<T: Take>(
                     error.unwrap_or_else(|| {
                         // Entries of indexes have no rowids.
                         let which = if rowid == 0 { "an entry".to_owned() } else { format!("row {rowid}") };
-                        damaged(view.path, &format!("{which} of {name} is no record that belongs there"))
+                        damaged(view.path, &format!("{which} of {name} is no valid record of it"))
                     })
                 })
             };
             scan.read(part, &mut pages, &mut reader, each).map_err(|error| {
-                // Nobody needs to begin another.
+                // No worker needs to begin another.
                 next.store(scan.parts(), Ordering::Relaxed);
                 view.failed(error)
             })?;
@@ -225,7 +225,7 @@ fn in_parts<T: Take>(
 /// Makes entries of rows.
 struct RowsTaker<'a> {
     wanted: usize,
-    /// The fields of the record at hand, as far as they are wanted and there: their serial types, and where they begin.
+    /// The fields of the record at hand, as far as they are wanted and stored: their serial types, and where they begin.
     found: Vec<(u64, usize)>,
     indexes: Vec<OfIndex<'a>>,
     rows: u64,
@@ -252,7 +252,7 @@ struct Piece<'a> {
 enum Content<'a> {
     /// In the low bytes.
     Int(i64),
-    /// In the record, from there on.
+    /// In the record, from that byte on.
     Record(usize),
     Missing(&'a [u8]),
 }
@@ -271,7 +271,7 @@ impl Take for RowsTaker<'_> {
     }
 }
 
-/// Finds the first `wanted` fields of a record; `None` when it is none, or they are not all there.
+/// Finds the first `wanted` fields of a record; `None` if it is no record, or lacks some of them.
 #[inline]
 fn find_fields(record: &[u8], wanted: usize, found: &mut Vec<(u64, usize)>) -> Option<()> {
     found.clear();
@@ -338,7 +338,7 @@ impl<'a> Piece<'a> {
     #[inline]
     fn of_field(serial: u64, start: usize, record: &[u8]) -> Piece<'a> {
         match serial {
-            // Whoever wrote it may have taken more bytes than it needs; SQLite would not.
+            // Another writer may have taken more bytes than it needs; SQLite would not.
             1..=6 => {
                 Piece::of_int(record::int(&record[start..start + usize::from(FIXED_BYTES[serial as usize])]))
             }
@@ -374,7 +374,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Whether a float is none, which to SQLite is NULL.
+/// Whether a float is NaN, which to SQLite is NULL.
 #[inline]
 fn is_nan(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|bytes| f64::from_be_bytes(*bytes).is_nan())
@@ -390,7 +390,7 @@ struct EntriesTaker<'a> {
 
 impl Take for EntriesTaker<'_> {
     fn take(&mut self, _: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
-        // The order of what is no record can't be told.
+        // What is no record has no order.
         if record::count_fields(record) != Ok(self.columns) {
             return Err(None);
         }

@@ -1,4 +1,4 @@
-//! Indexes for tables that are there, in the transaction that is open.
+//! Indexes for existing tables, in the transaction that is open.
 //!
 //! ```text
 //!  rows of the table ──all cores──> sorters ──merge──> pages past the end          SQL: CREATE INDEX
@@ -73,7 +73,7 @@ pub fn make(
 /// An index that we make: its place among all that are declared.
 type OfTable<'d> = (usize, &'d Table, &'d Ours);
 
-/// The indexes that we make, those of a table together, tables in the order in which they come.
+/// The indexes that we make, those of a table together, tables in the order of the statements.
 fn groups<'d>(declared: &'d [Declared<'_>]) -> Vec<Vec<OfTable<'d>>> {
     let mut groups: Vec<Vec<OfTable<'_>>> = Vec::new();
     for (place, declared) in declared.iter().enumerate() {

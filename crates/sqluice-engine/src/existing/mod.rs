@@ -1,25 +1,25 @@
-//! A database that is there, changed by one transaction: new pages are written past its end while SQLite holds the write lock, and
+//! An existing database, changed by one transaction: new pages are written past its end while SQLite holds the write lock, and
 //! become part of it when SQLite commits.
 //!
 //! ```text
-//!  begin     BEGIN IMMEDIATE: nobody else can allocate pages; the tail that a killed run left is cut off
+//!  begin     BEGIN IMMEDIATE: no other process can allocate pages; the tail that a killed run left is cut off
 //!  schema    CREATE TABLE, CREATE INDEX by SQL: their roots are empty pages up to page P
 //!
 //!            1                  P  P+1                               N
 //!            +--+----------+---+--+---------------------------------+--+
-//!  the file  |  | as it was    |R |  leaves, interior pages         |  |     readers see what was there: page 1 says
-//!            +--+----------+---+--+---------------------------------+--+     how many pages there are
+//!  the file  |  | as it was    |R |  leaves, interior pages         |  |     readers see what existed before: page 1 says
+//!            +--+----------+---+--+---------------------------------+--+     the number of pages
 //!                                   raw, past the page cache where the file system can; fdatasync
 //!  publish   through sqlite_dbpage: the roots R, the last page N, and page 1 with the new count
 //!  check     queries; what only SQLite can make (partial indexes, CHECK, ANALYZE)
 //!  commit    COMMIT
 //! ```
 //!
-//! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. Whoever is killed leaves the old
-//! content and at most a tail that nobody counts; the next run cuts it off.
+//! Invariant: until COMMIT nothing that was in the file is changed but through SQLite's journal. A killed run leaves the old
+//! content and at most a tail past the last page; the next run cuts it off.
 //!
 //! Invariant: the raw descriptor is opened before SQLite opens the file and closed after SQLite has closed it: closing any
-//! descriptor of a file drops all POSIX locks that the process has on it. So nobody here opens the file otherwise while
+//! descriptor of a file drops all POSIX locks that the process has on it. So this crate opens the file in no other way while
 //! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
 
 mod conditions;
@@ -63,7 +63,7 @@ use crate::output;
 /// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// A database that is there, and held open.
+/// An existing database, held open.
 #[derive(Debug)]
 pub struct Existing {
     /// Before the descriptor, so that it is closed before it.
@@ -80,11 +80,11 @@ pub struct Existing {
 }
 
 impl Existing {
-    /// Opens the database at `path`. A hot journal that a crash left is rolled back, as by every program that opens it. Whoever is in
+    /// Opens the database at `path`. A hot journal that a crash left is rolled back, as by every program that opens it. A process in
     /// the way, now or later, is waited for, for `busy_timeout`.
     ///
     /// # Errors
-    /// When there is no such file, it is no database, may not be written or is locked all the time.
+    /// When the file does not exist, is no database, may not be written or is locked all the time.
     pub fn open(path: &Path, busy_timeout: Duration) -> Result<Existing> {
         let name = path.to_owned();
         let resolved = output::place(path)?.path();
@@ -141,11 +141,11 @@ impl Existing {
             Error::target(format!("the folder of {} is read-only", self.name.display()))
                 .about(folder)
                 .because(io::Error::from(error))
-                .hint("permit writing in it: SQLite keeps its journal there")
+                .hint("permit writing in the folder: SQLite keeps its journal in it")
         })
     }
 
-    /// The same with SQLite's lock byte elsewhere: for tests.
+    /// Moves SQLite's lock byte: for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn with_pending_byte(self, pending_byte: u32) -> Existing {
@@ -177,12 +177,12 @@ impl Existing {
         self.geometry
     }
 
-    /// As `PRAGMA encoding` tells it: `UTF-8`, `UTF-16le` or `UTF-16be`.
+    /// As `PRAGMA encoding` returns it: `UTF-8`, `UTF-16le` or `UTF-16be`.
     pub fn encoding(&self) -> &str {
         &self.encoding
     }
 
-    /// As `PRAGMA journal_mode` tells it: `delete`, `truncate`, `persist` or `wal`. What is not `wal` is no property of the file.
+    /// As `PRAGMA journal_mode` returns it: `delete`, `truncate`, `persist` or `wal`. What is not `wal` is no property of the file.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode
     }
@@ -223,7 +223,7 @@ impl Existing {
         Transaction::begin(self, cancel)
     }
 
-    /// Tries until nobody else is in the way, at most for the busy timeout.
+    /// Tries until no other process is in the way, at most for the busy timeout.
     fn waiting<T>(
         &self,
         cancel: &Cancel,
@@ -233,7 +233,7 @@ impl Existing {
         self.waiting_until(Instant::now() + self.busy_timeout, cancel, what, attempt)
     }
 
-    /// Tries until nobody else is in the way, or that moment has come: at least once.
+    /// Tries until no other process is in the way, or that moment has passed: at least once.
     fn waiting_until<T>(
         &self,
         deadline: Instant,
@@ -307,7 +307,7 @@ fn geometry(file: &File) -> io::Result<Option<Geometry>> {
     Ok(size.and_then(|size| Geometry::new(size, start[20])))
 }
 
-/// Why something can't be a database. To be asked before it is opened: a named pipe waits there for somebody to write to it.
+/// Why something can't be a database. To be checked before it is opened: to open a named pipe waits for a writer.
 pub fn no_file(name: &Path, metadata: &fs::Metadata) -> Option<String> {
     let name = name.display();
     match () {

@@ -8,8 +8,8 @@ use sqluice_core::error::{Error, Result};
 
 use crate::output::{Direct, Output, explained};
 
-/// Writes pages past the end of a file, and keeps the last: SQLite must write that one itself, or it would not know how many
-/// there are.
+/// Writes pages past the end of a file, and keeps the last: SQLite must write that one itself, or it would not know the number
+/// of pages.
 #[derive(Debug)]
 pub(crate) struct PastTheEnd<'f> {
     file: &'f File,
@@ -54,7 +54,7 @@ impl Output for PastTheEnd<'_> {
     }
 }
 
-/// Whoever reads with this descriptor afterwards need not align anything.
+/// Restores the flags: later reads with this descriptor need not be aligned.
 impl Drop for PastTheEnd<'_> {
     fn drop(&mut self) {
         self.direct.off(self.file);

@@ -30,14 +30,14 @@ const WINDOW_BYTES_MIN: u64 = 16 << 10;
 /// Windows that are kept: one for each level of a deep tree, and one for what overflows.
 const WINDOWS: usize = 8;
 
-/// A file that nobody changes, as all threads see it.
+/// A file that does not change, as all threads see it.
 #[derive(Clone, Copy)]
 pub(crate) struct FileView<'a> {
     pub(crate) file: &'a File,
     pub(crate) path: &'a Path,
     /// Bytes of it that count.
     pub(crate) file_bytes: u64,
-    /// Is told of the bytes that are read.
+    /// Receives the number of bytes that are read.
     pub(crate) progress: &'a dyn Progress,
     pub(crate) cancel: &'a Cancel,
 }
@@ -45,7 +45,7 @@ pub(crate) struct FileView<'a> {
 /// Reads pages for one thread.
 pub(crate) struct FilePages<'a> {
     view: FileView<'a>,
-    /// What was used last comes first.
+    /// The last used is first.
     windows: Vec<Window>,
 }
 

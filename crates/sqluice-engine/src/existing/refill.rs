@@ -1,4 +1,4 @@
-//! Indexes of a table that gets many rows: made anew of what they have and of what comes, sorted together.
+//! Indexes of a table that gets many rows: made anew of their entries and the new ones, sorted together.
 //!
 //! ```text
 //!  old tree     [ root R | ... leaves ... ]  ──read, all cores──>  sorter  <──entries of the new rows
@@ -7,7 +7,7 @@
 //!  new tree     [ root R | ... leaves past the end of the file ... ]            sqlite_schema stays as it is
 //! ```
 //!
-//! So many insertions in any order would each read and write a leaf somewhere; this reads and writes every leaf once.
+//! That number of insertions in any order would each read and write a leaf somewhere; this reads and writes every leaf once.
 //!
 //! Only SQLite frees pages. DROP INDEX would free the root, too, and automatic indexes can't be dropped. So the tree is shown to
 //! SQLite as that of a WITHOUT ROWID table for a moment, whose rows are all deleted: that frees all pages but the root without a look

@@ -2,13 +2,13 @@
 //!
 //! * Raw pages and SQLite share the file, but never the same page at the same time: SQLite has those up to the count that it
 //!   knows, and must not be asked for more between [`Transaction::past_the_end`] and [`Transaction::publish`].
-//! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log tells, which is the old one. So
-//!   the log is copied first, all of it, under the write lock: then there is nothing left that anyone could copy.
-//! * What fails or is cancelled is cut off before ROLLBACK, while nobody else can allocate those pages. When COMMIT has failed,
-//!   nobody knows whether it is done: then nothing is cut.
-//! * In WAL mode a log without pages tells no size, and whoever begins to read takes that of the file. If the file were cut then,
+//! * In WAL mode a checkpoint copies the log into the file and cuts it to the size that the log has, which is the old one. So
+//!   the log is copied first, all of it, under the write lock: then nothing is left that another process could copy.
+//! * What fails or is cancelled is cut off before ROLLBACK, while no other process can allocate those pages. When COMMIT has failed,
+//!   it is unknown whether it took effect: then nothing is cut.
+//! * In WAL mode a log without pages has no size, and a new reader takes that of the file. If the file were cut then,
 //!   what such a reader writes later would be malformed. So such a tail is cut by SQLite: it commits page 1 as it is, with the size
-//!   that is right, and who had begun before can no longer write.
+//!   that is right, and a reader that began before can no longer write.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -30,20 +30,20 @@ pub struct Transaction<'e> {
     cancel: Cancel,
     /// Of the file, when it began; its tail is cut off by then. Known when `checkpointed` is set.
     file_bytes: u64,
-    /// Whether the file holds all that is in the log, if there is one. Until that is known, nothing may be cut off.
+    /// Whether the file holds all that is in the log, if it has one. Until that is known, nothing may be cut off.
     checkpointed: bool,
-    /// In WAL mode: whether the log has pages. Else who begins to read takes the size of the file.
+    /// In WAL mode: whether the log has pages. Else a new reader takes the size of the file.
     log_tells_size: bool,
     state: State,
 }
 
-/// What has become of a transaction.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It has never had the write lock, so there is nothing to undo.
+    /// It has never had the write lock, so nothing is to be undone.
     Waiting,
     Open,
-    /// COMMIT has failed, and nobody knows what it did before.
+    /// COMMIT has failed, and it is unknown what it did before.
     Unknown,
     Committed,
 }
@@ -94,13 +94,13 @@ impl<'e> Transaction<'e> {
         let begin = |connection: &Connection| connection.execute_batch("BEGIN IMMEDIATE");
         self.existing.waiting_until(deadline, &self.cancel, "lock", begin)?;
         self.state = State::Open;
-        // Somebody may have changed it since it was opened.
+        // Another process may have changed it since it was opened.
         self.existing.journal_mode = self.query("PRAGMA main.journal_mode", "read")?;
         Ok(())
     }
 
     /// Cuts off what a run left that did not end well. That ends the transaction, for SQLite looks at the size of the file when one
-    /// begins. Says whether there was nothing to cut. `is_own`: it was this run.
+    /// begins. Returns whether nothing was to be cut. `is_own`: it was this run.
     fn settle(&mut self, is_own: bool) -> Result<bool> {
         let wal = self.existing.journal_mode == "wal";
         let log_pages = if wal { self.checkpoint()? } else { None };
@@ -137,7 +137,7 @@ impl<'e> Transaction<'e> {
     fn checkpoint(&self) -> Result<Option<u64>> {
         let started = Instant::now();
         loop {
-            // Those who copy the log as well, or read what only the log has, are mostly gone at once.
+            // Processes that copy the log as well, or read what only the log has, mostly end at once.
             let copied = match self.copy_log() {
                 Err(error) if is_busy(&error) => None,
                 other => other.map_err(|error| self.failed(error, "copy the log into"))?,
@@ -150,7 +150,7 @@ impl<'e> Transaction<'e> {
         }
     }
 
-    /// One attempt at that. SQLite does not wait for those who copy the log.
+    /// One attempt at that. SQLite does not wait for processes that copy the log.
     fn copy_log(&self) -> rusqlite::Result<Option<u64>> {
         let other = Connection::open(&self.existing.path)?;
         other.busy_timeout(WAIT)?;
@@ -166,7 +166,7 @@ impl<'e> Transaction<'e> {
     /// When SQLite can't be asked.
     pub fn obstacle(&self) -> Result<Option<String>> {
         if !self.checkpointed {
-            let why = "somebody reads what is in its log only, so that the log can't be copied into the file";
+            let why = "another process reads what is in its log only, so that the log can't be copied into the file";
             return Ok(Some(why.to_owned()));
         }
         let of_kind = conditions::of_kind(self.existing).map_err(|error| self.failed(error, "look at"))?;
@@ -211,7 +211,7 @@ impl<'e> Transaction<'e> {
     /// The root of a table or index.
     ///
     /// # Errors
-    /// When there is none of that name, or SQLite can't be asked.
+    /// When no object has that name, or SQLite can't be asked.
     pub(crate) fn root_page(&self, name: &str) -> Result<u32> {
         let sql = "SELECT rootpage FROM main.sqlite_schema
                    WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'index')";
@@ -223,14 +223,14 @@ impl<'e> Transaction<'e> {
     /// A page, as this transaction sees it.
     ///
     /// # Errors
-    /// When there is none of that number, or it can't be read.
+    /// When no page has that number, or it can't be read.
     pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
         let page = dbpage::read(self.connection(), number).map_err(|error| self.failed(error, "read"))?;
         page.ok_or_else(|| Error::target(format!("{} has no page {number}", self.existing.name.display())))
     }
 
-    /// Where new pages go: the last page that there is, and what writes behind it. Until [`Transaction::publish`] SQLite must not
-    /// be asked for pages.
+    /// Where new pages go: the number of the last page, and the output that writes behind it. Until [`Transaction::publish`] SQLite
+    /// must not be asked for pages.
     ///
     /// # Errors
     /// When SQLite can't be asked.
@@ -239,7 +239,7 @@ impl<'e> Transaction<'e> {
         Ok((self.page_count()?, PastTheEnd::new(file, name, geometry.page_bytes())))
     }
 
-    /// Makes written pages part of the database, which has `page_count` pages then: those that are `overwritten` were there,
+    /// Makes written pages part of the database, which has `page_count` pages then: those that are `overwritten` existed before,
     /// `last` is the last one, if it has grown. SQL works again after it, and sees them.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl<'e> Transaction<'e> {
     /// Commits. In rollback mode readers are waited for.
     ///
     /// # Errors
-    /// When somebody reads all the time, or it can't be written. Then it is as it was.
+    /// When other processes read all the time, or it can't be written. Then it is as it was.
     pub fn commit(mut self) -> Result<()> {
         self.cancel.check()?;
         self.unwatch();
@@ -300,9 +300,9 @@ impl<'e> Transaction<'e> {
 }
 
 impl Transaction<'_> {
-    /// Cuts off pages that nobody will count, before or after ROLLBACK.
+    /// Cuts off pages that will never be part of the database, before or after ROLLBACK.
     fn give_up(&mut self) {
-        // What was refused before anything was written has left no tail of ours; what else is there is not ours to cut.
+        // What was refused before anything was written has left no tail of ours; any other tail is not ours to cut.
         let bytes = self.existing.file.metadata().map(|metadata| metadata.len());
         if self.checkpointed && bytes.is_ok_and(|bytes| bytes <= self.file_bytes) {
             let _ = self.connection().execute_batch("ROLLBACK");
@@ -334,13 +334,13 @@ impl Transaction<'_> {
         }
     }
 
-    /// Gives back the disk space of the tail, which may be all that there was, and leaves its size.
+    /// Gives back the disk space of the tail, which may be all the space left, and leaves its size.
     fn free_tail(&self) {
         let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
         if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
             use rustix::fs::FallocateFlags;
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            // Where a file has no holes, it is cut off all the same, if there is room for a page in the log.
+            // Where a file has no holes, it is cut off all the same, if the log has room for a page.
             let _ = rustix::fs::fallocate(&self.existing.file, flags, self.file_bytes, tail);
         }
     }

@@ -2,7 +2,7 @@
 //! a tree that is damaged worse.
 //!
 //! ```text
-//!  header, freelist, schema table      always: pages are taken from there, and roots
+//!  header, freelist, schema table      always: pages are taken from these, and roots
 //!  trees of the tables that grow       up to 16 MiB: all of their pages
 //!                                      beyond: the first and the last page of each level, so a run takes as long as before
 //! ```

@@ -1,13 +1,13 @@
 //! A table as SQLite sees it, with a single row and nothing of value.
 //!
 //! SQLite parses the SQL: a CREATE INDEX is run on the twin first, and what it declares is read back. And SQLite knows best what
-//! an index holds of a row that was there before ALTER TABLE ADD COLUMN, whose record ends before the column: the row of the twin is
+//! an index holds of a row older than ALTER TABLE ADD COLUMN, whose record ends before the column: the row of the twin is
 //! such a row.
 //!
 //! ```text
 //!  CREATE TABLE base (x)  ──>  | NULL |                its only record
 //!  sqlite_schema: base becomes CREATE TABLE t (a, b DEFAULT 5, c REAL DEFAULT 7)
-//!  CREATE INDEX ON t (c)  ──>  | 7 | rowid |           what SQLite makes of a value that is not there
+//!  CREATE INDEX ON t (c)  ──>  | 7 | rowid |           what SQLite makes of a missing value
 //! ```
 
 use rusqlite::Connection;

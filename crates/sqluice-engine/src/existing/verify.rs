@@ -1,4 +1,4 @@
-//! Queries over what was written, before it is committed: SQLite must find in a tree what was put there.
+//! Queries over what was written, before it is committed: SQLite must find in a tree what was written to it.
 //!
 //! Small trees are counted; of large ones the ends are looked at, for to count is to read every leaf.
 
@@ -13,7 +13,7 @@ use crate::pipeline::{Written, WrittenTree};
 /// Leaves of trees that are counted.
 const LEAVES_MAX: u64 = 500;
 
-/// Sees that SQLite finds the rows of a table, which had none before if `is_new`, and the entries of its indexes.
+/// Checks that SQLite finds the rows of a table, which had none before if `is_new`, and the entries of its indexes.
 pub(super) fn verify(
     connection: &Connection,
     table: &Table,

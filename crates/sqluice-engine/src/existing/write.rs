@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub(crate) tables: Vec<Written>,
     /// Pages of the database, so far.
     pub(crate) page_count: u32,
-    /// Pages that were written, new ones and those that were there.
+    /// Pages that were written, new ones and existing ones.
     pub(crate) pages_written: u64,
     /// How pages got to the disk: `direct` or `buffered`.
     pub(crate) output: &'static str,
@@ -43,12 +43,13 @@ struct Task<'t> {
 }
 
 impl Transaction<'_> {
-    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: those that are not there are made. Views and triggers
-    /// come last. Nothing is committed.
+    /// Writes the tables of `schema` as `plan` says, with the rows of `jobs`: missing ones are created. Views and triggers
+    /// are last. Nothing is committed.
     ///
     /// # Errors
-    /// When a row can't be stored or the disk can't be written. An error that refutes [`Assumption::RowOrder`](sqluice_core::error::Assumption)
-    /// says that rows did not follow the last of a table: by SQL they may be stored.
+    /// When a row can't be stored or the disk can't be written. An error that refutes
+    /// [`Assumption::RowOrder`](sqluice_core::error::Assumption) says that rows did not follow the last of a table: by SQL they may
+    /// be stored.
     pub(crate) fn write(
         &mut self,
         plan: &Plan,
@@ -65,8 +66,8 @@ impl Transaction<'_> {
             let message = format!("pages can't be written into {}: {why}", self.existing().name().display());
             return Err(Error::target(message).hint("its rows can be stored by SQL"));
         }
-        let there = self.roots()?;
-        let task = |(table, plan): (_, _)| self.task(table, plan, &there);
+        let existing = self.roots()?;
+        let task = |(table, plan): (_, _)| self.task(table, plan, &existing);
         let tasks = schema.tables.iter().zip(&plan.tables).map(task).collect::<Result<Vec<_>>>()?;
         tasks.iter().filter(|task| task.is_new).try_for_each(|task| self.make(task))?;
         let mut outcome = self.write_pages(plan, jobs, &tasks, rejects, phases)?;
@@ -95,9 +96,9 @@ impl Transaction<'_> {
         &self,
         table: &'t Table,
         plan: &'t TablePlan,
-        there: &HashMap<String, u32>,
+        existing: &HashMap<String, u32>,
     ) -> Result<Task<'t>> {
-        let is_new = !there.contains_key(&table.name.to_ascii_lowercase());
+        let is_new = !existing.contains_key(&table.name.to_ascii_lowercase());
         let sorts = plan.write_path == WritePath::Sorted
             || plan.indexes.iter().any(|index| index.write_path == WritePath::Sqlite);
         if !is_new && (sorts || table.without_rowid) {
@@ -224,7 +225,7 @@ impl Transaction<'_> {
 
     /// Notes the largest rowid of an AUTOINCREMENT table, as SQLite does for each row.
     fn note_sequence(&self, table: &Table, largest: Option<i64>) -> Result<()> {
-        // A table that never had a row is not there.
+        // A table that never had a row has no entry.
         let Some(largest) = largest.map(|largest| largest.max(0)) else { return Ok(()) };
         let noted = || {
             let update =
@@ -238,7 +239,7 @@ impl Transaction<'_> {
         noted().map_err(|error| self.failed(error, "note the sequence in"))
     }
 
-    /// What SQLite must make of tables whose rows are there: other indexes, views and triggers, constraints, ANALYZE.
+    /// What SQLite must create once the rows are written: other indexes, views and triggers, constraints, ANALYZE.
     fn finish(&self, plan: &Plan, schema: &Schema, phases: &mut Phases<'_>) -> Result<()> {
         let work = Work { schema, plan };
         if !work.is_needed() && schema.others.is_empty() {
@@ -254,10 +255,10 @@ impl Transaction<'_> {
     }
 }
 
-/// Adds the tables of `schema` to the database at `target`, or rows to those that are there, by pages: for tests.
+/// Adds the tables of `schema` to the database at `target`, or rows to existing ones, by pages: for tests.
 ///
 /// # Errors
-/// When that is not possible, for the reason that is told; the database is as it was.
+/// When that is not possible, for the reason in the error; the database is as it was.
 #[doc(hidden)]
 pub fn write_into(
     target: &Path,

@@ -139,7 +139,7 @@ fn take_all(
 /// The parts of a source, and the channel that says which worker got the next.
 type Parts<'a> = (Box<dyn Source + 'a>, Sender<usize>);
 
-/// Hands out parts and notes who got them; nothing after the last.
+/// Hands out parts and notes which worker got them; nothing after the last.
 struct Dispenser<'a>(Mutex<Option<Parts<'a>>>);
 
 impl Dispenser<'_> {

@@ -102,7 +102,7 @@ pub struct Inserted {
 pub type Rejects<'a> = dyn FnMut(&BadRow) -> Result<()> + 'a;
 
 /// Inserts the rows of `source` into a table of the connection's main database, in the transaction that is open. Bad rows go to
-/// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: who waits for a pipe waits no longer.
+/// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
 ///
 /// # Errors
 /// When the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. What has been done is

@@ -21,7 +21,7 @@ impl Direct {
         Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(file, true) }
     }
 
-    /// Writes whole pages from byte `offset` of the file on. The slices follow each other there.
+    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
     pub(crate) fn write(&mut self, file: &File, mut offset: u64, pages: &[&[u8]]) -> io::Result<()> {
         let mut slices: Vec<IoSlice<'_>> =
             pages.iter().filter(|pages| !pages.is_empty()).map(|pages| IoSlice::new(pages)).collect();

@@ -1,11 +1,11 @@
-//! Whether a new file fits on its disk: better told before hours of work than after.
+//! Whether a new file fits on its disk: better reported before hours of work than after.
 
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::size::Bytes;
 
-/// Refuses a file of about `bytes` bytes in `folder` when they are not free there. `hint` says what else can be done.
+/// Refuses a file of about `bytes` bytes in `folder` when they are not free in it. `hint` says what else can be done.
 pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
     match free_bytes(folder) {
         Some(free) if !fits(bytes, free) => {
@@ -43,7 +43,7 @@ fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
     estimated_bytes - estimated_bytes / 10 <= free_bytes
 }
 
-/// Bytes that we may still take; `None` where nobody can tell.
+/// Bytes that we may still take; `None` if unknown.
 fn free_bytes(folder: &Path) -> Option<u64> {
     let said = rustix::fs::statvfs(folder).ok()?;
     // Some file systems have no numbers, and say zero.

@@ -5,7 +5,7 @@
 //!  .big.db.sqluice-tmp-4711-0     the pages so far, locked (flock) as long as its process lives
 //! ```
 //!
-//! A killed process cannot remove its file. The next run that wants the same target finds it, sees that nobody holds the
+//! A killed process cannot remove its file. The next run that wants the same target finds it, sees that no process holds the
 //! lock, and removes it.
 
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
-/// A file name has at most 255 bytes: of a longer target name only so many go into the temporary one.
+/// A file name has at most 255 bytes: of a longer target name only this number goes into the temporary one.
 const NAME_BYTES_MAX: usize = 200;
 
 /// What the names of the temporary files of `target` begin with.
@@ -46,7 +46,7 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
             Ok(()) if is_still_at(&file, &path) => return Ok((file, path)),
             // Between the two calls another run took it for a leftover, and removes it.
             Ok(()) | Err(Errno::WOULDBLOCK) => {}
-            // This file system has no locks. So nobody gets one, and takes this file for a leftover.
+            // This file system has no locks. So no process gets one, and takes this file for a leftover.
             Err(_) => return Ok((file, path)),
         }
     }

@@ -29,9 +29,9 @@ pub use wanted::Wanted;
 
 use sqluice_core::error::{Error, Result};
 
-/// Takes finished pages in the order of their numbers; page 1 comes last.
+/// Takes finished pages in the order of their numbers; page 1 is the last.
 pub trait Output: Send {
-    /// Writes whole pages from byte `offset` of the file on. The slices follow each other there.
+    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
     ///
     /// # Errors
     /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
@@ -43,7 +43,7 @@ pub trait Output: Send {
     /// When it can't be: things are as they were, then.
     fn commit(self: Box<Self>) -> Result<()>;
 
-    /// Where the file is until it has its name, if there is one. When page 1 is written, SQLite may open it there and change
+    /// The path of the file until it has its name, if any. When page 1 is written, SQLite may open it by this path and change
     /// it, and must close it before the commit; nothing is written by [`Output::write`] after that.
     fn path(&self) -> Option<&Path> {
         None

@@ -9,8 +9,8 @@
 //!  fsync    the folder
 //! ```
 //!
-//! Invariant: under NAME there is what was there before, or all of the new database. A leftover `NAME-journal` or
-//! `NAME-wal` would be rolled into the new file by SQLite without a word, so where there is no database it is refused.
+//! Invariant: NAME is the file that it was before, or all of the new database. A leftover `NAME-journal` or
+//! `NAME-wal` would be rolled into the new file by SQLite without a word, so without a database it is refused.
 
 use std::fs::{self, File};
 use std::io;
@@ -45,8 +45,8 @@ impl NewFile {
     /// Begins the file that is wanted, of pages of `page_bytes` bytes.
     ///
     /// # Errors
-    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` lies there
-    /// and no database; when nothing can be written there, or not as much.
+    /// When its name is taken by something that may not be replaced, or is in use; when a `-journal` or `-wal` exists
+    /// without a database; when the folder is not writable or lacks the space.
     pub fn create(wanted: &Wanted<'_>, page_bytes: usize) -> Result<NewFile> {
         let place = place(wanted.path)?;
         leftover::remove_stale(&place.folder, &place.file_name);
@@ -99,7 +99,7 @@ impl Output for NewFile {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed("write", error))?;
-        let temporary = self.temporary.as_ref().expect("commit is called once");
+        let temporary = self.temporary.as_ref().expect("commit happens once");
         let locked = self.old.as_ref().map(Old::lock).transpose()?.flatten();
         // Closed when all is done.
         let _gone = match locked {
@@ -142,7 +142,7 @@ pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     let here = rustix::fs::CWD;
     match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // A hard link fails when the name is taken, too. Once it is there, the old name does no harm.
+            // A hard link fails when the name is taken, too. Once it exists, the old name does no harm.
             fs::hard_link(from, to)?;
             let _ = fs::remove_file(from);
             Ok(())

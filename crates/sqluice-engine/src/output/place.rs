@@ -1,4 +1,4 @@
-//! Where a file lies: its folder and its name there, symbolic links followed.
+//! Where a file lies: its folder and its name in it, symbolic links followed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use sqluice_core::error::{Error, Result};
 pub struct Place {
     /// Its folder.
     pub folder: PathBuf,
-    /// Its name there.
+    /// Its name in the folder.
     pub file_name: OsString,
 }
 

@@ -1,4 +1,4 @@
-//! Reads a finished file back, when somebody else than we has changed its pages: how many there are, and their checksum.
+//! Reads a finished file back after SQLite has changed its pages: their number and their checksum.
 //!
 //! The file is opened anew: SQLite must have closed it by then, or it would lose its locks when this is closed.
 
@@ -50,14 +50,14 @@ pub(crate) fn read_back(
         let message = format!("the new file has {bytes} bytes, but says that it has {page_count} pages");
         return Err(Error::target(message).hint("look whether the disk is sound, and run again"));
     }
-    // What was read of the first page already comes first.
+    // The bytes of the first page that were read already go first.
     let mut reader = first.chain(reader);
     let checksum = checksum::of_pages(geometry, page_count, |number, page| {
         if number % 256 == 1 {
             cancel.check()?;
         }
         progress.advance(Amount { rows: 0, bytes: page.len() as u64 });
-        // The page before is the lock-byte page, which nobody asks for.
+        // The page before is the lock-byte page, which is never asked for.
         if number.checked_sub(1) == Some(geometry.lock_page()) {
             reader.read_exact(page).map_err(cannot_read)?;
         }

@@ -5,15 +5,15 @@
 //!  ---------------                              -------------------------------------
 //!  it is a file, empty or begins as a           open     through SQLite: rolls a hot journal back, reads the log
 //!     database does                             leave    WAL mode, which copies the log into it and removes the log
-//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: nobody reads or writes it, or has it open
+//!  recover  through SQLite: no hot journal      lock     BEGIN EXCLUSIVE: no process reads or writes it, or has it open
 //!     is left, and no log                       remove   -journal, -wal, -shm: by now they hold nothing
-//!  lock     exclusively, and let go:            fsync    the folder: they are gone before the new file is there
-//!     nobody else uses it                       rename   the new file over it
+//!  lock     exclusively, and let go:            fsync    the folder: they are gone before the new file exists
+//!     no process uses it                        rename   the new file over it
 //!                                               fsync    the folder
 //!                                               close    the old one, which has no name any more
 //! ```
 //!
-//! Invariant: under the name there is the old database or the new one at every moment, and never the new one beside the
+//! Invariant: the name is that of the old database or of the new one at every moment, and never the new one beside the
 //! journal or log of the old: SQLite would roll that into it without a word.
 //!
 //! * SQLite removes a journal or a log without syncing the folder. A power failure could bring it back beside the new
@@ -22,10 +22,10 @@
 //!   before SQLite opens it.
 //! * SQLite makes the first page of an empty file when it locks it. This connection keeps its journal in memory: what it
 //!   removes when it closes would be the journal of the new file.
-//! * Until the rename every step is one of SQLite's own or undoes nothing: whoever is killed leaves the old database, at
+//! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database, at
 //!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
-//! * Who merely has it open holds a lock in WAL mode. In rollback mode nobody does, so `users.rs` looks for them. Whom it
-//!   can't see keeps reading the old database; SQLite refuses what they write (`SQLITE_READONLY_DBMOVED`).
+//! * A process that merely has it open holds a lock in WAL mode. In rollback mode no process does, so `users.rs` looks for them. A
+//!   process that it can't see keeps reading the old database; SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -45,7 +45,7 @@ use super::{explained, sync_folder};
 /// What lies beside a database and belongs to it, or would belong to any other of its name.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
-/// How long somebody who uses the old database is waited for before the work, and when it is done: by then there is
+/// How long to wait for another process that uses the old database, before the work and after it: by then the run has
 /// something to lose.
 const WAIT_BEFORE: Duration = Duration::from_secs(1);
 const WAIT_AFTER: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ pub(super) struct Old {
 }
 
 impl Old {
-    /// Sees that what is at `path` may be replaced, without changing anything.
+    /// Checks that the file at `path` may be replaced, without changing anything.
     pub(super) fn find(name: &Path, path: PathBuf, metadata: &Metadata) -> Result<Old> {
         if !metadata.is_file() {
             return Err(Error::target(format!("{} is not a file, and is not replaced", name.display()))
@@ -95,7 +95,7 @@ impl Old {
         to.set_permissions(fs::Permissions::from_mode(self.mode))
     }
 
-    /// Lets SQLite bring it in order, and sees that nobody else uses it.
+    /// Lets SQLite bring it in order, and makes sure that no other process uses it.
     pub(super) fn recover(&self) -> Result<()> {
         self.waiting(WAIT_BEFORE, || {
             self.refuse_users()?;
@@ -104,7 +104,7 @@ impl Old {
                 return connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE; ROLLBACK");
             }
             // The last one to close it copies the log into it. Asked for before anything is read, this locking mode
-            // takes a lock that nobody has who merely has it open.
+            // takes a lock that a process does not hold by merely having it open.
             drop(connection);
             let connection = self.open()?;
             connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; SELECT count(*) FROM sqlite_schema")
@@ -117,12 +117,12 @@ impl Old {
             Ok(metadata) if metadata.is_file() => self.waiting(WAIT_AFTER, || self.try_lock()).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => Err(Error::target(format!("{} is no longer the file that it was", self.name.display()))
-                .hint("somebody changed it during the run: look at it, and run again")),
+                .hint("another process changed it during the run: look at it, and run again")),
         }
     }
 
     fn try_lock(&self) -> rusqlite::Result<Locked> {
-        // Before anything is changed, and again when nobody can begin to use it.
+        // Before anything is changed, and again when no process can begin to use it.
         let before = self.refuse_users()?;
         let connection = self.open()?;
         let was_wal = journal_mode(&connection, "")? == "wal";
@@ -141,7 +141,7 @@ impl Old {
         }
     }
 
-    /// Sees that no other process has it open; tells which file has the name.
+    /// Makes sure that no other process has it open; returns which file has the name.
     fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
         let Ok(metadata) = fs::symlink_metadata(&self.path) else { return Ok(None) };
         let identity = (metadata.dev(), metadata.ino());
@@ -161,7 +161,7 @@ impl Old {
         Ok(connection)
     }
 
-    /// Tries until nobody else is in the way, or `wait` is over.
+    /// Tries until no other process is in the way, or `wait` is over.
     fn waiting<T>(&self, wait: Duration, attempt: impl Fn() -> rusqlite::Result<T>) -> Result<T> {
         let started = Instant::now();
         loop {
@@ -194,7 +194,7 @@ impl Old {
     }
 }
 
-/// The old database, which nobody else can use until this is dropped.
+/// The old database, which no other process can use until this is dropped.
 #[derive(Debug)]
 pub(super) struct Locked {
     connection: Connection,
@@ -211,7 +211,7 @@ impl Locked {
         self.connection.execute_batch("BEGIN EXCLUSIVE")?;
         match &*journal_mode(&self.connection, "")? {
             "memory" => Ok(()),
-            _ => Err(busy("somebody put it in WAL mode")),
+            _ => Err(busy("another process put it in WAL mode")),
         }
     }
 
@@ -239,7 +239,7 @@ impl Locked {
         fs::rename(temporary, place.path())
     }
 
-    /// Lets go of a database that stays, in the mode that it was in, if nobody hinders us.
+    /// Lets go of a database that stays, in the mode that it was in, if no other process prevents it.
     fn release(self) {
         let _ = self.connection.execute_batch("ROLLBACK");
         if self.was_wal {
@@ -256,7 +256,7 @@ pub(super) struct Gone {
     _connection: Connection,
 }
 
-/// Sets the journal mode, if `set` does, and tells it. Reads the schema first, and so recovers what is to be recovered.
+/// Sets the journal mode, if `set` does, and returns it. Reads the schema first, and so recovers what is to be recovered.
 fn journal_mode(connection: &Connection, set: &str) -> rusqlite::Result<String> {
     connection.query_row(&format!("PRAGMA journal_mode{set}"), [], |row| row.get(0))
 }

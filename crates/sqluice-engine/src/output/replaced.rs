@@ -1,11 +1,11 @@
 //! What a database that gives way to a new one holds: its tables, and how many rows each has.
 //!
-//! It takes no locks and changes nothing, and no state of the database makes it fail: what can't be read is said instead. A table of up
+//! It takes no locks and changes nothing, and no state of the database makes it fail: it reports what can't be read. A table of up
 //! to [`COUNTED_ROWS_MAX`] rows is counted; of a larger one a few paths from the root to a leaf give an estimate:
 //!
 //! ```text
 //!  interior page, 3 children        at each level the number of children is multiplied, and one of them is taken;
-//!    └─ interior page, 200            then comes the number of cells of the leaf: 3 × 200 × 40 = 24,000 rows.
+//!    └─ interior page, 200            then by the number of cells of the leaf: 3 × 200 × 40 = 24,000 rows.
 //!         └─ leaf, 40 cells         The average of PATHS such paths, spread evenly over the table
 //! ```
 
@@ -138,7 +138,7 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, u32)>> {
     tables.collect()
 }
 
-/// Roughly how many rows a tree has; `None`: no tree is there, or it is damaged.
+/// Roughly how many rows a tree has; `None`: the tree does not exist or is damaged.
 fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64> {
     let paths = (0..PATHS).map(|path| {
         let place = (f64::from(path) + 0.5) / f64::from(PATHS);
@@ -148,7 +148,7 @@ fn estimated_rows(file: &File, page_bytes: usize, root_page: u32) -> Option<u64>
     Some((sum / f64::from(PATHS)).round() as u64)
 }
 
-/// The same by the path that leads to a place in the tree, between 0 and 1.
+/// Estimates the rows of a tree by the path that leads to a place in it, between 0 and 1.
 fn rows_by_path(file: &File, page_bytes: usize, root_page: u32, mut place: f64) -> Option<f64> {
     let mut page = vec![0; page_bytes];
     let (mut number, mut pages, mut rows) = (root_page, 1.0, 0.0);

@@ -19,7 +19,7 @@ impl Scratch {
     /// Creates it in `folder`.
     ///
     /// # Errors
-    /// When nothing can be created there.
+    /// When nothing can be created in it.
     pub(crate) fn create(folder: &Path, target: &Place) -> Result<Scratch> {
         leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {

@@ -1,11 +1,11 @@
-//! Who has a file open, as far as `/proc` tells us.
+//! Processes that have a file open, as far as `/proc` lists them.
 //!
 //! A connection that is idle in rollback mode holds no lock, so SQLite can't see it. Once its file has lost its name, it
 //! takes the journal of the new file, which has the name that it knows, for its own, rolls it back into the old file and
-//! removes it: whoever writes to the new one is then without a journal. So it is looked for as `lsof` does.
+//! removes it: a process that writes to the new one is then without a journal. So it is looked for as `lsof` does.
 //!
 //! Processes of others, unless we are root, of other containers and of other machines are not seen, and on systems
-//! without `/proc` nobody is.
+//! without `/proc` none is.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The name that a database is to have: which file is meant, what lies there, and whether there is room.
+//! The name that a database is to have: which file is meant, what exists under it, and whether the disk has room.
 
 use std::fs;
 use std::io;
@@ -16,17 +16,17 @@ pub struct Wanted<'a> {
     pub path: &'a Path,
     /// Whether a database that has this name is replaced.
     pub replaces: bool,
-    /// Its size, roughly, where it can be told.
+    /// Its rough size, if it can be estimated.
     pub estimated_bytes: Option<u64>,
 }
 
 impl Wanted<'_> {
-    /// Refuses what [`NewFile::create`](super::NewFile::create) would refuse for what lies there or for want of room.
-    /// Nothing is changed; so whether somebody uses a database that is to be replaced remains to be seen.
+    /// Refuses what [`NewFile::create`](super::NewFile::create) would refuse for an existing file or for want of room.
+    /// Nothing is changed; so it is still unknown whether another process uses a database that is to be replaced.
     ///
     /// # Errors
-    /// When something has this name that may not be replaced, a `-journal` or `-wal` lies where no database is, or there
-    /// is too little room.
+    /// When something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
+    /// the disk has too little room.
     pub fn refuse(&self) -> Result<()> {
         self.refuse_at(&place(self.path)?).map(|_| ())
     }
@@ -41,7 +41,7 @@ impl Wanted<'_> {
         Ok(self.refuse_at(&place)?.map(|_| Replaced::read(&place)))
     }
 
-    /// The same, after SQLite has recovered the database as any reader would.
+    /// The database that is replaced, after SQLite has recovered it as any reader would.
     ///
     /// # Errors
     /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
@@ -52,7 +52,7 @@ impl Wanted<'_> {
         Ok(Some(Replaced::read(&place)))
     }
 
-    /// Refuses, as above; tells the old database that is to be replaced, if there is one.
+    /// Refuses like [`Wanted::refuse`]; returns the old database that is to be replaced, if any.
     pub(super) fn refuse_at(&self, place: &Place) -> Result<Option<replace::Old>> {
         let path = place.path();
         let old = match fs::symlink_metadata(&path) {
@@ -86,7 +86,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The error for a name that is taken. Who began to make a new file saw none: somebody else has made it since, and may need it.
+/// The error for a name that is taken. The run saw none when it began: another process has created it since, and may need it.
 pub(super) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
         .hint("it was made while this ran: run again to add to it, or name another file")

@@ -3,7 +3,7 @@
 //! ```text
 //!  chunk        interior pages   chunk              one system call for all of them
 //!  +--+--+--+   +--+--+          +--+--+--+--+
-//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: there the run is cut in two
+//!  |90|91|92|   |93|94|          |95|96|97|98|      the lock-byte page has no number: it cuts the run in two
 //!  +--+--+--+   +--+--+          +--+--+--+--+
 //! ```
 
@@ -25,7 +25,7 @@ const NO_WORKER: usize = usize::MAX;
 /// A chunk of at most this many bytes is copied: small files and tables make many, and each written alone waits for the disk.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
-/// Gives pages their numbers; writes them when it is told to.
+/// Gives pages their numbers; writes them on request.
 #[derive(Debug)]
 pub(crate) struct Appender {
     geometry: Geometry,
@@ -43,9 +43,9 @@ pub(crate) struct Appender {
     /// Single pages that were appended.
     appended: u64,
     checksum: Checksum,
-    /// Numbers of pages that were there and are made anew: single pages get these first.
+    /// Numbers of existing pages that are made anew: single pages get these first.
     reused: Vec<u32>,
-    /// Pages that were there, with their new bytes.
+    /// Existing pages, with their new bytes.
     overwritten: Vec<(u32, Vec<u8>)>,
 }
 
@@ -95,17 +95,17 @@ impl Appender {
         }
     }
 
-    /// The next single pages get these numbers, of pages that were there.
+    /// The next single pages get these numbers, of existing pages.
     pub(super) fn reuse(&mut self, numbers: impl IntoIterator<Item = u32>) {
         self.reused.extend(numbers);
     }
 
-    /// Notes the new bytes of a page that was there.
+    /// Notes the new bytes of an existing page.
     fn overwrite(&mut self, number: u32, bytes: Vec<u8>) {
         self.overwritten.push((number, bytes));
     }
 
-    /// The same for an interior page that is a root.
+    /// Notes the new bytes of an interior page that is a root.
     pub(super) fn overwrite_root(&mut self, number: u32, bytes: Vec<u8>) {
         self.appended += 1;
         self.overwrite(number, bytes);
@@ -165,7 +165,7 @@ impl Appender {
         self.waiting_bytes += pages.len();
     }
 
-    /// Whether what waits should be written now: workers wait for their chunks, or there is enough of it.
+    /// Whether what waits should be written now: workers wait for their chunks, or it is enough for one write.
     pub(super) fn is_due(&self) -> bool {
         let copied = |piece: &Piece| matches!(piece, Piece::Singles(_));
         self.waiting_bytes >= self.chunk_bytes || !self.waiting.iter().all(copied)
@@ -271,7 +271,7 @@ impl Appender {
         Ok(self.checksum)
     }
 
-    /// Writes what waits. Returns the pages that were there and have new bytes; the caller writes these.
+    /// Writes what waits. Returns the existing pages that have new bytes; the caller writes these.
     pub(crate) fn finish_growing(mut self, output: &mut dyn Output) -> Result<Vec<(u32, Vec<u8>)>> {
         self.check()?;
         self.flush(output, drop)?;
@@ -281,7 +281,7 @@ impl Appender {
     /// Pages in the file, page 1 and the lock-byte page among them.
     pub(crate) fn page_count(&self) -> u32 {
         let last = (self.next_page - 1) as u32;
-        // The lock-byte page is only there when something follows it.
+        // The lock-byte page exists only if another page follows it.
         if last == self.geometry.lock_page() { last - 1 } else { last }
     }
 }

@@ -1,8 +1,8 @@
 //! Which rows are left out, when several have the same key ([ON CONFLICT](https://www.sqlite.org/lang_conflict.html)).
 //!
-//! To SQLite rows come one after another, and whether one stays depends on those before it, by all keys of the table:
-//! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second falls to the first, so the third stays. So each
-//! key tells which records share it, which are few, and for these the inserts are played in the order of the input.
+//! SQLite inserts rows one after another, and whether one stays depends on those before it, by all keys of the table:
+//! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second is refused because of the first, so the third stays. So each
+//! key shows which records share it, which are few, and for these the inserts are played in the order of the input.
 
 use std::num::NonZeroU64;
 
@@ -18,12 +18,12 @@ use crate::sort::Sorted;
 pub(super) struct Dropped(Vec<u64>);
 
 impl Dropped {
-    /// Whether there are none.
+    /// Whether it has none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Their number.
     pub(super) fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -38,7 +38,7 @@ impl Dropped {
 /// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
 const RECORD_BYTES: u64 = 48;
 
-/// The same where there is one key: only what is left out is kept, and a list may take twice what it holds.
+/// Bytes of an entry with a single key: only what is left out is kept, and a list may take twice what it holds.
 const DROPPED_BYTES: u64 = 16;
 
 /// A record and one of the groups that it is in.

@@ -5,7 +5,7 @@
 //!                                          \
 //!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are made anew, in the places of
 //!                                                  \      the old ones and behind the end of the file
-//!                       ... leaves of d, e ...    [leaf]  stays as it is, and new leaves come after it
+//!                       ... leaves of d, e ...    [leaf]  stays as it is, and new leaves follow it
 //! ```
 
 use sqluice_core::error::Result;
@@ -46,6 +46,6 @@ pub(crate) trait OldEntries {
     /// Gives them to the sorter of the new ones: of index `index` of the table, whose root is that page.
     ///
     /// # Errors
-    /// When they can't be read, or there is no temporary space.
+    /// When they can't be read, or temporary space runs out.
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()>;
 }

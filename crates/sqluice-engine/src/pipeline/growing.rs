@@ -1,7 +1,7 @@
 //! The tree that is being made: leaves in order in, interior pages out, and at the end its root.
 //!
 //! A root that has its place already is no page that can be appended. If its only child would be a leaf, that leaf is the root
-//! itself: so a first chunk with a single leaf waits until another comes, or none.
+//! itself: so a first chunk with a single leaf waits until another arrives, or the input ends.
 
 use sqluice_core::error::Result;
 use sqluice_format::chunk::{Chunk, Leaf};
@@ -17,9 +17,9 @@ use crate::options::WritePath;
 /// A tree, as far as it is made.
 pub(super) struct Growing<'a> {
     levels: Levels,
-    /// The page of its root, if that is there already.
+    /// The page of its root, if that exists already.
     root_page: Option<u32>,
-    /// What is there, until something is added.
+    /// The existing edge, until something is added.
     edge: Option<&'a Edge>,
     /// The only leaf so far.
     held: Option<Sealed>,
@@ -83,7 +83,7 @@ impl<'a> Growing<'a> {
         Ok(())
     }
 
-    /// Begins with what is there.
+    /// Begins with the existing edge.
     fn begin(&mut self, edge: &Edge, pages: &mut Appender) {
         let Some(last_rowid) = edge.largest_rowid else { return };
         let mut tree = TableTree::growing(pages.geometry(), edge.levels.clone());
@@ -161,7 +161,7 @@ impl Children {
                     tree.add(number(leaf), divider.as_deref(), pages);
                 }
             }
-            _ => unreachable!("pages come for a tree"),
+            _ => unreachable!("pages belong to a tree"),
         }
     }
 }

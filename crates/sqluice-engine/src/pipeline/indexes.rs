@@ -1,4 +1,4 @@
-//! Indexes of tables that are there already: what was sorted, onto pages.
+//! Indexes of existing tables: sorted entries, onto pages.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};

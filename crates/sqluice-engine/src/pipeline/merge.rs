@@ -71,8 +71,8 @@ fn merge_entries(
     filling: &mut Filling<'_, '_>,
     ends: &mut Ends,
 ) -> Result<()> {
-    // What a chunk had no room for. It begins the next one only if another entry follows: between this part and the next there
-    // must be a divider, which a chunk of a single entry has not to give.
+    // What a chunk had no room for. It begins the next one only if another entry follows: this part and the next
+    // need a divider between them, which a chunk of a single entry can't give.
     let mut waiting: Option<Vec<u8>> = None;
     let mut items = 0;
     merge.try_for_each(|item, prefix| {

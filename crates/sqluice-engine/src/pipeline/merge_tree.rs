@@ -15,7 +15,7 @@ pub(super) struct MergeTree<'a> {
     pub(super) unique: Option<Unique<'a>>,
     /// Records whose items are left out.
     pub(super) dropped: &'a Dropped,
-    /// The page of its root, if that is there already.
+    /// The page of its root, if that exists already.
     pub(super) root_page: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Ends {
 }
 
 impl MergeTree<'_> {
-    /// How many parts there are. Where items are left out, a range may be empty, which the leaves before it must know.
+    /// The number of parts. Where items are left out, a range may be empty, which the leaves before it must know.
     pub(super) fn parts(&self) -> usize {
         let ranges = self.sorted.ranges();
         if self.dropped.is_empty() { ranges } else { ranges.min(1) }

@@ -4,7 +4,7 @@
 //!  rows    sources ──> parts ──> workers ──> table leaves ──────────────────────┐
 //!                                   │                                            ├─> writer ──> output
 //!                                   └─> sorters (entries of indexes, rows        │
-//!                                       that may come in any order)              │
+//!                                       that may arrive in any order)            │
 //!  merge   sorters ──> ranges of keys ──> workers ──> index and table leaves ────┘
 //!
 //!  a pass          parts in order                       chunks in any order            pages in order
@@ -14,14 +14,14 @@
 //!                                   └──────── empty chunks ──────┘
 //! ```
 //!
-//! * Tables come one after another, each with its indexes: then one sorts with all of the memory. Those that need no sorting share
+//! * Tables are written one after another, each with its indexes: then one sorts with all of the memory. Those that need no sorting share
 //!   a pass.
 //! * A worker has chunks of its own and waits when all are under way. The chunks of the earliest part are never stuck
-//!   behind later ones, so somebody can always go on.
+//!   behind later ones, so one worker can always go on.
 //! * The writer takes all chunks whose turn it is and writes them in one system call: on a machine whose cores are busy it
-//!   is woken late, and the disk would be idle as often as there are calls.
-//! * What the writer makes of the chunks depends on their order alone. So do errors: the one that comes first in the input
-//!   is the one that is reported; keys that come twice are known when all rows have been read.
+//!   is woken late, and the disk would be idle once for each call.
+//! * What the writer makes of the chunks depends on their order alone. So do errors: the first one in the input
+//!   is the one that is reported; repeated keys are known when all rows have been read.
 //!
 //! Invariant: memory is the workers' chunks, what their sources need and what the sorters are given, whatever the number of
 //! rows.
@@ -75,7 +75,7 @@ use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
 /// Blocks that are read at a time for each worker that merges: disks are faster with several.
 const READS_PER_WORKER: usize = 2;
 
-/// A table and where its rows come from.
+/// A table and the source of its rows.
 pub struct Job<'a> {
     /// The table.
     pub table: &'a Table,
@@ -94,7 +94,7 @@ pub struct Settings {
     pub workers: usize,
     /// Bytes of pages that go to the writer at a time.
     pub chunk_bytes: usize,
-    /// Chunks of so many bytes that each worker has.
+    /// The chunks of that size that each worker has.
     pub chunks_per_worker: usize,
     /// Bytes that sorting may take.
     pub sort_bytes: usize,
@@ -102,7 +102,7 @@ pub struct Settings {
     pub temp_dir: PathBuf,
     /// What happens to rows with the same key.
     pub on_conflict: OnConflict,
-    /// Pages that are there: new ones come after them.
+    /// The number of existing pages: new ones follow them.
     pub page_count: u32,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Written {
     pub(crate) indexes: Vec<Option<WrittenTree>>,
 }
 
-/// The pages of all tables, numbered from the first on that is not there: page 1 is the caller's to write.
+/// The pages of all tables, numbered from the first new one on: page 1 is the caller's to write.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) tables: Vec<Written>,
@@ -151,12 +151,12 @@ pub(crate) struct TableSorters {
     indexes: Vec<(usize, Sorter)>,
 }
 
-/// The same in order: the rows, if they are sorted, and each index with its place among those of the table.
+/// What is sorted of a table, in order: the rows, if they are sorted, and each index with its place among those of the table.
 type SortedTable = (Option<Sorted>, Vec<(usize, Sorted)>);
 
 /// Encodes all jobs, as their plans say, and writes their pages, in the jobs' order. The first bad row ends the run, unless
-/// there is a file for such rows. A table whose trees are there grows from them, and its indexes are made of their `old`
-/// entries, too. `cancel` is set when the run fails: who waits for a pipe waits no longer.
+/// such rows have a file. A table with existing trees grows from them, and its indexes are made of their `old`
+/// entries, too. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
 pub(crate) fn run(
     jobs: Vec<(Job<'_>, &TablePlan, Option<ExistingTrees>)>,
     settings: &Settings,
@@ -200,7 +200,7 @@ struct Run<'a, 'p> {
 }
 
 impl Run<'_, '_> {
-    /// Tables whose rows come in order, and which have no indexes.
+    /// Tables whose rows arrive in order, and which have no indexes.
     fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs
             .into_iter()
@@ -221,7 +221,7 @@ impl Run<'_, '_> {
         Ok(written.collect())
     }
 
-    /// A table with indexes, or whose rows come in any order.
+    /// A table with indexes, or whose rows arrive in any order.
     fn sorted_table(
         &mut self,
         job: Job<'_>,
@@ -341,7 +341,7 @@ fn merge_trees<'a>(
     rows.into_iter().chain(indexes).collect()
 }
 
-/// Whether items of indexes know the numbers of their records: where rowids do not tell these, or rows may be left out.
+/// Whether items of indexes know the numbers of their records: where rowids do not give these, or rows may be left out.
 fn numbered(table: &Table, plan: &TablePlan, on_conflict: OnConflict) -> bool {
     let leaves_out = plan.write_path == WritePath::Sorted && on_conflict != OnConflict::Abort;
     leaves_out || plan.in_sequence || table.clustered.is_some()
@@ -403,7 +403,7 @@ impl<'a> RowsTree<'a> {
 }
 
 impl TableSorters {
-    /// For items that come from so many sources, one after another, and stay in memory as long as they fit.
+    /// For items from that number of sources, one after another, and stay in memory as long as they fit.
     fn new(
         table: &Table,
         plan: &TablePlan,

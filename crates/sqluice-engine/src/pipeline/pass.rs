@@ -38,7 +38,7 @@ pub(super) fn run(
         for index in 0..settings.workers {
             let (chunks, empty) = crossbeam_channel::unbounded();
             let (parts, ended) = crossbeam_channel::unbounded();
-            let (bad_rows, told) = crossbeam_channel::unbounded();
+            let (bad_rows, taken) = crossbeam_channel::unbounded();
             returns.push(Returns { chunks, parts, bad_rows });
             let to_writer = to_writer.clone();
             let worker = Worker {
@@ -49,7 +49,7 @@ pub(super) fn run(
                 made: 0,
                 ended,
                 ahead: 0,
-                told,
+                taken,
                 bad_rows_ahead: 0,
                 to_writer,
             };

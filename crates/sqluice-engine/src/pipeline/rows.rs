@@ -1,4 +1,4 @@
-//! Rows as they come from a source: onto pages, or to the sorters.
+//! Rows as they arrive from a source: onto pages, or to the sorters.
 
 use sqluice_core::batch::Batch;
 use sqluice_core::error::Result;
@@ -13,20 +13,20 @@ use crate::encode::entries::Entries;
 use crate::encode::{AnyOrder, Conversions, Encoder, RowidRange, no_rowids_left};
 use crate::options::WritePath;
 
-/// A table whose rows come from a source.
+/// A table whose rows arrive from a source.
 pub(super) struct RowsTree<'a> {
     pub(super) table: &'a Table,
     pub(super) conversions: Conversions,
     /// `Pages` or `Sorted`.
     pub(super) write_path: WritePath,
-    /// There is one worker, so that it knows what came before each row.
+    /// The only worker encodes all rows, so that it knows the rows before each.
     pub(super) in_sequence: bool,
     /// What is sorted of it.
     pub(super) sorters: Option<&'a TableSorters>,
     pub(super) seen: AnyOrder,
-    /// The page of its root, if that is there already.
+    /// The page of its root, if that exists already.
     pub(super) root_page: Option<u32>,
-    /// The rows that are there already.
+    /// The existing rows.
     pub(super) edge: Option<Edge>,
 }
 

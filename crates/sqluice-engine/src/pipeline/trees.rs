@@ -6,7 +6,7 @@ use super::rows::RowsTree;
 
 /// The trees of a pass, by what they are built from.
 pub(super) enum Trees<'a> {
-    /// Rows of tables, as they come from their sources.
+    /// Rows of tables, as they arrive from their sources.
     Rows(Vec<RowsTree<'a>>),
     /// What has been sorted.
     Merge(Vec<MergeTree<'a>>),

@@ -21,7 +21,7 @@ pub(super) struct Unique<'a> {
     pub(super) index: Option<&'a Index>,
     /// The order of its columns.
     pub(super) order: Option<KeyOrder>,
-    /// How the rows are told that share a key.
+    /// How the rows that share a key are named.
     pub(super) rows: KnownRows,
 }
 
@@ -102,7 +102,7 @@ impl Unique<'_> {
                     None => before = Some(OwnedItem::of(item)),
                     Some(before) => {
                         if !self.is_same(before.item(), item) {
-                            tell(&mut numbers, group);
+                            report(&mut numbers, group);
                         }
                         before.set(item);
                     }
@@ -111,7 +111,7 @@ impl Unique<'_> {
                 Ok(())
             })?;
         }
-        tell(&mut numbers, group);
+        report(&mut numbers, group);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Unique<'_> {
     }
 }
 
-fn tell(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
+fn report(numbers: &mut Vec<u64>, group: &mut dyn FnMut(&[u64])) {
     if numbers.len() > 1 {
         numbers.sort_unstable();
         group(numbers);

@@ -11,7 +11,7 @@ use super::Settings;
 use super::message::{BAD_ROWS_AHEAD_MAX, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
 use crate::encode::Chunks;
 
-/// Bytes of bad rows that a worker gathers before it tells the writer.
+/// Bytes of bad rows that a worker gathers before it sends them to the writer.
 const BAD_ROWS_BYTES: usize = 1 << 20;
 
 /// What the error of a bad row takes, roughly: its message, its hint, the name of its file.
@@ -29,7 +29,7 @@ pub(super) struct Worker<'s> {
     pub(super) ended: Receiver<()>,
     /// Parts whose end the writer has not seen.
     pub(super) ahead: usize,
-    pub(super) told: Receiver<()>,
+    pub(super) taken: Receiver<()>,
     /// Messages with bad rows that the writer has not seen.
     pub(super) bad_rows_ahead: usize,
     pub(super) to_writer: Sender<(PartId, u64, Message)>,
@@ -71,7 +71,7 @@ pub(super) struct Filling<'w, 's> {
     cancel: &'w Cancel,
 }
 
-/// What a part has come to.
+/// The result of a part so far.
 #[derive(Default)]
 pub(super) struct Done {
     /// Bytes of input that it stands for.
@@ -85,7 +85,7 @@ impl<'w, 's> Filling<'w, 's> {
         Filling { worker, id, sequence: 0, open: None, bad_rows: Vec::new(), bad_rows_bytes: 0, cancel }
     }
 
-    /// Does the part and tells the writer how that ended. `work` also says how the part fits others, even if it fails.
+    /// Does the part and reports to the writer how that ended. `work` also says how the part fits others, even if it fails.
     pub(super) fn finish(
         mut self,
         task: Result<Task>,
@@ -123,14 +123,14 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(self.current())
     }
 
-    /// Finishes the last leaf of a table, if there is one.
+    /// Finishes the last leaf of a table, if any.
     pub(super) fn finish_leaves(&mut self) {
         if let Some((chunk, _)) = &mut self.open {
             chunk.finish();
         }
     }
 
-    /// Finishes the last leaf of an index, if there is one; `more` of its entries come in other chunks.
+    /// Finishes the last leaf of an index, if any; `more` of its entries follow in other chunks.
     pub(super) fn finish_entries(&mut self, more: bool) {
         if let Some((chunk, _)) = &mut self.open {
             chunk.finish_entries(more);
@@ -162,7 +162,7 @@ impl<'w, 's> Filling<'w, 's> {
             return Ok(());
         }
         if self.worker.bad_rows_ahead == BAD_ROWS_AHEAD_MAX {
-            self.worker.told.recv().map_err(|_| Error::interrupted())?;
+            self.worker.taken.recv().map_err(|_| Error::interrupted())?;
             self.worker.bad_rows_ahead -= 1;
         }
         self.worker.bad_rows_ahead += 1;

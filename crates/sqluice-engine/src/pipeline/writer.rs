@@ -25,7 +25,7 @@ pub(super) struct PassContext<'a> {
     pub(super) cancel: &'a Cancel,
 }
 
-/// Bytes that are written at once, when there is so much.
+/// Bytes that are written at once, if that many are ready.
 const WRITE_BYTES: usize = 32 << 20;
 
 /// Puts what the workers make in order.
@@ -60,7 +60,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Result<Vec<BuiltTree>> {
         let mut early = BTreeMap::new();
         let mut turn = (0, 0);
-        // Wait for one message, then take all that are there: so much can be written at once.
+        // Wait for one message, then take all that have arrived: they can be written at once.
         while let Ok(message) = from_workers.recv() {
             self.around.cancel.check()?;
             for (id, sequence, message) in std::iter::once(message).chain(from_workers.try_iter()) {
@@ -109,7 +109,7 @@ impl<'a, 'o> Writer<'a, 'o> {
                 return Ok(true);
             }
             Message::Failed { error, edges } => {
-                // Rows that are out of order come before what else is wrong.
+                // Rows out of order are reported before other errors.
                 self.check_edges(edges)?;
                 return Err(error);
             }
@@ -145,11 +145,11 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.around.progress.advance(Amount { rows: 1, bytes: 0 });
         match &mut self.around.rejects {
             Some(rejects) => rejects.add(bad),
-            None => unreachable!("a worker keeps bad rows when there is a file for them"),
+            None => unreachable!("a worker keeps bad rows when they have a file"),
         }
     }
 
-    /// The rows of a part must come after those of the part before.
+    /// The rows of a part must follow those of the part before.
     fn check_edges(&mut self, edges: Edges) -> Result<()> {
         match edges {
             Edges::None => Ok(()),
@@ -171,7 +171,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             Some(place) => Err(error.at(place)),
             None => Err(error),
         };
-        let Trees::Rows(trees) = self.trees else { unreachable!("rows come from sources") };
+        let Trees::Rows(trees) = self.trees else { unreachable!("rows belong to sources") };
         let Table { columns, rowid_alias, .. } = trees[self.made.len()].table;
         let name = rowid_alias.map_or("rowid", |alias| &columns[alias].name);
         match self.last_rowid {
@@ -223,10 +223,10 @@ impl Trees<'_> {
         }
     }
 
-    /// What the rows of a tree come after.
+    /// The last rowid before the rows of a tree.
     fn last_rowid(&self, index: usize) -> Option<LastRowid> {
         let Trees::Rows(trees) = self else { return None };
-        // As if those that are there had been counted.
+        // As if the existing rows had been counted.
         let rowid = trees.get(index)?.edge.as_ref()?.largest_rowid?;
         Some(LastRowid { rowid, counted: true })
     }

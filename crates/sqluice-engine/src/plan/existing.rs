@@ -33,7 +33,7 @@ const NEAR_CHARS_MIN: usize = 4;
 /// What is known of the rows that a table will get.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRows {
-    /// How many, about.
+    /// Their number, about.
     pub about: Option<u64>,
     /// They bring rowids.
     pub with_rowids: bool,

@@ -108,8 +108,8 @@ const KINDS_MAX: usize = 4;
 /// Files of a kind that are named, at most.
 const NAMES_MAX: usize = 3;
 
-/// What was recognised, with inputs of one kind as one: `a.csv: comma, header`, or `1,500 files: comma, header; 2 files: tab, header (a.tsv,
-/// b.tsv)`.
+/// What was recognised, with inputs of one kind as one: `a.csv: comma, header`, or `1,500 files: comma, header; 2 files: tab,
+/// header (a.tsv, b.tsv)`.
 pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for InputReport { name, recognised, .. } in inputs {
@@ -136,8 +136,8 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
     parts.join("; ")
 }
 
-/// Which inputs have rows that lack fields, and how many: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`; `None`: none
-/// has.
+/// Which inputs have rows that lack fields, and how many: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`;
+/// `None`: none has.
 pub fn padded_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) -> Option<String> {
     let all: u64 = inputs.iter().map(|input| input.padded).sum();
     let mut padded: Vec<&InputReport> = inputs.iter().filter(|input| input.padded > 0).collect();

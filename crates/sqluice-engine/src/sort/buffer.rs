@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Entries of integers and short text are key-only: nothing but their keys is held. No item is then fetched from where it was
-//! put, and less memory is needed. Keys are pairs where items have two columns, while these are integers or NULL, short ones until one is not;
-//! then of one word; the first that is longer makes all of two, and the first item that is not key-only ends that for the buffer.
+//! put, and less memory is needed. Keys are pairs where items have two columns, while these are integers or NULL, short ones until
+//! one is not; then of one word; the first that is longer makes all of two, and the first item that is not key-only ends that for
+//! the buffer.
 
 use std::cmp::Ordering;
 
@@ -128,7 +129,7 @@ impl<'a> Buffer<'a> {
         self.push_with(rowid, number, record.len(), |room| room[..record.len()].copy_from_slice(record))
     }
 
-    /// The same for an item whose record, of `record_bytes` bytes, is not written yet: `write` does that. It may overwrite
+    /// Takes an item whose record, of `record_bytes` bytes, is not written yet: `write` does that. It may overwrite
     /// [`SLACK_BYTES`] after it.
     ///
     /// # Errors
@@ -216,7 +217,8 @@ impl<'a> Buffer<'a> {
         self.keys.as_ref().is_some_and(|keys| matches!(keys.form, Form::Short | Form::Pair))
     }
 
-    /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it [takes](Buffer::takes_pairs) such.
+    /// Takes items that are pairs, given as their halves ([`sqluice_format::key::KeyOrder::pair`]), if it
+    /// [takes](Buffer::takes_pairs) such.
     ///
     /// # Errors
     /// As [`Buffer::push`].

@@ -27,7 +27,7 @@ pub(super) struct ItemMerge<'a> {
     readers: Vec<Reader<'a>>,
     /// The prefixes of what the readers are at.
     heads: Vec<u128>,
-    /// Who lost at each inner node; node 0 has the winner.
+    /// The loser at each inner node; node 0 has the winner.
     tree: Vec<u32>,
     /// The winner's item was given.
     is_given: bool,
@@ -69,7 +69,7 @@ impl<'a> ItemMerge<'a> {
         Ok(self.is_given)
     }
 
-    /// Who has the item at hand.
+    /// The reader that has the item at hand.
     #[inline]
     fn winner(&self) -> usize {
         self.tree[0] as usize

@@ -154,7 +154,7 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
         Ok(())
     }
 
-    /// The same when all were taken; those that are next.
+    /// Fills the stream if all its keys were taken, and returns the next ones.
     fn rest(&mut self, reading: &Reading<'a>) -> Result<&[[u64; HALVES]]> {
         if self.at == self.keys.len() {
             self.fill(BYTES_BETWEEN / size_of::<[u64; HALVES]>(), reading)?;

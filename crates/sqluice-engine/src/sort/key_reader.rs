@@ -51,8 +51,8 @@ impl<'a> KeyReader<'a> {
         Ok(Some(widened(stored)))
     }
 
-    /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind them, where more
-    /// halves are asked for than they have.
+    /// Appends the next keys until `keys` has `count`, or none are left: short pairs as pairs and normalized keys with zeros behind
+    /// them, where more halves are asked for than they have.
     pub(super) fn read<const HALVES: usize>(
         &mut self,
         count: usize,

@@ -15,7 +15,7 @@ pub(super) enum Form {
     Pair,
     /// Normalized keys that have nothing but zeros after 16 bytes: of as many at most, or a little longer.
     Word,
-    /// The same of 32 bytes.
+    /// Normalized keys that have nothing but zeros after 32 bytes.
     Words,
 }
 
@@ -135,9 +135,9 @@ impl Keys {
         }
     }
 
-    /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys. These are of
-    /// a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key anyway, and no key is the
-    /// beginning of another.
+    /// The same items as keys of another form, longer ones: as pairs if short ones are to become that, or else as normalized keys.
+    /// These are of a word, if that is asked for and enough: where only zeros follow, for these are read after the end of a key
+    /// anyway, and no key is the beginning of another.
     pub(super) fn in_form(&self, order: &Order, wanted: Form) -> Keys {
         let keys = self.list.chunks(self.form.halves());
         let normalized = |key: &[u64]| self.form.normalized(order, key);

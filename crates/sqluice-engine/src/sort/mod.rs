@@ -11,17 +11,19 @@
 //!                             └── spilled to a file without a name, unless it is the last of its buffer
 //! ```
 //!
-//! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of numbers, decodes to them.
-//! Then the keys alone are held, sorted, spilled and merged, and the entry is decoded when it is merged out.
+//! Entries of integers, NULL, short text and blobs are *key-only*: a normalized key of at most 16 or 32 bytes, or a pair of
+//! numbers, decodes to them. Then the keys alone are held, sorted, spilled and merged, and the entry is decoded when it is merged
+//! out.
 //!
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
-//! * `spill`, `file`: temporary space. `memory`: how much of it the page cache may keep. `run`: a sorted run, in temporary space or in memory.
+//! * `spill`, `file`: temporary space. `memory`: how much of it the page cache may keep. `run`: a sorted run, in temporary space or
+//!   in memory.
 //! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
 //! * `buffer`, `sorted`, `merge`: what others call.
 //!
 //! Invariant: the merged items and how they are cut into ranges depend on the items alone, not on buffers, memory,
-//! threads, or who pushed what when. Items with equal keys are never cut apart.
+//! threads, or the order in which they push. Items with equal keys are never cut apart.
 //!
 //! Invariant: the order is total, but for items that are the same in everything.
 

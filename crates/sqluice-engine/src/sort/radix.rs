@@ -289,7 +289,7 @@ struct Press<const HALVES: usize> {
     bits: u32,
 }
 
-/// The same for 64 bits, and where they go.
+/// Presses some of 64 bits together, and says where they go.
 ///
 /// ```text
 ///  a . . b c . d .      dots are bits that are not pressed

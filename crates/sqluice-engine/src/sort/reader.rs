@@ -76,7 +76,7 @@ impl<'a> Part<'a> {
         self.run.form()
     }
 
-    /// The same as [`Part::prefix_min`] for what such keys begin with when they are read in a form.
+    /// [`Part::prefix_min`] of the first words of such keys when they are read in a form.
     pub(super) fn word_min(&self, wanted: Form) -> u128 {
         let order = &self.layout.order;
         let first = match self.run {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The first pieces go through the page cache, as many as it keeps for half a minute without writing them: most sorts never wait for the
-//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what other processes have in it.
+//! disk then. What is more goes past it (O_DIRECT), for writing much through the cache is slower and pushes out what other
+//! processes have in it.
 //!
 //! Invariant: the files have no names, so nothing is left of them however the process ends. They are written and read in whole blocks
 //! of [`BLOCK_BYTES`].
@@ -107,7 +108,7 @@ impl Spill {
 
     /// The file that holds the piece at `offset`, and where in it.
     fn file(&self, offset: u64) -> Result<(&Arc<SpillFile>, u64)> {
-        // By default Linux begins to write when a tenth of the memory that can be had waits for it. What is sorted is held by now.
+        // By default Linux begins to write when a tenth of the available memory waits for it. What is sorted is held by now.
         let tenth = || memory::available_bytes() / 10 / PIECE_BYTES * PIECE_BYTES;
         let cached_bytes = *self.cached_bytes.get_or_init(tenth);
         let (opened, how, offset) = match offset.checked_sub(cached_bytes) {

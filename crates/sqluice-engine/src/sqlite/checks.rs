@@ -36,7 +36,7 @@ pub(super) fn any(table: &Table) -> bool {
     !constraints(table).is_empty()
 }
 
-/// Sees that all rows of a table keep its constraints.
+/// Checks that all rows of a table keep its constraints.
 pub(super) fn check(connection: &Connection, table: &Table) -> Result<()> {
     for constraints in constraints(table).chunks(TOGETHER) {
         if let Some(error) = broken(connection, table, constraints)

@@ -20,7 +20,7 @@ struct Key {
     to: Option<Vec<String>>,
 }
 
-/// Sees that the rows of a table have their parents.
+/// Checks that the rows of a table have their parents.
 pub(crate) fn check(connection: &Connection, schema: &Schema, table: &Table) -> Result<()> {
     match orphans(connection, schema, table) {
         Ok(None) => Ok(()),

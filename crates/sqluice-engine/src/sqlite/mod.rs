@@ -274,7 +274,7 @@ impl SortingIn {
     }
 }
 
-/// Sees that SQLite left nothing that would belong to the file.
+/// Checks that SQLite left no other file that would belong to the database.
 fn refuse_siblings(path: &Path) -> Result<()> {
     for suffix in ["-journal", "-wal", "-shm"] {
         let mut sibling = OsString::from(path);

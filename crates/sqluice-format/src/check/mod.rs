@@ -17,7 +17,7 @@
 //!   unique where they must be; an index has the entries that the rows of its table demand, and no others; fields hold the types
 //!   that they may, and NULL where they may.
 //!
-//! It shares no code with those who write, but for the words: page kinds, varints, serial types, the order of keys. It is
+//! It shares no code with the writers, but for the words: page kinds, varints, serial types, the order of keys. It is
 //! as obvious as it can be at the speed of a disk: [`Parts`] lets several threads read at the same time, and nothing is allocated
 //! for a page, a cell or a row.
 //!

@@ -3,14 +3,14 @@
 //! ```text
 //!                   root                  the top of a tree is read first, and again at the end
 //!          ┌─────────┼─────────┐
-//!        part      part      part         each by anyone, anywhere: figures, problems, sums, first and last key
+//!        part      part      part         each on any thread: figures, problems, sums, first and last key
 //!          └─────────┼─────────┘
 //!                  join                   the walk through the whole file, which finds parts that are done
 //! ```
 //!
 //! So parts change nothing but the time that it takes. Where they could not say what is first, as when two of them reach
 //! one page, or where the keys of one do not go on where those of the last one ended, everything is read once more in order: what
-//! the report says does not depend on who was first.
+//! the report says does not depend on which was first.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -182,7 +182,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 break;
             }
         }
-        // Who reads a whole tree sees what kind it is, and whether it may be.
+        // Reading a whole tree shows what kind it is, and whether it may be.
         let kind = if places[0].parent == 0 { tree.kind } else { found };
         let tree = Tree { kind, ..tree };
         parts.extend(places.into_iter().map(|place| Part { tree: tree.clone(), row, place }));

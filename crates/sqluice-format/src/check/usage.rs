@@ -1,4 +1,4 @@
-//! Who uses which page, and what the pointer maps of an auto_vacuum database say of it
+//! Which tree or list uses which page, and what the pointer maps of an auto_vacuum database say of it
 //! ([§1.8](https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages)).
 //!
 //! ```text

@@ -18,8 +18,8 @@ use crate::varint;
 /// The entry between two leaves, or after the last leaf of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divider<'a> {
-    /// The interior cell without its child page: payload size, local payload, and the number of the overflow page if there
-    /// is one, which is right after [`Chunk::relocate`].
+    /// The interior cell without its child page: payload size, local payload, and the number of the overflow page, if it has
+    /// one, which is right after [`Chunk::relocate`].
     pub cell: &'a [u8],
     /// On which page of the chunk its overflow chain begins.
     pub overflow: Option<u32>,
@@ -91,7 +91,7 @@ impl Chunk {
         self.push_any_entry(record, true);
     }
 
-    /// The same for all entries, also those that need a leaf, overflow pages, padding or a place between two leaves.
+    /// Adds any entry, also one that needs a leaf, overflow pages, padding or a place between two leaves.
     fn push_any_entry(&mut self, record: &[u8], any: bool) -> bool {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);

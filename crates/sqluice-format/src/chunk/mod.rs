@@ -1,6 +1,6 @@
 //! Chunks: finished leaves and their overflow pages, which do not know their numbers yet.
 //!
-//! A leaf names no other page, except where a payload overflows; so a run of leaves can be made on any core before anyone
+//! A leaf names no other page, except where a payload overflows; so a run of leaves can be made on any core before it
 //! knows where in the file it will stand. What does name a page is on a short list:
 //!
 //! ```text
@@ -244,7 +244,7 @@ impl Chunk {
         self.dividers.relocate(first, self.geometry);
     }
 
-    /// The same where the first page is the only leaf, and stands elsewhere: those after it get the numbers from `first` on.
+    /// Gives the pages their numbers when the first page is the only leaf, and stands elsewhere: the others count from `first` on.
     ///
     /// # Panics
     /// With several leaves, or a divider after the only one.

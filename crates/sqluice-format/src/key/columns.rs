@@ -127,7 +127,7 @@ pub(super) fn start_of(record: &[u8], start: usize, end: usize) -> u128 {
     u128::from(first) << 64 | u128::from(rest)
 }
 
-/// The same of a value that has as many.
+/// The first 16 bytes of a value that has as many.
 #[inline]
 pub(super) fn first_16(record: &[u8], start: usize) -> u128 {
     u128::from_be_bytes(*record[start..].first_chunk().expect("16 bytes of a value"))

@@ -138,8 +138,8 @@ impl KeyOrder {
         (values.len() == self.columns().len()).then_some((prefix, record_bytes))
     }
 
-    /// The normalized key in two words, as [`KeyOrder::prefix`] has its first 16 bytes, and how many bytes it has; `None` when it does not end
-    /// within them or does not decode to the record.
+    /// The normalized key in two words, as [`KeyOrder::prefix`] has its first 16 bytes, and how many bytes it has; `None` when it
+    /// does not end within them or does not decode to the record.
     ///
     /// # Panics
     /// As [`KeyOrder::compare`].

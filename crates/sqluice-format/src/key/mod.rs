@@ -26,9 +26,9 @@
 //! ```
 //!
 //! The text of six characters with a rowid below 2^39 takes 14 bytes, any integer with such a rowid 15 at most. So
-//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no float, it
-//! even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even simpler key
-//! ([`KeyOrder::pair`]).
+//! [`KeyOrder::prefix`], the first 16, mostly is the whole key, and sorting looks no further. Where the key has all columns and no
+//! float, it even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even
+//! simpler key ([`KeyOrder::pair`]).
 
 mod columns;
 mod decodable;
@@ -138,7 +138,7 @@ impl KeyOrder {
         self.normalize_until(record, usize::MAX, key);
     }
 
-    /// The same, but it may stop when `key` has `bytes_max` bytes.
+    /// Appends the normalized key of a record, and may stop when `key` has `bytes_max` bytes.
     fn normalize_until(&self, record: &[u8], bytes_max: usize, key: &mut Vec<u8>) {
         let mut values = Columns::of(record);
         for column in &self.columns {
@@ -238,7 +238,7 @@ impl Collation {
         key.push(END);
     }
 
-    /// The same, byte by byte, for text that has the bytes 00 or 01 in it and `text_bytes` bytes in all.
+    /// Normalizes, byte by byte, a text that has the bytes 00 or 01 in it and `text_bytes` bytes in all.
     fn normalize_escaped(self, text: &[u8], text_bytes: usize, key: &mut Vec<u8>) {
         for &byte in text {
             match byte {

@@ -86,7 +86,7 @@ impl NumberKey {
         NumberKey { left: right << (120 - 8 * n), bytes: n + 1 }
     }
 
-    /// The same with `bytes` bytes after it.
+    /// The key with `bytes` bytes after it.
     fn followed_by(self, right: u64, bytes: u32) -> NumberKey {
         let all = self.bytes + bytes;
         NumberKey { left: self.left | u128::from(right) << (128 - 8 * all), bytes: all }

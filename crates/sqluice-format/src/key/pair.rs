@@ -38,7 +38,7 @@ impl KeyOrder {
         self.inverted_pair(u128::from(halves[0]) << 64 | u128::from(halves[1]))
     }
 
-    /// The same, and back: with the halves of descending columns inverted.
+    /// The pair with the halves of descending columns inverted, or back.
     #[inline]
     fn inverted_pair(&self, pair: u128) -> u128 {
         let [first, second] = self.columns() else { return pair };

@@ -104,7 +104,7 @@ impl KeyColumn {
         Part::of_int(int)
     }
 
-    /// The same for anything but integers and most text.
+    /// The part of anything but integers and most text.
     #[inline(never)]
     fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
         match serial {
@@ -175,7 +175,7 @@ fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
     first_part(kind, columns::start_of(record, start, end), bytes)
 }
 
-/// The same for up to 8 bytes, in half the bits.
+/// The part of a text or blob of up to 8 bytes, in half the bits.
 #[inline]
 fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
     let bytes = end - start;

@@ -9,7 +9,7 @@
 //!                                              index: each entry, those on interior pages at their places
 //! ```
 //!
-//! A part can be read by anyone, anywhere; its entries follow those of the part before it. A record that lies on its
+//! A part can be read by any thread; its entries follow those of the part before it. A record that lies on its
 //! page is lent from the page, one that overflows is put together first, as far as it is wanted.
 //!
 //! The file may be damaged, or made to do harm. Every number is looked at before it is used: the walk ends after as

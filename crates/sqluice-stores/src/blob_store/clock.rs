@@ -1,12 +1,12 @@
-//! The clock by which readers let go of their locks, so that other processes come to write.
+//! The clock by which readers let go of their locks, so that other processes can write.
 //!
 //! ```text
 //!  reader    ├─ hold ──┤─ hold ──┤─ hold ──┤           all let go at the same moment, ten times a second
-//!  clock               │         │         │           then stands still if nobody reads
+//!  clock               │         │         │           then stands still without readers
 //!  writer of another process   waits ──────┴─ writes
 //! ```
 //!
-//! A writer that waits lets nobody in who does not hold a lock yet, so that it comes to write however many readers there are.
+//! A waiting writer blocks new readers, so that it gets its turn whatever the number of readers.
 //! It must be all of them at the same moment, also of a shared store: to SQLite the connections of a process are one.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::pool::Pool;
 /// How long readers hold their locks.
 const TURN: Duration = Duration::from_millis(100);
 
-/// A clock that goes while somebody reads; it ends with this.
+/// A clock that runs while readers read; dropping it ends it.
 pub(super) struct Clock {
     pool: Arc<Pool>,
     thread: Option<JoinHandle<()>>,
@@ -40,7 +40,7 @@ impl Drop for Clock {
         if let Some(thread) = self.thread.take() {
             self.pool.close();
             thread.thread().unpark();
-            // It closes no connection: those are closed by whoever drops the store.
+            // It closes no connection: those are closed where the store is dropped.
             let _ = thread.join();
         }
     }
@@ -51,7 +51,7 @@ fn go(pool: &Pool) {
     while pool.is_open() {
         if pool.in_use() {
             thread::park_timeout(TURN);
-            // What could not be ended is tried again, and told to whoever reads.
+            // What could not be ended is tried again, and reported to the next reader.
             drop(pool.stop());
         } else if pool.may_sleep() {
             thread::park();

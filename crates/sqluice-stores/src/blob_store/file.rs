@@ -6,12 +6,12 @@
 //! ```
 //!
 //! A descriptor of our own would be simpler, and wrong: when any descriptor of a file is closed, the process loses all the locks
-//! that it has on that file, those of connections of which nothing is known here included. SQLite closes its own only when nobody
+//! that it has on that file, those of connections of which nothing is known here included. SQLite closes its own only when no connection
 //! holds a lock.
 //!
 //! All that is `unsafe` about a store is in this file. It saves the statement, and all of a blob's overflow pages are read at once; what
 //! that buys beside a SELECT and beside files, `bench/stores --only read` measures. The store asks SQLite the plain way wherever
-//! this way can't tell, and both ways run the same tests.
+//! this way does not know, and both ways run the same tests.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -51,10 +51,10 @@ impl<'c> RawFile<'c> {
         (!methods.is_null()).then_some(RawFile { file, methods, connection: PhantomData })
     }
 
-    /// Fills a buffer with the bytes that begin at `at`; `None` when they are not there, or can't be read.
+    /// Fills a buffer with the bytes that begin at `at`; `None` if they do not exist, or can't be read.
     pub(super) fn read(self, at: u64, buffer: &mut [u8]) -> Option<()> {
         let (bytes, at) = (c_int::try_from(buffer.len()).ok()?, i64::try_from(at).ok()?);
-        // SAFETY: the file is open as long as the connection, which is borrowed; xRead writes so many bytes at most.
+        // SAFETY: the file is open as long as the connection, which is borrowed; xRead writes at most that number of bytes.
         let code = unsafe {
             let read = (*self.methods).xRead?;
             read(self.file, buffer.as_mut_ptr().cast(), bytes, at)
@@ -62,7 +62,7 @@ impl<'c> RawFile<'c> {
         (code == ffi::SQLITE_OK).then_some(())
     }
 
-    /// Bytes of the memory map; `None` where there is no map.
+    /// Bytes of the memory map; `None` without a map.
     pub(super) fn fetch(self, at: u64, bytes: usize) -> Option<Fetched<'c>> {
         let (length, at) = (c_int::try_from(bytes).ok()?, i64::try_from(at).ok()?);
         let mut start = ptr::null_mut();
@@ -79,7 +79,7 @@ impl<'c> RawFile<'c> {
     }
 }
 
-/// Bytes of a memory map, which stays in place as long as this is there.
+/// Bytes of a memory map, which stays in place as long as this value lives.
 pub(super) struct Fetched<'c> {
     file: RawFile<'c>,
     at: i64,
@@ -91,7 +91,7 @@ impl Deref for Fetched<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: xFetch gave so many bytes there and keeps the map until xUnfetch. Nobody writes to them: whoever fetches holds a
+        // SAFETY: xFetch gave that number of bytes and keeps the map until xUnfetch. Nothing writes to them: the connection holds a
         // SHARED lock, under which no process changes the file, and this process commits with no reader at work.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes) }
     }

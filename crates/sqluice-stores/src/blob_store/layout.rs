@@ -27,7 +27,7 @@ pub(super) enum Layout {
 /// Name, declared type and place in the primary key.
 type Columns = &'static [(&'static str, &'static str, i64)];
 
-/// The same of a table that is there.
+/// The columns of an existing table.
 type Declared = Vec<(String, String, i64)>;
 
 const KV: Columns = &[("k", "TEXT", 1), ("v", "BLOB", 0)];
@@ -42,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// The column that has the blob, and that of its size if there is one; counted from 0.
+    /// The column that has the blob, and that of its size, if any; counted from 0.
     pub(super) fn columns(self) -> (usize, Option<usize>) {
         match self {
             Layout::Kv => (1, None),
@@ -97,7 +97,7 @@ impl Layout {
         }
     }
 
-    /// A row that is there keeps its rowid, so that its entry in the index stays as it is.
+    /// An existing row keeps its rowid, so that its entry in the index stays as it is.
     pub(super) fn put(self) -> &'static str {
         match self {
             Layout::Kv => "INSERT INTO kv(k, v) VALUES (?1, ?2) ON CONFLICT(k) DO UPDATE SET v = excluded.v",
@@ -161,7 +161,7 @@ impl Layout {
         Ok(Some(layout))
     }
 
-    /// Sees that the table is declared as it must be.
+    /// Checks that the table is declared as it must be.
     fn verify(self, connection: &Connection, path: &Path) -> Result<()> {
         let declared = || -> rusqlite::Result<(Declared, bool)> {
             let mut columns = connection.prepare("SELECT name, type, pk FROM pragma_table_xinfo(?1)")?;

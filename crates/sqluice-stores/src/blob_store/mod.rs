@@ -24,19 +24,19 @@
 //!
 //! The database is SQLite's: `sqlite3 store.db "SELECT k, length(v) FROM kv"` lists it. A database that has `kv` is opened as that, else
 //! one that has `sqlar` as an archive, whose files are the blobs; what is put into an archive is not compressed, what is deflated
-//! there comes out inflated. Keys are bytes, and are compared as such. A number in the place of a blob is an error, a NULL in `kv`
+//! in it is read back inflated. Keys are bytes, and are compared as such. A number in the place of a blob is an error, a NULL in `kv`
 //! is an empty blob.
 //!
 //! * With a rollback journal, which new stores have, the store **holds a read lock** from read to read, and lets go of it ten times a
 //!   second: other processes can read the database at any time, and write to it when they wait for half a second (`busy_timeout`,
-//!   `.timeout`); whoever does not wait may find it locked ([`Options::shared`] is for those). In return a read needs no lock, and
+//!   `.timeout`); a process that does not wait may find it locked ([`Options::shared`] is for those). In return a read needs no lock, and
 //!   takes the pages as they are: the index and the table by binary search, the blob in two reads.
 //! * Batches of this store are seen by its readers as soon as they are committed. Readers wait for a commit, and, where a batch has
 //!   more than 32 MiB (a change being 4 KiB at least), for the rest of the batch. In WAL mode
-//!   ([`Journal::Wal`]) nobody waits for anybody, but every read goes through SQLite's own statements.
+//!   ([`Journal::Wal`]) no reader or writer waits for another, but every read goes through SQLite's own statements.
 //! * A store can be used by any number of threads; each reads with a connection of its own, up to [`Options::readers_max`].
 //!
-//! Invariant: what pages can't tell for sure, SQLite is asked.
+//! Invariant: SQLite is asked for everything that pages do not answer for sure.
 
 mod clock;
 mod file;
@@ -73,7 +73,7 @@ use writer::{Change, Changes, Writer};
 pub struct BlobStore {
     path: PathBuf,
     pool: Arc<Pool>,
-    /// `None` in WAL mode, where nobody waits.
+    /// `None` in WAL mode, where no process waits.
     _clock: Option<Clock>,
     /// `None` when the store was opened for reading only.
     writer: Option<Mutex<Writer>>,
@@ -83,7 +83,7 @@ impl BlobStore {
     /// Opens the store in a file, or makes it where nothing is.
     ///
     /// # Errors
-    /// When there is something else, or it can't be read or made.
+    /// When the file is something else, or can't be read or made.
     pub fn open(path: impl AsRef<Path>) -> Result<BlobStore> {
         BlobStore::options().open(path)
     }
@@ -114,7 +114,7 @@ impl BlobStore {
         &self.path
     }
 
-    /// A blob; `None` when there is no such key.
+    /// A blob; `None` if the key does not exist.
     ///
     /// # Errors
     /// When it can't be read.
@@ -123,7 +123,7 @@ impl BlobStore {
         Ok(self.get_into(key, &mut blob)?.then_some(blob))
     }
 
-    /// Puts a blob in the place of what `blob` has, and says whether there is such a key; `blob` is empty if there is none. Its
+    /// Puts a blob in the place of what `blob` has, and returns whether the key exists; if not, `blob` is empty. Its
     /// memory is used again: many reads into the same are faster than [`get`](Self::get).
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl BlobStore {
         self.read(key.as_ref(), &Part::Whole, blob).map(|length| length.is_some())
     }
 
-    /// Some bytes of a blob, as far as it has them, without reading the others; `None` when there is no such key.
+    /// Some bytes of a blob, as far as it has them, without reading the others; `None` if the key does not exist.
     ///
     /// # Errors
     /// When they can't be read.
@@ -142,7 +142,7 @@ impl BlobStore {
         Ok(length.map(|_| bytes))
     }
 
-    /// The length of a blob in bytes, without reading it; `None` when there is no such key.
+    /// The length of a blob in bytes, without reading it; `None` if the key does not exist.
     ///
     /// # Errors
     /// When it can't be read.
@@ -150,7 +150,7 @@ impl BlobStore {
         self.read(key.as_ref(), &Part::Nothing, &mut Vec::new())
     }
 
-    /// Whether there is such a key.
+    /// Whether the key exists.
     ///
     /// # Errors
     /// When that can't be found out.
@@ -158,7 +158,7 @@ impl BlobStore {
         Ok(self.len(key)?.is_some())
     }
 
-    /// How many blobs there are. All keys are looked at.
+    /// The number of blobs. All keys are looked at.
     ///
     /// # Errors
     /// When they can't be read.
@@ -176,12 +176,12 @@ impl BlobStore {
         Iter::new(&self.pool, None)
     }
 
-    /// Those whose keys come after `key`.
+    /// The blobs whose keys follow `key`.
     pub fn iter_after(&self, key: impl Into<Vec<u8>>) -> Iter<'_> {
         Iter::new(&self.pool, Some(key.into()))
     }
 
-    /// Puts a blob under a key, in the place of the one that was there.
+    /// Puts a blob under a key, in the place of an existing one.
     ///
     /// # Errors
     /// When it can't be written: then all is as it was.
@@ -190,7 +190,7 @@ impl BlobStore {
     }
 
     /// Puts many blobs in one transaction; returns how many. Of several under the same key the last one stays. They are taken one by
-    /// one while the batch is written, and must not come from reading or writing this store, which waits for the batch.
+    /// one while the batch is written, and must not be made by reading or writing this store, which waits for the batch.
     ///
     /// # Errors
     /// When one can't be written: then all is as it was.
@@ -204,7 +204,7 @@ impl BlobStore {
         })
     }
 
-    /// Removes a blob; says whether it was there.
+    /// Removes a blob; returns whether it existed.
     ///
     /// # Errors
     /// When the database can't be written: then all is as it was.
@@ -212,7 +212,7 @@ impl BlobStore {
         Ok(self.remove_many([key])? > 0)
     }
 
-    /// Removes many blobs in one transaction; returns how many were there.
+    /// Removes many blobs in one transaction; returns how many existed.
     ///
     /// # Errors
     /// When the database can't be written: then all is as it was.
@@ -227,7 +227,7 @@ impl BlobStore {
 
     fn batch(&self, changes: Changes<'_>) -> Result<u64> {
         let writer = self.writer.as_ref().ok_or_else(|| pool::read_only(&self.path))?;
-        // Whoever panicked rolled back.
+        // A thread that panicked rolled back.
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.batch(&self.pool, changes)
     }

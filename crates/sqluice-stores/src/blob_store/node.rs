@@ -24,7 +24,7 @@ use sqluice_format::view::PageView;
 /// See the module's description.
 #[derive(Default)]
 pub(super) struct Node {
-    /// Of its page; 0 is none.
+    /// The number of its page; 0 for none.
     pub(super) number: u32,
     /// What all keys begin with.
     prefix: Vec<u8>,
@@ -32,18 +32,18 @@ pub(super) struct Node {
     heads: Sorted,
     entries: Vec<Entry>,
     keys: Vec<u8>,
-    /// One more than there are keys or rowids; none of a leaf.
+    /// One more than keys or rowids; empty in a leaf.
     children: Vec<u32>,
 }
 
 /// An entry of an index.
 struct Entry {
     rowid: i64,
-    /// Where its key ends in `keys`; the prefix is not there.
+    /// Where its key ends in `keys`; the prefix is not stored.
     end: u32,
 }
 
-/// Numbers in order, and every so many of them once more.
+/// Numbers in order, and every n-th of them once more.
 #[derive(Default)]
 struct Sorted {
     all: Vec<u64>,
@@ -88,7 +88,7 @@ pub(super) enum Step {
 }
 
 impl Node {
-    /// Makes a page ready. `None` when SQLite has to search there: of a leaf of a table, which is read by those alone who look for its
+    /// Makes a page ready. `None` when SQLite has to search it: of a leaf of a table, which is read only in a search for its
     /// rows, and where a key is no text, or goes on in an overflow page.
     pub(super) fn fill(&mut self, page: &[u8], number: u32, geometry: Geometry) -> Option<()> {
         // Not this page until all of it is here.

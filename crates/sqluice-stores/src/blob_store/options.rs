@@ -44,7 +44,7 @@ pub enum Journal {
     /// A rollback journal, which is deleted: the fastest to read.
     #[default]
     Delete,
-    /// A log: readers go on while somebody writes, in other processes, too.
+    /// A log: readers go on during a write, in other processes, too.
     Wal,
 }
 
@@ -124,7 +124,7 @@ impl Options {
         self
     }
 
-    /// The journal of a new store; one that is there keeps its own. Default: a rollback journal.
+    /// The journal of a new store; an existing one keeps its own. Default: a rollback journal.
     #[must_use]
     pub fn journal(mut self, journal: Journal) -> Options {
         self.journal = journal;
@@ -155,7 +155,7 @@ impl Options {
     /// Opens the store, or makes it where nothing is.
     ///
     /// # Errors
-    /// When there is no database, or one without a table `kv` or `sqlar` of the right shape, or it can't be read or made.
+    /// When the database does not exist, or is one without a table `kv` or `sqlar` of the right shape, or it can't be read or made.
     pub fn open(self, path: impl AsRef<Path>) -> Result<BlobStore> {
         BlobStore::open_with(path.as_ref(), self)
     }

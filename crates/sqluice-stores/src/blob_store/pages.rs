@@ -1,11 +1,11 @@
-//! Pages for one reader, of a file that nobody changes meanwhile.
+//! Pages for one reader, of a file that does not change meanwhile.
 //!
 //! ```text
 //!  interior pages, leaves of the index     kept, ready to be searched ([`super::node`])
 //!  leaves of the table, overflow chains    read anew: each belongs to a blob or two; with a memory map, used where they are
 //! ```
 //!
-//! `None` says throughout that this way can't tell: SQLite is asked, then.
+//! `None` says throughout that the pages do not answer: SQLite is asked, then.
 
 use std::ops::Deref;
 
@@ -29,7 +29,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Forgets everything, and makes room for so many bytes of pages.
+    /// Forgets everything, and makes room for that number of bytes of pages.
     pub(super) fn reset(&mut self, bytes: usize, geometry: Geometry) {
         let sets = (bytes / geometry.page_bytes() / WAYS).max(2);
         self.nodes.clear();
@@ -43,7 +43,7 @@ pub(super) struct Pages<'c, 'k> {
     pub(super) cache: &'k mut Cache,
     pub(super) geometry: Geometry,
     pub(super) page_count: u32,
-    /// Whether there is a memory map, of a part of the file at least.
+    /// Whether it has a memory map, of a part of the file at least.
     pub(super) mapped: bool,
 }
 
@@ -68,8 +68,8 @@ impl<'c> Pages<'c, '_> {
     /// A page that many searches pass through, ready for them.
     pub(super) fn node(&mut self, number: u32) -> Option<&Node> {
         let set = number as usize % (self.cache.nodes.len() / WAYS) * WAYS;
-        let there = self.cache.nodes[set..set + WAYS].iter().position(|node| node.number == number);
-        if let Some(way) = there {
+        let cached = self.cache.nodes[set..set + WAYS].iter().position(|node| node.number == number);
+        if let Some(way) = cached {
             return Some(&self.cache.nodes[set + way]);
         }
         let (file, geometry, at) = (self.file, self.geometry, self.offset(number, 1)?);
@@ -120,7 +120,7 @@ impl<'c> Pages<'c, '_> {
         if self.mapped { self.file.fetch(at, bytes) } else { None }
     }
 
-    /// Where so many pages begin, if the database has them.
+    /// Where `count` pages begin, if the database has them.
     fn offset(&self, first: u32, count: u32) -> Option<u64> {
         let last = first.checked_add(count.checked_sub(1)?)?;
         (first > 0 && last <= self.page_count).then(|| self.geometry.offset(first))

@@ -1,7 +1,7 @@
 //! Readers, each of which serves one thread at a time.
 //!
-//! A thread tries its own slot first, which is that of its number among all threads that ever read: as long as there are no more
-//! threads than slots nobody waits for anybody. A connection is opened when its slot is first used. What readers hold they let go
+//! A thread tries its own slot first, which is that of its number among all threads that ever read: as long as threads are not more
+//! than slots, no thread waits for another. A connection is opened when its slot is first used. What readers hold they let go
 //! of by the clock ([`super::clock`]).
 
 use std::cell::Cell;
@@ -32,7 +32,7 @@ pub(super) struct Pool {
     path: PathBuf,
     layout: Layout,
     options: Options,
-    /// Held by who stops the readers, who come here to wait when they see that it is shut.
+    /// Held by the thread that stops the readers. Readers that find it shut wait for it.
     gate: Mutex<()>,
     shut: AtomicBool,
     closed: AtomicBool,
@@ -41,7 +41,7 @@ pub(super) struct Pool {
     clock: OnceLock<Thread>,
 }
 
-/// Readers that hold nothing and do nothing as long as this is there.
+/// Readers that hold nothing and do nothing as long as this value lives.
 pub(super) struct Stopped<'p> {
     shut: &'p AtomicBool,
     _gate: MutexGuard<'p, ()>,
@@ -94,7 +94,7 @@ impl Pool {
     }
 
     /// Ends what readers hold, and keeps them from beginning anew. They have to be stopped all together: SQLite lets a connection
-    /// in where another of the same process holds a lock, whoever waits outside.
+    /// in where another of the same process holds a lock, even if another process waits.
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut.store(true, Ordering::Release);
@@ -119,7 +119,7 @@ impl Pool {
         for place in from.iter().chain(before) {
             match place.slot.try_lock() {
                 Ok(slot) => return (place, slot),
-                // Whoever panicked left a connection, which is as it was.
+                // A thread that panicked left the connection as it was.
                 Err(TryLockError::Poisoned(slot)) => return (place, slot.into_inner()),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -148,7 +148,7 @@ impl Pool {
         self.places.iter().any(|place| place.used.load(Ordering::SeqCst))
     }
 
-    /// Says that the clock stands still, unless somebody reads: whoever does so after this wakes it.
+    /// Says that the clock stands still, unless a reader is at work: the next reader wakes it.
     pub(super) fn may_sleep(&self) -> bool {
         self.asleep.store(true, Ordering::SeqCst);
         !self.in_use()

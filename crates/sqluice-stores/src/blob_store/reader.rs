@@ -5,8 +5,8 @@
 //!  else:    SELECT, SELECT, SELECT: each a transaction
 //! ```
 //!
-//! While a connection holds its SHARED lock nobody changes the file, so that pages can be read without asking SQLite, which is
-//! asked where pages can't tell ([`super::tree`]). In WAL mode, and of a shared store, nothing is held.
+//! While a connection holds its SHARED lock no process changes the file, so that pages can be read without asking SQLite, which is
+//! asked where pages do not answer ([`super::tree`]). In WAL mode, and of a shared store, nothing is held.
 
 use std::mem;
 use std::ops::Range;
@@ -72,7 +72,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The bytes of a blob of so many.
+    /// The bytes of a blob with that number of bytes.
     fn of(&self, bytes: u64) -> Range<u64> {
         match self {
             Part::Whole => 0..bytes,
@@ -87,9 +87,9 @@ impl Part {
 enum Stored {
     /// A folder or a link: no blob.
     Other,
-    /// As it is, so many bytes.
+    /// As it is, with that number of bytes.
     Plain(u64),
-    /// So many bytes, when inflated.
+    /// Deflated: that number of bytes when inflated.
     Deflated(u64),
 }
 
@@ -137,7 +137,7 @@ impl Reader {
         })
     }
 
-    /// Puts a part of a blob into `out`; returns the length of all of it, `None` when there is no such key.
+    /// Puts a part of a blob into `out`; returns the length of all of it, `None` if the key does not exist.
     pub(super) fn read(&mut self, key: &[u8], part: &Part, out: &mut Vec<u8>) -> Result<Option<u64>> {
         out.clear();
         self.hold()?;
@@ -160,7 +160,7 @@ impl Reader {
         Ok(&self.connection)
     }
 
-    /// Ends what is held: somebody of this store is about to commit, or others are to have their turn.
+    /// Ends what is held: a writer of this store is about to commit, or others are to have their turn.
     pub(super) fn release(&mut self) -> Result<()> {
         if self.held.take().is_some() {
             let ended = self.connection.execute_batch("COMMIT");
@@ -326,7 +326,7 @@ fn header(file: RawFile<'_>) -> Option<Header> {
     (header.valid_for == header.change_counter).then_some(header)
 }
 
-/// Puts the blob of a row of [`Layout::select`] or [`Layout::walk`] into `out`; returns its length, `None` when it is none.
+/// Puts the blob of a row of [`Layout::select`] or [`Layout::walk`] into `out`; returns its length, `None` if it is no blob.
 pub(super) fn take(
     row: &SqlRow<'_>,
     layout: Layout,
@@ -354,7 +354,7 @@ pub(super) fn take(
     }
 }
 
-/// Inflates, and puts a part of what comes out into `out`.
+/// Inflates, and puts a part of the result into `out`.
 fn inflate_part(
     inflater: &mut Option<Inflater>,
     data: &[u8],

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! They do lie so where the blob was written in one go. Every page says which is the next; where that is another one, reading goes
-//! on from there.
+//! on from that one.
 //!
-//! The pages can hold anything: whatever does not look as it must, is `None`, and SQLite is asked. So is what is rare: a key that
-//! goes on in an overflow page and is equal up to there, or a value that is a number.
+//! The pages can hold anything: a page that does not look as it must is `None`, and SQLite is asked. So is what is rare: a key that
+//! goes on in an overflow page and is equal up to it, or a value that is a number.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(super) struct Roots {
 pub(super) struct Row {
     /// Bytes that are stored; `None` for NULL.
     pub(super) stored: Option<u64>,
-    /// What the column `sz` says, if there is one.
+    /// The value of the column `sz`, if it exists.
     pub(super) size: Option<i64>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Row {
 pub(super) type Wanted<'w> = &'w mut dyn FnMut(Row) -> Range<u64>;
 
 impl Pages<'_, '_> {
-    /// Looks a key up, and appends the bytes of its row that are wanted. `Some(None)`: there is no such key.
+    /// Looks a key up, and appends the bytes of its row that are wanted. `Some(None)`: the key does not exist.
     pub(super) fn look_up(
         &mut self,
         roots: Roots,
@@ -186,7 +186,7 @@ impl<'p> Payload<'p> {
         Some(Payload { bytes, local, next })
     }
 
-    /// Reads the header of the record, and appends what is wanted of the local bytes; what is wanted and not local comes back.
+    /// Reads the header of the record, and appends what is wanted of the local bytes; what is wanted and not local is returned.
     fn read(&self, layout: Layout, wanted: Wanted<'_>, out: &mut Vec<u8>) -> Option<(Row, Option<Chain>)> {
         let (header, mut at) = varint::read(self.local)?;
         let mut start = header;

@@ -5,7 +5,7 @@
 //!  from 32 MiB on, and for COMMIT            readers of this store end what they hold and wait: SQLite writes to the file
 //! ```
 //!
-//! With a log (WAL), and in a shared store, nobody holds anything, and SQLite sees to it all.
+//! With a log (WAL), and in a shared store, no lock is held, and SQLite handles everything.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl Writer {
         let layout = match Layout::of(&connection, path)? {
             Some(layout) => layout,
             None if options.read_only => {
-                let message = format!("{} is empty: there is no store in it", path.display());
+                let message = format!("{} is empty: it holds no store", path.display());
                 return Err(Error::target(message).hint("name another file, or open it for writing"));
             }
             None => make(&connection, path, options)?,
@@ -152,7 +152,7 @@ fn make(connection: &Connection, path: &Path, options: &Options) -> Result<Layou
     let sql = format!("PRAGMA page_size = {}; PRAGMA journal_mode = {journal}", options.page_size.bytes());
     let make = || {
         connection.execute_batch(&sql)?;
-        // Somebody else may make it at the same time.
+        // Another process may create it at the same time.
         connection.execute_batch(&CREATE.replace("TABLE", "TABLE IF NOT EXISTS"))
     };
     make().map_err(|error| failed(error, "make", path))?;

@@ -1,4 +1,4 @@
-//! The connections of a store: one that writes, and as many that read as there are threads reading.
+//! The connections of a store: one that writes, and one for each thread that reads.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Readers {
         &self.path
     }
 
-    /// One that nobody uses.
+    /// An unused connection.
     ///
     /// # Errors
     /// When the database can't be opened.
@@ -61,7 +61,7 @@ impl Deref for Reader<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        self.connection.as_ref().unwrap_or_else(|| unreachable!("the connection exists until the drop"))
+        self.connection.as_ref().unwrap_or_else(|| unreachable!("it exists until the drop"))
     }
 }
 
@@ -71,7 +71,7 @@ impl Drop for Reader<'_> {
     }
 }
 
-/// Whoever panicked with the lock has left nothing half done: transactions are rolled back, and lists are lists.
+/// A thread that panicked with the lock has left nothing half done: transactions are rolled back, and lists are lists.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -107,7 +107,7 @@ impl<T> EntityType<T> {
         self.with(name.into(), false, Source::Path(path.into()))
     }
 
-    /// The same, where no two entities may have the same value. Any number may have NULL.
+    /// Indexes such a field as unique: no two entities may have the same value. Any number may have NULL.
     #[must_use]
     pub fn unique(self, name: impl Into<String>, path: impl Into<String>) -> EntityType<T> {
         self.with(name.into(), true, Source::Path(path.into()))
@@ -124,7 +124,7 @@ impl<T> EntityType<T> {
         self.with(name.into(), false, Source::Accessor(Box::new(accessor)))
     }
 
-    /// The same, where no two entities may have the same value. Any number may have NULL.
+    /// Indexes such a field as unique: no two entities may have the same value. Any number may have NULL.
     #[must_use]
     pub fn unique_by(
         self,
@@ -142,7 +142,7 @@ impl<T> EntityType<T> {
     /// The tree of the paths.
     ///
     /// # Errors
-    /// When a name or a path is none.
+    /// When a name or a path is invalid.
     pub(super) fn paths(&self) -> Result<Node> {
         check_name("a type", &self.name)?;
         let mut node = Node::default();

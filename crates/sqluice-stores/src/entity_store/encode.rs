@@ -18,7 +18,7 @@ const CHUNK_ENTITIES: usize = 4096;
 /// Bytes of JSON after which a chunk ends.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// So many entities are worth a thread.
+/// The number of entities that are worth a thread.
 const THREAD_ENTITIES: usize = 500;
 
 /// Rows of a chunk, in the order of their keys, each of which it has once: the last entity with a key counts.
@@ -57,7 +57,7 @@ pub(super) fn each<T: Serialize + Sync>(
 }
 
 fn send<T: Serialize>(kind: &Kind<T>, entities: &[T], sender: &SyncSender<Result<Chunk>>) {
-    // That nobody takes more is known where an error is told.
+    // If the receiver has ended, its error is reported elsewhere.
     let _ = chunks(kind, entities, |chunk| sender.send(chunk).map_err(|_| Error::interrupted()));
 }
 
@@ -111,7 +111,7 @@ impl Buffers {
         self.order.extend(0..self.ends.len());
         let sorted = self.order.is_sorted_by(|one, other| key(*one) < key(*other));
         if !sorted {
-            // Of the same key the last comes first, and stays.
+            // Of the same key the last is sorted first, and stays.
             self.order.sort_unstable_by(|one, other| key(*one).cmp(&key(*other)).then(other.cmp(one)));
             self.order.dedup_by(|next, one| key(*next) == key(*one));
         }
@@ -129,7 +129,7 @@ impl<T> Kind<T> {
     fn by_paths(&self, json: &[u8], fields: &mut Vec<Field<'static>>) -> serde_json::Result<()> {
         fields.clear();
         fields.resize(self.ty.fields.len(), Field::Null);
-        // It costs nothing where there are no paths.
+        // It costs nothing without paths.
         let json =
             if self.paths.is_empty() { "" } else { str::from_utf8(json).map_err(ser::Error::custom)? };
         if json.is_empty() { Ok(()) } else { extract::fields(&self.paths, json, fields) }
@@ -164,7 +164,7 @@ impl<T: DeserializeOwned> Kind<T> {
         key: impl FnOnce() -> String,
         fields: &mut Vec<Field<'static>>,
     ) -> Result<()> {
-        // What is no JSON has no fields; who reads it is told.
+        // What is no JSON has no fields; reading it reports the error.
         if self.by_paths(json, fields).is_err() {
             fields.fill(Field::Null);
         }

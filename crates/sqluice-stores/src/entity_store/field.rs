@@ -75,11 +75,11 @@ impl From<String> for Key<'_> {
     }
 }
 
-/// The value of an indexed field, or one that it is compared with. NULLs come first in order, then numbers, by their size
+/// The value of an indexed field, or one that it is compared with. NULLs sort first, then numbers, by their size
 /// whether they are integers or not, then text, byte by byte.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// Nothing is there, or `null`.
+    /// The field is missing, or `null`.
     Null,
     /// A whole number; `true` is 1 and `false` is 0.
     Int(i64),

@@ -17,7 +17,7 @@
 //! Fields have no declared type, so SQLite converts none of them. They stand before the value: to read one, SQLite need not go
 //! through a long value.
 //!
-//! Rows of a batch come by `sqluice_rows(?1)`: c1 is the key, c2 and so on are the fields, the last is the value.
+//! Rows of a batch are passed by `sqluice_rows(?1)`: c1 is the key, c2 and so on are the fields, the last is the value.
 
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ pub(super) struct Sql {
     create_key: Option<String>,
     pub(super) is_empty: String,
     pub(super) insert: String,
-    /// Of rows of a batch whose keys are there: the number of the row, the rowid, whether the value is the same, and each field.
+    /// Of rows of a batch whose keys exist: the number of the row, the rowid, whether the value is the same, and each field.
     pub(super) compare: String,
     pub(super) read: String,
     pub(super) read_many: String,
@@ -152,12 +152,12 @@ impl Sql {
         format!("DROP TABLE {0}; ALTER TABLE {REBUILT} RENAME TO {0}", self.table)
     }
 
-    /// How many rows there are, as long as it is not more than ?1.
+    /// The number of rows, up to ?1.
     pub(super) fn count_up_to(&self) -> String {
         format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT ?1)", self.table)
     }
 
-    /// Changes the row with a rowid, in the value and in these fields: ?1 is the rowid, ?2 the value, then come the fields.
+    /// Changes the row with a rowid, in the value and in these fields: ?1 is the rowid, ?2 the value, then the fields.
     pub(super) fn update(&self, fields: &[usize]) -> String {
         let mut sql = format!("UPDATE OR FAIL {} SET value = ?2", self.table);
         for (field, parameter) in fields.iter().zip(3..) {
@@ -194,7 +194,7 @@ impl Sql {
         ]
     }
 
-    /// The same in the table alone, without an index.
+    /// SQL that finds two rows of the table alone that share a unique value, without an index.
     pub(super) fn same_unique_in_table(&self, field: usize) -> String {
         let (table, column) = (&self.table, &self.fields[field].column);
         format!(

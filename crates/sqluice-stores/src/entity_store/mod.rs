@@ -37,7 +37,7 @@
 //! assert_eq!(grown_up, [person("eve", 29), person("ann", 41)]);
 //!
 //! store.transaction(|transaction| {
-//!     let mut bob = transaction.read(&people, "bob")?.expect("he is there");
+//!     let mut bob = transaction.read(&people, "bob")?.expect("bob exists");
 //!     bob.age += 1;
 //!     transaction.write(&people, &bob)?;
 //!     transaction.delete(&people, "ann")
@@ -46,13 +46,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The same in `sqlite3`: `SELECT value ->> '$.email' FROM person WHERE age >= 18`. How the tables are made is told in `layout.rs`.
+//! The same query in `sqlite3`: `SELECT value ->> '$.email' FROM person WHERE age >= 18`. `layout.rs` describes the tables.
 //!
-//! * [`Entities::write_many`] takes a batch in a few statements, whatever its size (`write.rs`); what is there as it is, is not
+//! * [`Entities::write_many`] takes a batch in a few statements, whatever its size (`write.rs`); an entity that is stored as it is, is not
 //!   written, and the index of a field that is the same is not touched. `bench/stores` says how fast that is.
 //! * A store is in WAL mode: any number of threads read while one writes. A reader sees whole batches and transactions. Stores and
 //!   [`Entities`] can be shared by threads, and cloned.
-//! * A type that comes with other fields than before is made anew when it is defined, in one transaction.
+//! * A type whose fields have changed is made anew when it is defined, in one transaction.
 //! * Other programs may read the tables, and write other tables; a row of a type that they write must have its fields right.
 //!
 //! Invariant: a batch, and a transaction, is in the store as a whole or not at all, whenever the program is killed. When it has been
@@ -176,7 +176,7 @@ impl EntityStore {
         EntityStore::open_with(path, &Options::default())
     }
 
-    /// The same, with other options than the usual.
+    /// Opens the store of that name, or makes it, with the given options.
     ///
     /// # Errors
     /// Those of [`EntityStore::open`].
@@ -189,10 +189,10 @@ impl EntityStore {
     /// The entities of a type. What the store does not know yet is made; what it knows with other fields is made anew.
     ///
     /// # Errors
-    /// When a name or a path is none, the type was defined otherwise since the store was opened, its keys are of another kind in the
-    /// store, or what is there does not fit: a field that is to be unique is not, an entity can't be read.
+    /// When a name or a path is invalid, the type was defined otherwise since the store was opened, its keys are of another kind in the
+    /// store, or an existing entity does not fit: a field that is to be unique is not, an entity can't be read.
     pub fn define<T: DeserializeOwned>(&self, ty: EntityType<T>) -> Result<Entities<T>> {
-        // Whoever is in a transaction would wait for one who defines, and the other way round.
+        // A thread in a transaction would wait for one that defines, and the other way round.
         self.shared.refuse_in_transaction("define types before the transaction")?;
         let paths = ty.paths()?;
         let definition = ty.definition();
@@ -201,7 +201,7 @@ impl EntityStore {
             .map_err(|error| Error::usage(format!("type {} can't be defined", ty.name)).because(error))?;
         let kind = Kind { ty, definition, paths, sql, path: self.shared.readers.path().to_owned() };
         let mut defined = lock(&self.shared.defined);
-        // SQLite does not tell such names apart.
+        // To SQLite such names are the same.
         let name = kind.ty.name.to_ascii_lowercase();
         if defined.get(&name).is_some_and(|definition| *definition != kind.definition) {
             let message = format!("type {} has been defined otherwise in this store", kind.ty.name);
@@ -352,7 +352,7 @@ impl<T> Entities<T> {
     /// Reads an entity.
     ///
     /// # Errors
-    /// When the key is of the wrong kind, what is there is no such entity, or SQLite can't read.
+    /// When the key is of the wrong kind, the stored value is no such entity, or SQLite can't read.
     pub fn read<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<T>>
     where
         T: DeserializeOwned,
@@ -360,7 +360,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.read(&key.into()))
     }
 
-    /// Reads entities by many keys, by one query, in the order of the keys; `None` where there is none.
+    /// Reads entities by many keys, by one query, in the order of the keys; `None` for a missing one.
     ///
     /// # Errors
     /// Those of [`Entities::read`].
@@ -374,7 +374,7 @@ impl<T> Entities<T> {
     /// Finds entities.
     ///
     /// # Errors
-    /// When a field is not indexed, what is there is no such entity, or SQLite can't read.
+    /// When a field is not indexed, the stored value is no such entity, or SQLite can't read.
     pub fn query(&self, query: impl Into<Query>) -> Result<Vec<T>>
     where
         T: DeserializeOwned,
@@ -390,7 +390,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.plan(&query.into()))
     }
 
-    /// How many entities there are; [`all`] for all.
+    /// The number of entities that a filter finds; [`all`] for all.
     ///
     /// # Errors
     /// When a field is not indexed, or SQLite can't read.
@@ -398,7 +398,7 @@ impl<T> Entities<T> {
         self.reading(|on| on.count(filter))
     }
 
-    /// Deletes an entity; says whether it was there.
+    /// Deletes an entity; returns whether it existed.
     ///
     /// # Errors
     /// When the key is of the wrong kind, or SQLite can't write.
@@ -406,7 +406,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete(&key.into()))
     }
 
-    /// Deletes entities by many keys; says how many there were.
+    /// Deletes entities by many keys; returns how many existed.
     ///
     /// # Errors
     /// Those of [`Entities::delete`].
@@ -414,7 +414,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete_many(keys))
     }
 
-    /// Deletes the entities that a filter finds; says how many there were.
+    /// Deletes the entities that a filter finds; returns how many existed.
     ///
     /// # Errors
     /// When a field is not indexed, or SQLite can't write.
@@ -422,7 +422,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete_where(filter))
     }
 
-    /// Makes the fields and their indexes anew, of the values that are there: for a function that makes something else than before.
+    /// Makes the fields and their indexes anew, of the stored values: for a function whose results have changed.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.

@@ -55,7 +55,7 @@ pub fn all() -> Filter {
 }
 
 impl FieldName {
-    /// `=`; for [`Field::Null`], whether nothing is there.
+    /// `=`; for [`Field::Null`], whether the field is missing.
     pub fn is<'a>(self, value: impl Into<Field<'a>>) -> Filter {
         self.operator("IS", value)
     }
@@ -141,7 +141,7 @@ impl Filter {
         Query::from(self).order_descending(field)
     }
 
-    /// So many at most.
+    /// Limits the result to that number of entities.
     pub fn limit(self, entities: u64) -> Query {
         Query::from(self).limit(entities)
     }
@@ -162,7 +162,7 @@ impl Query {
         self
     }
 
-    /// So many at most.
+    /// Limits the result to that number of entities.
     #[must_use]
     pub fn limit(mut self, entities: u64) -> Query {
         self.limit = Some(entities);
@@ -230,7 +230,7 @@ impl Filter {
 }
 
 impl With {
-    /// Sees that what a key is compared with is of its kind: SQLite would make it so, and find `'7'` where there is 7.
+    /// Refuses to compare a key with a value of another kind: SQLite would convert it, and find 7 for `'7'`.
     fn check_key<T>(&self, ty: &EntityType<T>) -> Result<()> {
         let texts = |values: &[Field<'_>]| values.iter().any(|value| matches!(value, Field::Text(_)));
         let numbers =
@@ -262,7 +262,7 @@ pub(super) struct Statement {
 pub(super) enum Parameter {
     Field(Field<'static>),
     Rows(Rows<'static>),
-    /// Comes after all text.
+    /// Sorts after all text.
     Blob,
 }
 
@@ -292,7 +292,7 @@ fn one_of(values: &[Field<'static>]) -> Rows<'static> {
     Rows::column(values).into_owned()
 }
 
-/// What comes after all text with a prefix: the prefix with the next character in the place of its last, if there is one.
+/// The first text after all text with a prefix: the prefix with the next character in the place of its last, if that exists.
 fn after_prefix(prefix: &str) -> Parameter {
     let mut rest = prefix;
     while let Some(last) = rest.chars().next_back() {

@@ -56,10 +56,10 @@ impl<T> Kind<T> {
         read().map_err(|error| self.cannot_read(error))
     }
 
-    /// Sees that nobody has defined the type otherwise since.
+    /// Refuses a type that has been defined otherwise since.
     ///
     /// # Errors
-    /// When somebody has, or SQLite can't read.
+    /// When it was defined otherwise, or SQLite can't read.
     pub(super) fn must_be_known(&self, connection: &Connection) -> Result<()> {
         if self.stored_definition(connection)?.as_ref() == Some(&self.definition) {
             return Ok(());
@@ -91,7 +91,7 @@ impl<T> Kind<T> {
 }
 
 impl<T: DeserializeOwned> Kind<T> {
-    /// Makes the table and all indexes anew, of the values that are there.
+    /// Makes the table and all indexes anew, of the stored values.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.
@@ -116,7 +116,7 @@ impl<T: DeserializeOwned> Kind<T> {
         self.remember(connection).map_err(cannot_write)
     }
 
-    /// Rows from a rowid on, and the rowid of the last; `None` if there are none.
+    /// Rows from a rowid on, and the rowid of the last; `None` if none are left.
     fn next_rows(&self, connection: &Connection, from: i64) -> Result<Option<(i64, Rows<'static>)>> {
         let columns = self.ty.fields.len() + 2;
         let mut cells = vec![Cells::default(); columns];

@@ -19,7 +19,7 @@ pub struct Transaction<'c> {
     connection: &'c Connection,
     /// The store that it is of.
     store: usize,
-    /// The types of which it is known that nobody has defined them otherwise.
+    /// The types that are known not to be defined otherwise since.
     seen: RefCell<Vec<String>>,
 }
 

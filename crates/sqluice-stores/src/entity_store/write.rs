@@ -2,19 +2,20 @@
 //!
 //! ```text
 //!  chunk of rows, in the order of their keys
-//!     │   one query: which keys are there, and what of them is different?
+//!     │   one query: which keys exist, and which of their values differ?
 //!     ├── new ───────────────────> INSERT ... SELECT FROM sqluice_rows(?1)
 //!     ├── other fields ──────────> UPDATE ... WHERE rowid = ?1, the fields that differ somewhere
 //!     ├── another value only ────> UPDATE ... WHERE rowid = ?1, no field: no index is touched
 //!     └── the same ──────────────> nothing
 //! ```
 //!
-//! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a batch changes so much of an index that sorting it
-//! anew is less work, the index is dropped before and made again after: what the first chunk shows decides.
+//! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a
+//! batch changes so much of an index that sorting it anew is less work, the index is dropped before and made again after: what the
+//! first chunk shows decides.
 //!
 //! Unique fields need be unique only when the batch is written: entities may exchange theirs. SQLite looks at each row, so when it
 //! finds two with the same value, the batch is taken back, its entities give up all that is unique, and are written once more.
-//! What SQLite refuses then is told, with the names of both entities.
+//! What SQLite refuses then is reported, with the names of both entities.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
@@ -32,18 +33,18 @@ use super::{Kind, failed};
 /// Entities below which no index is made anew: a change of the schema costs every reader a look at it.
 const REMAKE_ENTITIES: usize = 1000;
 
-/// An index is made anew when the batch has one entity for so many of the table.
+/// An index is made anew when the batch has at least one entity for this number of the table's.
 const REMAKE_ROWS: usize = 2;
 
 /// What writing did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Entities that were not there.
+    /// New entities.
     pub new: u64,
-    /// Entities that were there and are another now.
+    /// Existing entities that were changed.
     pub changed: u64,
-    /// Entities that were there as they are: nothing was written.
+    /// Existing entities that were the same: nothing was written.
     pub same: u64,
 }
 
@@ -146,7 +147,7 @@ struct Batch<'a, T> {
     written: Written,
 }
 
-/// Rows of a chunk by what becomes of them.
+/// Rows of a chunk by how they are written.
 struct Sorted {
     new: Vec<usize>,
     /// Those of which some field differs, with their rowids.
@@ -165,7 +166,7 @@ impl<T: Serialize + Sync> Batch<'_, T> {
         let done = encode::each(self.kind, entities, |chunk| {
             self.chunk(chunk).map_err(|failure| match failure {
                 Failure::Other(error) => error,
-                // It comes back below.
+                // It is reported below.
                 Failure::NotUnique(error) => {
                     not_unique = Some(error);
                     Error::interrupted()
@@ -234,7 +235,7 @@ impl<T> Batch<'_, T> {
         update().map_err(|error| self.refused(error, Some(rows)))
     }
 
-    /// Compares rows with those that are there.
+    /// Compares rows with the existing ones.
     fn sort(&self, rows: &Rows<'_>) -> rusqlite::Result<Sorted> {
         let sql = &self.kind.sql;
         let fields = sql.fields.len();
@@ -255,7 +256,7 @@ impl<T> Batch<'_, T> {
             let mut next = 0;
             let mut found = compare.query();
             while let Some(row) = found.next()? {
-                // They come in the order of the batch, counted from 1, each key at most once.
+                // They are in the order of the batch, counted from 1, each key at most once.
                 let number = row.get::<_, i64>(0)? as usize - 1;
                 sorted.new.extend(next..number);
                 next = number + 1;
@@ -274,13 +275,13 @@ impl<T> Batch<'_, T> {
         let cannot_write = |error| self.kind.cannot_write(error);
         let sql = &self.kind.sql;
         let rows_max = (self.entities * REMAKE_ROWS) as i64;
-        let there: i64 = self
+        let existing: i64 = self
             .connection
             .query_row(&sql.count_up_to(), [rows_max + 1], |row| row.get(0))
             .map_err(cannot_write)?;
         let mut remade: Vec<usize> = (0..sql.fields.len()).collect();
         // An index changes in two places where a field does.
-        remade.retain(|field| there <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows);
+        remade.retain(|field| existing <= rows_max && sorted.new.len() + 2 * sorted.differ[*field] >= rows);
         for field in &remade {
             self.connection.execute_batch(&sql.fields[*field].drop_index).map_err(cannot_write)?;
         }
@@ -295,7 +296,7 @@ impl<T> Batch<'_, T> {
 }
 
 impl Sorted {
-    /// A row that is there: the rowid, whether the value is the same, whether each field is.
+    /// An existing row: the rowid, whether the value is the same, whether each field is.
     fn put(&mut self, number: usize, row: &Row<'_>) -> rusqlite::Result<()> {
         let rowid = row.get(1)?;
         let mut is_other = false;
