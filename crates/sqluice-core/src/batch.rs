@@ -50,7 +50,7 @@ pub enum Values<'a> {
 pub struct Bytes<'a> {
     /// Where the strings lie.
     pub data: &'a [u8],
-    /// Which part of `data` each one is.
+    /// The part of `data` that each value takes.
     pub spans: Spans<'a>,
 }
 

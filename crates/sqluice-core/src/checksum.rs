@@ -24,7 +24,7 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl PageHash {
-    /// Of a page, whose size is a multiple of 64 bytes as all page sizes are.
+    /// The hash of a page, whose size is a multiple of 64 bytes as all page sizes are.
     #[inline]
     pub fn of(page: &[u8]) -> PageHash {
         let (blocks, rest) = page.as_chunks::<64>();

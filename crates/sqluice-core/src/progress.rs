@@ -16,7 +16,7 @@ pub trait Progress: Send + Sync {
         let _ = (name, total);
     }
 
-    /// That much more is done.
+    /// Reports that `done` more is done.
     fn advance(&self, done: Amount) {
         let _ = done;
     }

@@ -140,24 +140,24 @@ setters! { WriteOptions:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnConflict {
-    /// It ends the run.
+    /// The row ends the run.
     #[default]
     Abort,
-    /// It is left out.
+    /// The row is left out.
     Ignore,
-    /// Those before it are left out.
+    /// Earlier rows with its key are left out.
     Replace,
 }
 
 /// How a table that exists in the database is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfExists {
-    /// It ends the run.
+    /// An existing table ends the run.
     #[default]
     Refuse,
-    /// It gets the new rows besides its own.
+    /// The table keeps its rows and gets the new ones.
     Append,
-    /// It gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.
+    /// The table gets the new rows instead of its own. Its columns, indexes and triggers stay, and these fire.
     Replace,
     /// Existing rows with the same values in these columns, which are a key of the table, are updated in the columns that are
     /// given; other rows are added.
@@ -169,12 +169,12 @@ pub enum IfExists {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Action {
-    /// It is made.
+    /// The table is created.
     #[default]
     Make,
-    /// It gets rows besides its own.
+    /// The table keeps its rows and gets new ones.
     Append,
-    /// It gets rows instead of its own.
+    /// The table gets new rows instead of its own.
     Replace,
     /// Some of its rows are changed, and others added.
     Upsert,

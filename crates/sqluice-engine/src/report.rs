@@ -121,7 +121,7 @@ impl Report {
         self
     }
 
-    /// Of tables that are written; the writer adds the checksum, or the report of an existing database.
+    /// The report of tables that are written; the writer adds the checksum, or the report of an existing database.
     pub(crate) fn of(
         plan: &Plan,
         tables: &[Written],
@@ -222,7 +222,8 @@ pub struct TableReport {
     pub padded: u64,
     /// Rows that were left out: another row has the same key, or a trigger says so.
     pub ignored: u64,
-    /// Of `rows`, those that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not counted.
+    /// The number of `rows` that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not
+    /// counted.
     pub updated: Option<u64>,
     /// Rows, existing ones and some of `rows` among them, whose place a later row with the same key has taken; `None`: as above.
     pub replaced: Option<u64>,

@@ -50,7 +50,7 @@ impl Outcome {
     /// The outcome of a write whose errors say which assumption they refute.
     ///
     /// # Errors
-    /// Those that refute none.
+    /// Errors that refute no assumption.
     pub fn of(written: Result<Report>) -> Result<Outcome> {
         match written {
             Ok(report) => Ok(Outcome::Done(Box::new(report))),

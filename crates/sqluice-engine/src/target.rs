@@ -38,7 +38,7 @@ pub struct TableSnapshot {
     pub largest_rowid: Option<i64>,
     /// How many rows it has at most, as far as their rowids show.
     pub(crate) rows_max: Option<u64>,
-    /// It has triggers.
+    /// Whether it has triggers.
     pub(crate) triggers: bool,
     /// Why SQLite can't insert into it.
     pub(crate) refused: Option<String>,

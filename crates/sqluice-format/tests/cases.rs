@@ -348,7 +348,7 @@ fn an_interior_page_is_children_with_their_last_rowids() {
     assert_eq!(page[..16], [5, 0, 0, 0, 2, 1, 243, 0, 0, 0, 0, 9, 1, 249, 1, 243]);
     assert!(page[16..499].iter().all(|&byte| byte == 0));
     assert_eq!(page[499..], [0, 0, 0, 8, 0x82, 0x2c, 0, 0, 0, 7, 100, 0, 0]);
-    // On page 1 a single child will do, and what comes before is left alone.
+    // On page 1 a single child is enough, and the bytes before are left alone.
     let mut page = vec![0xff; 512];
     tree::write_interior(&mut page, 100, geometry, &children[2..]);
     assert_eq!(page[98..112], [0xff, 0xff, 5, 0, 0, 0, 0, 1, 254, 0, 0, 0, 0, 9]);

@@ -310,7 +310,7 @@ fn the_page_count_holds_if_its_change_counter_does() {
     let mut file = File::plain();
     let pages = file.pages();
     let whole = file.bytes.clone();
-    // What comes after the last page is no part of the database.
+    // What follows the last page is no part of the database.
     file.bytes.extend([7; 700]);
     let report = assert_sound(&file.bytes);
     assert_eq!((report.page_count, report.trailing_bytes), (pages, 700));

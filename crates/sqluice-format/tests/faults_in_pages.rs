@@ -65,7 +65,7 @@ fn the_lock_byte_page_is_no_child() {
 }
 
 #[test]
-fn pages_that_nobody_uses_are_told_as_runs() {
+fn unused_pages_are_reported_as_runs() {
     let mut file = File::plain();
     let pages = file.pages();
     file.bytes.extend([0; 512]);
@@ -167,7 +167,7 @@ fn every_byte_of_a_page_is_accounted_for() {
     let leaf = file.child(root, 0);
     let whole = file.page(leaf).to_vec();
     let content = file.half(leaf, 5);
-    // A fragment that is none.
+    // A fragment that is too large to be one.
     file.page_mut(leaf)[7] = 1;
     file.expect(&[&format!("t: page {leaf}: 0 bytes are lost between the cells, the page says 1")]);
     file.sqlite_agrees();

@@ -199,7 +199,7 @@ fn an_empty_index_is_an_empty_leaf() {
     assert_eq!(integrity(&Home::new().open_with(&bytes)), "ok");
 }
 
-/// A chunk of pages of 512 bytes with so many entries of about 100 bytes, of which a leaf takes four, and the entries.
+/// A chunk of pages of 512 bytes with that number of entries of about 100 bytes, of which a leaf takes four, and the entries.
 fn chunk_of(entries: u32, capacity: u32) -> (Chunk, Vec<Vec<u8>>) {
     let mut chunk = Chunk::new(geometry(512, 0), capacity);
     let entries: Vec<Vec<u8>> =

@@ -137,7 +137,7 @@ fn assert_order(columns: &[KeyColumn], a: &[u8], b: &[u8]) {
     }
 }
 
-/// A prefix tells a record where it is the whole key of all its columns, and nothing but this record has it.
+/// A prefix decodes to a record if it is the whole key of all its columns, and no other record has it.
 fn assert_decodable(order: &KeyOrder, record: &[u8], key: &[u8]) {
     let values = record::decode(record).unwrap();
     let is_decodable = |(value, column): (&Value<'_>, &KeyColumn)| match value {

@@ -43,7 +43,7 @@ fn the_page_of_the_lock_byte_is_left_out_wherever_it_is() {
         (1..).zip(long.take(120)).map(|(rowid, bytes)| (rowid, record_of(bytes, rowid as u8))).collect();
     for (page_bytes, auto_vacuum) in [(512, 0), (1024, 0), (512, 1), (1024, 1)] {
         let plain = Geometry::new(sqluice_format::page::PageSize::new(page_bytes).unwrap(), 0).unwrap();
-        // SQLite reads page 1 as 4096 bytes first, and the lock byte can't be in there.
+        // SQLite reads page 1 as 4096 bytes first, and the lock byte can't be in these.
         for lock_page in (4096 / page_bytes + 1..40).chain([104, 105, 106, 206, 207, 208, 209]) {
             let pending_byte = (lock_page - 1) * page_bytes + 17;
             move_pending_byte(pending_byte);

@@ -37,7 +37,7 @@ fn rows_of(sizes: &[usize]) -> Vec<Row> {
 }
 
 /// The obvious way to write leaves and overflow pages, numbered from `first`: each cell goes to the present leaf if it
-/// fits there and to a new one if not, and its overflow pages follow. Returns the leaves too.
+/// fits and to a new one if not, and its overflow pages follow. Returns the leaves too.
 fn naive_pages(rows: &[Row], geometry: Geometry, first: u32) -> (Vec<u8>, Vec<Leaf>) {
     struct Page {
         cells: Vec<Vec<u8>>,
@@ -133,7 +133,7 @@ fn statement() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The same figures, as SQLite tells them. It does not know of the depth.
+/// The figures as SQLite reports them. It does not know the depth.
 fn dbstat(db: &rusqlite::Connection, name: &str, kind: TreeKind) -> [u64; 6] {
     let cells = if kind == TreeKind::Table { "pagetype = 'leaf'" } else { "pagetype <> 'overflow'" };
     let sql = format!(
@@ -229,7 +229,7 @@ proptest! {
         let mut rows = &all[..];
         let mut recycled = Chunk::new(geometry, capacity);
         while !rows.is_empty() {
-            // What was there before must not show through.
+            // Earlier bytes must not show through.
             recycled.bytes_mut().fill(0xaa);
             recycled.clear();
             let taken = rows.iter().take_while(|(rowid, record)| recycled.push(*rowid, record)).count();

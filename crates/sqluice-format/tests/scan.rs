@@ -1,4 +1,4 @@
-//! What a scan gives of trees that SQLite wrote, and of files that nobody should have written.
+//! What a scan gives of trees that SQLite wrote, and of malformed files.
 
 mod support;
 
@@ -185,7 +185,7 @@ fn page_at(bytes: &mut [u8], geometry: Geometry, number: u32) -> &mut [u8] {
     &mut bytes[geometry.offset(number) as usize..][..geometry.page_bytes()]
 }
 
-/// The child that comes first, and where its number stands.
+/// The first child, and where its number stands.
 fn first_child(bytes: &[u8], geometry: Geometry, number: u32) -> (u32, usize) {
     let start = geometry.offset(number) as usize;
     let at = start + usize::from(u16::from_be_bytes([bytes[start + 12], bytes[start + 13]]));
@@ -257,7 +257,7 @@ fn the_schema_table_is_on_page_1() {
 
 #[test]
 fn whoever_takes_the_entries_may_stop() {
-    /// Pages that tell of an error of their own.
+    /// Pages that report an error of their own.
     struct Pages<'a>(&'a [u8]);
     impl ReadPage for Pages<'_> {
         type Error = String;

@@ -49,7 +49,7 @@ pub struct Inflater {
 /// Why a row is not inflated.
 #[derive(Debug)]
 pub enum InflateError {
-    /// It is not what its row says.
+    /// The data is not what its row says.
     Wrong(String),
     /// The result can't be written.
     Write(io::Error),

@@ -100,13 +100,13 @@ pub struct Padded {
 }
 
 impl Padded {
-    /// Of text that lies anywhere; `None` where it is empty or longer.
+    /// Takes text that lies anywhere; `None` if it is empty or longer.
     #[inline(always)]
     pub fn alone(text: &[u8]) -> Option<Padded> {
         Padded::new(upper_end(text)?, text[0], text.len())
     }
 
-    /// Of `data[start..end]`; what lies in front of it is read too.
+    /// Takes `data[start..end]`; the bytes in front of it are read too.
     #[inline(always)]
     pub fn part(data: &[u8], start: usize, end: usize) -> Option<Padded> {
         let text = &data[start..end];

@@ -57,7 +57,7 @@ pub struct IndexColumn {
 /// What a column of an index holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexed {
-    /// That column of the table.
+    /// The column of the table with that index.
     Column(usize),
     /// The rowid.
     Rowid,

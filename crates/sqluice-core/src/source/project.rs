@@ -9,7 +9,7 @@ use crate::progress::Amount;
 /// A source with some of its columns.
 pub struct Project<'a> {
     source: Box<dyn Source + 'a>,
-    /// Those that are left, ascending.
+    /// The columns that are left, ascending.
     columns: Vec<usize>,
 }
 

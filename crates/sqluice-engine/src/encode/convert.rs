@@ -20,7 +20,7 @@ use super::{ColumnRules, Conversions, Refusals, alias_of};
 #[derive(Debug)]
 pub(crate) struct Converter {
     columns: Vec<ColumnRules>,
-    /// Those that are given, of the table's.
+    /// The columns of the table that are given.
     given: Vec<usize>,
     lossless: bool,
     rowid_alias: Option<usize>,

@@ -86,9 +86,9 @@ impl Field {
 pub(crate) struct Entries<'s> {
     fields: Vec<Field>,
     buffer: Buffer<'s>,
-    /// Of the row at hand.
+    /// The serial types of the current row.
     serials: Vec<u64>,
-    /// Of a batch of pairs.
+    /// The halves of a batch of pairs.
     halves: [Vec<u64>; 2],
 }
 

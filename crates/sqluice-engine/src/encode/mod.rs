@@ -90,9 +90,9 @@ struct ColumnRules {
 /// The rowids of an encoded batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowidRange {
-    /// Of its first row.
+    /// The rowid of its first row.
     pub first: i64,
-    /// Of its last row.
+    /// The rowid of its last row.
     pub last: LastRowid,
     /// The first row gave NULL for its rowid, and the rowid before it was not known: `first` holds only if that is
     /// [`counted`](LastRowid::counted), or if it does not exist.
@@ -104,16 +104,16 @@ pub struct RowidRange {
 pub struct LastRowid {
     /// The rowid.
     pub rowid: i64,
-    /// It is the number of the row, counted from 1 over the source: so NULL means its number to the next row, too.
+    /// Whether it is the number of the row, counted from 1 over the source: then NULL in the next row means its number, too.
     pub counted: bool,
 }
 
 /// Bytes of every row's record.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// Of the serial types.
+    /// Bytes of the serial types.
     types: Vec<u32>,
-    /// Of the whole record.
+    /// Bytes of the whole record.
     payload: Vec<usize>,
     /// Whether all rows are alike in both.
     uniform: bool,

@@ -42,7 +42,7 @@ pub(crate) struct Projection {
 #[derive(Clone, Debug)]
 enum Field {
     Rowid,
-    /// That field of the record.
+    /// A stored field of the record.
     Stored {
         field: usize,
         missing: Missing,
@@ -235,7 +235,7 @@ struct RowsTaker<'a> {
 /// The entries of one index.
 struct OfIndex<'a> {
     fields: &'a [Field],
-    /// Of the row at hand.
+    /// The pieces of the current row.
     pieces: Vec<Piece<'a>>,
     buffer: Buffer<'a>,
 }

@@ -28,7 +28,7 @@ const CANCEL_STEPS: i32 = 1000;
 pub struct Transaction<'e> {
     existing: &'e mut Existing,
     cancel: Cancel,
-    /// Of the file, when it began; its tail is cut off by then. Known when `checkpointed` is set.
+    /// The size of the file at the beginning, with its tail cut off. Known when `checkpointed` is set.
     file_bytes: u64,
     /// Whether the file holds all that is in the log, if it has one. Until that is known, nothing may be cut off.
     checkpointed: bool,
@@ -40,7 +40,7 @@ pub struct Transaction<'e> {
 /// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It has never had the write lock, so nothing is to be undone.
+    /// The write lock was never taken, so nothing is to be undone.
     Waiting,
     Open,
     /// COMMIT has failed, and it is unknown what it did before.

@@ -27,7 +27,7 @@ use sqluice_core::database_path::immutable_uri;
 /// Tables that may have more rows are estimated.
 const COUNTED_ROWS_MAX: u64 = 200_000;
 
-/// So long tables are counted; the others are estimated.
+/// The time after which tables are no longer counted: the others are estimated.
 const COUNTING: Duration = Duration::from_millis(200);
 
 /// Paths from the root to a leaf that an estimate takes.

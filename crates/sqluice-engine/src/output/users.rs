@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Which file it is, whatever its name: the device and the inode.
+/// Identifies a file independently of its name: the device and the inode.
 pub(super) type Identity = (u64, u64);
 
 /// Says which other process has the file at `path` open.

@@ -55,7 +55,7 @@ enum Piece {
     Chunk(Box<Sealed>),
     /// A chunk without its first page, which is a root.
     Overflow(Box<Sealed>),
-    /// That part of the copied pages.
+    /// A range of the copied pages.
     Singles(Range<usize>),
 }
 

@@ -134,7 +134,7 @@ enum Children {
 }
 
 impl Children {
-    /// Of a chunk whose pages have their numbers.
+    /// The children in a chunk whose pages have their numbers.
     fn of(chunk: &Chunk, levels: &Levels) -> Children {
         let leaves = chunk.leaves();
         match levels {

@@ -24,9 +24,9 @@ pub(super) struct MergeTree<'a> {
 pub(super) struct Ends {
     /// The first and the last item, where they must differ from those of other parts.
     edge: Option<(OwnedItem, OwnedItem)>,
-    /// Of the last item.
+    /// The prefix of the last item.
     prefix: u128,
-    /// Of all rows, those among them that were left out.
+    /// The largest rowid of all rows, including those that were left out.
     pub(super) largest_rowid: Option<i64>,
 }
 

@@ -17,7 +17,7 @@ pub(super) const PARTS_AHEAD_MAX: usize = 8;
 /// larger than the part.
 pub(super) const BAD_ROWS_AHEAD_MAX: usize = 3;
 
-/// Which part of which tree.
+/// A part of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PartId {
     /// Counted over all trees.
@@ -28,7 +28,7 @@ pub(super) struct PartId {
 /// What a worker does next.
 pub(super) enum Task {
     Decode(Box<dyn Part>),
-    /// That part of what is sorted.
+    /// The part of the sorted items with that number.
     Merge(usize),
 }
 

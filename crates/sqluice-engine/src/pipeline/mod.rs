@@ -131,7 +131,7 @@ pub(crate) struct Written {
     pub(crate) ignored: u64,
     /// Of rows that SQLite inserted: by how many fewer the table grew, as they changed or replaced others, where that was counted.
     pub(crate) merged: Option<u64>,
-    /// Of all rows, those among them that were left out.
+    /// The largest rowid of all rows, including those that were left out.
     pub(crate) largest_rowid: Option<i64>,
     /// Its indexes, in the order of [`Table::indexes`]; `None` for those that are SQLite's to make.
     pub(crate) indexes: Vec<Option<WrittenTree>>,

@@ -73,7 +73,7 @@ struct Encoding<'f, 'e, 'a, 'w, 's> {
     filling: &'f mut Filling<'w, 's>,
     rows: &'e mut RowsEncoder<'a>,
     next_rowid: i64,
-    /// Of the rows so far.
+    /// The range of rowids so far.
     rowids: Option<RowidRange>,
     /// Rows that went to a sorter.
     sorted: u64,

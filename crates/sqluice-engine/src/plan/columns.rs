@@ -76,7 +76,7 @@ impl ChangedText {
 }
 
 impl ColumnReport {
-    /// Those of a table.
+    /// The columns of a table.
     pub(super) fn all(table: &Table) -> Vec<ColumnReport> {
         let columns = table.columns.iter().map(|column| ColumnReport {
             name: column.name.clone(),

@@ -12,9 +12,9 @@ pub struct Recognised {
     pub format: &'static str,
     /// `gzip` or `zstd`.
     pub compression: Option<String>,
-    /// Of text that is not UTF-8.
+    /// The encoding of text that is not UTF-8.
     pub encoding: Option<String>,
-    /// Of CSV.
+    /// The properties of CSV.
     pub csv: Option<RecognisedCsv>,
 }
 
@@ -137,7 +137,7 @@ pub fn recognised_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String
 }
 
 /// Which inputs have rows that lack fields, and how many: `12 rows filled with NULL where fields are missing: a.csv 10, b.csv 2`;
-/// `None`: none has.
+/// `None` if none has.
 pub fn padded_in_words(inputs: &[InputReport], count: impl Fn(u64) -> String) -> Option<String> {
     let all: u64 = inputs.iter().map(|input| input.padded).sum();
     let mut padded: Vec<&InputReport> = inputs.iter().filter(|input| input.padded > 0).collect();

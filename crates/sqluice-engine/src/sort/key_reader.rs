@@ -99,7 +99,7 @@ impl<'a> KeyReader<'a> {
         Ok(false)
     }
 
-    /// Of keys in order, bytes of those before a cut.
+    /// The bytes of those of the ordered keys that lie before a cut.
     fn bytes_before(&self, keys: &[u8], cut: &Cut) -> usize {
         let (stored, _) = keys.as_chunks();
         let each = self.form.halves();

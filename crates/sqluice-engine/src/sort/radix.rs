@@ -299,7 +299,7 @@ struct Press<const HALVES: usize> {
 /// ```
 struct HalfPress {
     pressed: u64,
-    /// Which bits move, before they do, and how far to the right: what does not move anything is left out.
+    /// The bits that move, before they do, and how far to the right. Moves of no bits are left out.
     moves: [(u64, u32); 6],
     count: usize,
     /// How far to the left they all go after that.

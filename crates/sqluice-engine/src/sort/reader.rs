@@ -55,9 +55,9 @@ pub(super) struct ItemReader<'a> {
     item: Found,
     /// Where it begins.
     began: usize,
-    /// It lies in the carry.
+    /// Whether the item lies in the carry.
     is_carried: bool,
-    /// Of the item.
+    /// The prefix of the item.
     prefix: u128,
 }
 

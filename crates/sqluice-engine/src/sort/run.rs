@@ -73,7 +73,7 @@ pub(super) struct Stretch<'a> {
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) at: u64,
-    /// Of the item itself.
+    /// The prefix of the item itself.
     pub(super) prefix: u128,
     /// The first word of its key as it is in the stream; of an item without one, the prefix.
     pub(super) word: u128,

@@ -18,7 +18,7 @@ use super::{Problem, ReadPage, Report, Tree, TreeKind};
 /// Sums of the second pass.
 const BUCKETS: usize = 1 << 16;
 
-/// Of those that differ, as many are looked into: a bound on memory.
+/// The most differing buckets that are looked into: a bound on memory.
 const BUCKETS_READ: usize = 16;
 
 /// Entries that are named.

@@ -30,7 +30,7 @@ pub(super) struct Checker<'c, 'o, P> {
     pub(super) report: Report,
     /// What is known besides of each of the report's trees.
     pub(super) details: Vec<Detail>,
-    /// Which of the report's trees is being read.
+    /// The number of the report's tree that is being read.
     pub(super) current: Option<usize>,
     /// Whether all pages have been claimed, and some are read once more.
     pub(super) again: bool,

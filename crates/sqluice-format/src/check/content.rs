@@ -25,7 +25,7 @@ pub(super) struct Walk<'w> {
     pub(super) sums: Vec<Sum>,
     /// Parts of the tree that have been read already, by their first pages.
     pub(super) parts: Option<&'w HashMap<u32, Done>>,
-    /// Of each interior page just the first and the last child are read, and no overflow pages.
+    /// Only the first and the last child of each interior page are read, and no overflow pages.
     pub(super) edges: bool,
     /// Receives each entry.
     pub(super) listener: Option<&'w mut dyn FnMut(Found)>,
@@ -54,7 +54,7 @@ pub(super) struct Keep<'k> {
 
 /// An entry of an index, or one that a row demands.
 pub(super) struct Found {
-    /// Which of the table's indexes, for a row.
+    /// The number of the table's index, for a row.
     pub(super) index: usize,
     pub(super) entry: Entry,
     pub(super) page: u32,

@@ -110,9 +110,9 @@ impl Default for Options<'_> {
 /// Trees to read, besides the schema table.
 #[derive(Clone, Copy, Debug)]
 pub struct Only<'o> {
-    /// Those of these tables, and of their indexes.
+    /// The trees of these tables and of their indexes.
     pub tables: &'o [&'o str],
-    /// Of each interior page just the first and the last child, and no overflow pages: how long that takes does not depend on
+    /// Only the first and the last child of each interior page, and no overflow pages: the time that this takes does not depend on
     /// the number of rows.
     pub edges: bool,
 }

@@ -43,7 +43,7 @@ pub struct Parts<'o> {
 struct Part {
     /// The tree, without figures.
     tree: Tree,
-    /// Which row of the schema it is.
+    /// The row of the schema.
     row: usize,
     place: Place,
 }

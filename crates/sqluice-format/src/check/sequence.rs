@@ -36,9 +36,9 @@ impl Rowids {
 /// What is wrong with the place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
-    /// It does not follow the one before it.
+    /// A key does not follow the one before it.
     Order,
-    /// It is the one before it, which is one too many.
+    /// A key equals the one before it, but must be unique.
     Unique,
 }
 

@@ -86,7 +86,7 @@ pub struct Index {
 /// The source of a field of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// That field of the table's record.
+    /// The field of the table's record with that number.
     Field(usize),
     /// The rowid.
     Rowid,

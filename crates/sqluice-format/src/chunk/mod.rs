@@ -34,7 +34,7 @@ use entries::Dividers;
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// Which page of the chunk.
+    /// The page of the chunk.
     pub page: u32,
     /// The largest rowid on it; 0 for entries of an index.
     pub last_rowid: i64,
@@ -45,7 +45,7 @@ pub struct Leaf {
 pub struct Link {
     /// Where in the chunk, in bytes.
     pub at: usize,
-    /// Which page of the chunk.
+    /// The page of the chunk.
     pub to: u32,
 }
 

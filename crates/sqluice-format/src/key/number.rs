@@ -21,7 +21,7 @@ pub(super) struct NumberKey {
 }
 
 impl NumberKey {
-    /// That of -2^63, which is huge.
+    /// The key of -2^63, which is huge.
     const SMALLEST_INT: NumberKey =
         NumberKey { left: !((KIND_HUGE as u128) << 64 | TWO_63.to_bits() as u128) << 56, bytes: 9 };
 

@@ -55,7 +55,7 @@ pub struct Tree {
     pub root_page: u32,
     /// What it holds.
     pub kind: Kind,
-    /// Of the file.
+    /// Page size and reserved bytes of the file.
     pub geometry: Geometry,
     /// Pages of the file: none of its trees has a page beyond.
     pub page_count: u32,
@@ -156,7 +156,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Of a record that overflows, only its header and that number of leading fields are wanted.
+    /// Limits a record that overflows to its header and that number of leading fields.
     #[must_use]
     pub fn with_fields(self, fields: usize) -> Scan {
         Scan { fields, ..self }
@@ -170,7 +170,7 @@ impl Scan {
     /// Reads a part: calls `each` with the rowid, 0 in an index, and the record of each entry, in order.
     ///
     /// # Errors
-    /// Those of `pages` and of `each`, and damage.
+    /// The errors of `pages` and of `each`, and damage.
     ///
     /// # Panics
     /// When the part does not exist.

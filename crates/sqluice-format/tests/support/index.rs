@@ -26,7 +26,7 @@ impl Pages {
                 chunk.finish_entries(true);
                 assert_eq!(chunk.dividers().len(), chunk.leaves().len());
                 self.append_entries(&mut chunk, &mut tree);
-                // What was there before must not show through.
+                // Earlier bytes must not show through.
                 chunk.bytes_mut().fill(0xaa);
                 chunk.clear();
                 finished = 0;

@@ -61,7 +61,7 @@ impl Home {
     }
 }
 
-/// Tests need no durability. A damaged database refuses even this, which the first query will tell.
+/// Tests need no durability. A damaged database refuses even this, which the first query will report.
 pub(crate) fn open(path: &Path) -> Connection {
     let db = Connection::open(path).unwrap();
     let _ = db.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;");
@@ -130,7 +130,7 @@ impl Pages {
         Pages { geometry, bytes: vec![0; geometry.page_bytes()] }
     }
 
-    /// The number of the page that comes next.
+    /// The number of the next page.
     pub(crate) fn next(&mut self) -> u32 {
         let number = (self.bytes.len() / self.geometry.page_bytes()) as u32 + 1;
         let skipped = self.geometry.skip_lock_page(number);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A waiting writer blocks new readers, so that it gets its turn whatever the number of readers.
-//! It must be all of them at the same moment, also of a shared store: to SQLite the connections of a process are one.
+//! All readers must let go at the same moment, also those of a shared store: to SQLite the connections of a process are one.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

@@ -17,7 +17,7 @@ use sqluice_core::error::{Error, Result};
 /// What a new store gets.
 pub(super) const CREATE: &str = "CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB)";
 
-/// Which table it is.
+/// The kind of table that holds the blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     Kv,
@@ -131,7 +131,7 @@ impl Layout {
         }
     }
 
-    /// Which one a database has: `kv`, or else `sqlar`; `None` when it has no table at all.
+    /// The layout that a database has: `kv`, or else `sqlar`; `None` when it has no table at all.
     pub(super) fn of(connection: &Connection, path: &Path) -> Result<Option<Layout>> {
         let failed = |error| super::failed(error, "read", path);
         let encoding: String =

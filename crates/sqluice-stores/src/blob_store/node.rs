@@ -157,7 +157,7 @@ impl Node {
         self.step(low)
     }
 
-    /// Which page below an interior one of a table has a rowid.
+    /// The page below an interior one of a table that has a rowid.
     pub(super) fn child_of(&self, rowid: i64) -> Option<u32> {
         self.children.get(self.heads.below(ordered(rowid))).copied()
     }

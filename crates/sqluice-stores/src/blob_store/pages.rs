@@ -22,7 +22,7 @@ const WAYS: usize = 4;
 #[derive(Default)]
 pub(super) struct Cache {
     nodes: Vec<Node>,
-    /// Which place the next page takes.
+    /// The place that the next page takes.
     turn: usize,
     page: Vec<u8>,
     run: Vec<u8>,

@@ -65,7 +65,7 @@ impl ToSql for Key<'_> {
 #[derive(Clone, Debug)]
 pub(super) enum Part {
     Whole,
-    /// These bytes, as far as it has them.
+    /// These bytes, as far as the blob has them.
     Range(Range<u64>),
     /// Its length alone.
     Nothing,

@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) size: Option<i64>,
 }
 
-/// Which bytes of a row are wanted.
+/// Chooses the bytes of a row that are wanted.
 pub(super) type Wanted<'w> = &'w mut dyn FnMut(Row) -> Range<u64>;
 
 impl Pages<'_, '_> {

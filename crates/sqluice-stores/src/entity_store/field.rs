@@ -10,9 +10,9 @@ use sqluice_core::batch::Value;
 /// The key of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key<'a> {
-    /// Of types with keys of integers.
+    /// The key of a type with integer keys.
     Int(i64),
-    /// Of types with keys of text, which are compared byte by byte.
+    /// The key of a type with text keys, which are compared byte by byte.
     Text(Cow<'a, str>),
 }
 

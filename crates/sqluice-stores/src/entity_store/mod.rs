@@ -179,7 +179,7 @@ impl EntityStore {
     /// Opens the store of that name, or makes it, with the given options.
     ///
     /// # Errors
-    /// Those of [`EntityStore::open`].
+    /// The errors of [`EntityStore::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<EntityStore> {
         let (writer, readers) = connection::open_store(path.as_ref(), options)?;
         let (writing, defined) = Default::default();
@@ -326,7 +326,7 @@ impl<T> Entities<T> {
     /// Writes an entity; one that has its key is replaced.
     ///
     /// # Errors
-    /// Those of [`Entities::write_many`].
+    /// The errors of [`Entities::write_many`].
     pub fn write(&self, entity: &T) -> Result<Written>
     where
         T: Serialize + Sync,
@@ -363,7 +363,7 @@ impl<T> Entities<T> {
     /// Reads entities by many keys, by one query, in the order of the keys; `None` for a missing one.
     ///
     /// # Errors
-    /// Those of [`Entities::read`].
+    /// The errors of [`Entities::read`].
     pub fn read_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<T>>>
     where
         T: DeserializeOwned,
@@ -409,7 +409,7 @@ impl<T> Entities<T> {
     /// Deletes entities by many keys; returns how many existed.
     ///
     /// # Errors
-    /// Those of [`Entities::delete`].
+    /// The errors of [`Entities::delete`].
     pub fn delete_many<'k, K: Into<Key<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64> {
         self.writing(|on| on.delete_many(keys))
     }

@@ -18,7 +18,7 @@ const BYTES: usize = 4 << 20;
 /// How the store knows a type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Not at all.
+    /// The type is unknown.
     No,
     /// As it is.
     Same,

@@ -46,7 +46,7 @@ impl<'c> Transaction<'c> {
 /// Each of these is what [`Entities`] has by the same name.
 ///
 /// # Errors
-/// Those of [`Entities`]; also when the entities are of another store.
+/// The errors of [`Entities`]; also when the entities are of another store.
 impl Transaction<'_> {
     /// Writes an entity.
     #[allow(clippy::missing_errors_doc, reason = "said above, once for all")]

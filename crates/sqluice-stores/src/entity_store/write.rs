@@ -150,9 +150,9 @@ struct Batch<'a, T> {
 /// Rows of a chunk by how they are written.
 struct Sorted {
     new: Vec<usize>,
-    /// Those of which some field differs, with their rowids.
+    /// Rows of which some field differs, with their rowids.
     fields: Vec<(usize, i64)>,
-    /// Those of which only the value differs.
+    /// Rows of which only the value differs, with their rowids.
     value: Vec<(usize, i64)>,
     /// For each field, how many rows have another one.
     differ: Vec<usize>,
