@@ -167,7 +167,7 @@ fn every_byte_of_a_page_is_accounted_for() {
     let leaf = file.child(root, 0);
     let whole = file.page(leaf).to_vec();
     let content = file.half(leaf, 5);
-    // A fragment that is too large to be one.
+    // A fragment that does not exist.
     file.page_mut(leaf)[7] = 1;
     file.expect(&[&format!("t: page {leaf}: 0 bytes are lost between the cells, the page says 1")]);
     file.sqlite_agrees();

@@ -36,7 +36,7 @@ lock [..] s, read user [..] s, sort user [..] s, merge user [..] s, sync [..] s,
     let again = "CREATE INDEX IF NOT EXISTS by_area ON user (age)";
     let ran = run(folder, ["index", "x.db", again]).ok();
     assert_eq!(ran.stderr, "note: index by_area exists already, and was left as it is\n");
-    let ran = run(folder, ["index", "x.db", sql[0]]).failed(1, "there is an index named by_area already");
+    let ran = run(folder, ["index", "x.db", sql[0]]).failed(1, "index by_area exists already");
     assert!(ran.stderr.contains("hint: "), "{ran:?}");
 }
 

@@ -66,8 +66,7 @@ pub fn declared<'s>(
 }
 
 fn taken(statement: &Statement, kind: &str) -> Error {
-    let article = if kind == "index" { "an" } else { "a" };
-    let error = Error::target(format!("there is {article} {kind} named {} already", statement.name));
+    let error = Error::target(format!("{kind} {} exists already", statement.name));
     match kind {
         "index" => error.hint("IF NOT EXISTS leaves it as it is; DROP INDEX makes room for another"),
         _ => error.hint("choose another name for the index"),
@@ -85,7 +84,7 @@ fn table_of<'s>(statement: &Statement, schema: &'s Schema, names: &[(String, Str
         _ if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
         Some("view") => "is a view, and has no rows of its own",
         Some("table") => "is a virtual table, which sees to its indexes itself",
-        _ => return Err(Error::target(format!("there is no table {wanted}"))),
+        _ => return Err(Error::target(format!("table {wanted} does not exist"))),
     };
     Err(Error::target(format!("{wanted} can't have an index: it {what}")))
 }

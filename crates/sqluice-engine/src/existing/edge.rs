@@ -29,7 +29,7 @@ pub(super) fn read(
     let mut number = root;
     for _ in 0..LEVELS_MAX {
         if number < 2 || number > page_count {
-            return Err(damaged(root, format!("there is no page {number}")));
+            return Err(damaged(root, format!("page {number} does not exist")));
         }
         let bytes = read_page(number)?;
         let Some(page) = PageView::new(&bytes[..], number, geometry) else {

@@ -118,8 +118,8 @@ impl<P: ReadPage> Checker<'_, '_, P> {
                 Some(rowid) if differs(lonely, &missing) => {
                     format!("the entry of row {rowid} is not what the row in {table} says")
                 }
-                Some(rowid) => format!("there is an entry of row {rowid}, which {table} does not have"),
-                None => format!("there is an entry of a row that {table} does not have"),
+                Some(rowid) => format!("the entry of row {rowid} has no row in {table}"),
+                None => format!("an entry has no row in {table}"),
             };
             named.push(Problem { page: Some(lonely.page), tree: Some(index.clone()), what });
         }

@@ -431,11 +431,11 @@ fn what_is_wrong_with_an_index_is_named() {
     );
     assert_eq!(
         said(index, &after("DELETE FROM t WHERE id = 3")),
-        "index i has 4 entries for 3 rows\ni: page 4: there is an entry of row 3, which t does not have\n"
+        "index i has 4 entries for 3 rows\ni: page 4: the entry of row 3 has no row in t\n"
     );
     assert_eq!(
         said("CREATE INDEX i ON w (v)", &after("UPDATE w SET v = 'six' WHERE k = 'x'")),
-        "w: page 3: a row is missing from index i\ni: page 4: there is an entry of a row that w does not have\n"
+        "w: page 3: a row is missing from index i\ni: page 4: an entry has no row in w\n"
     );
     let unique =
         "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX i ON t (substr(a, 1, 1))' WHERE name = 'i'";

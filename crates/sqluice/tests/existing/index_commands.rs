@@ -89,16 +89,16 @@ fn names_are_looked_at_before_any_work() {
     let path = database(&home, 10, "");
     index(&path, &["CREATE INDEX i ON t (b)"]).unwrap();
     for (sql, message) in [
-        ("CREATE INDEX I ON t (a)", "there is an index named I already"),
-        ("CREATE INDEX t ON t (a)", "there is a table named t already"),
-        ("CREATE INDEX IF NOT EXISTS v ON t (a)", "there is a view named v already"),
-        ("CREATE INDEX j ON x (a)", "there is no table x"),
+        ("CREATE INDEX I ON t (a)", "index I exists already"),
+        ("CREATE INDEX t ON t (a)", "table t exists already"),
+        ("CREATE INDEX IF NOT EXISTS v ON t (a)", "view v exists already"),
+        ("CREATE INDEX j ON x (a)", "table x does not exist"),
         ("CREATE INDEX j ON v (a)", "v can't have an index: it is a view, and has no rows of its own"),
         ("CREATE INDEX j ON sqlite_schema (name)", "sqlite_schema can't have an index: it is SQLite's own"),
         ("CREATE INDEX j ON t (nowhere)", "index j: no such column: nowhere"),
         ("CREATE INDEX j ON t (a) a", "index j: near \"a\": syntax error"),
         ("CREATE INDEX sqlite_j ON t (a)", "index sqlite_j: object name reserved for internal use: sqlite_j"),
-        ("CREATE INDEX j ON t (a); CREATE INDEX J ON t (b)", "there is an index named J already"),
+        ("CREATE INDEX j ON t (a); CREATE INDEX J ON t (b)", "index J exists already"),
     ] {
         let error = index(&path, &[sql]).unwrap_err();
         assert!(error.message().starts_with(message), "{sql}: {error:?}");
