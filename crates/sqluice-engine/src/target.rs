@@ -103,8 +103,8 @@ impl TargetSnapshot {
     ///
     /// # Errors
     /// When an existing object is declared otherwise, or a name is taken.
-    pub fn combine(&self, schema: Schema) -> Result<Schema> {
-        let mut schema = Schema { user_version: 0, application_id: 0, ..schema };
+    pub fn combine(&self, mut schema: Schema) -> Result<Schema> {
+        (schema.user_version, schema.application_id) = (0, 0);
         let mut tables = Vec::new();
         for table in std::mem::take(&mut schema.tables) {
             let Some(own) = self.table(&table.name) else {

@@ -1,4 +1,4 @@
-//! The right edge of an existing table: the pages that must change when rows are added after its last
+//! The right edge of a table that is there: the pages that must change when rows come after its last
 //! ([`pipeline`](crate::pipeline) draws it).
 //!
 //! The pages are SQLite's own, and may be damaged: every number is checked before it is believed.
@@ -11,7 +11,7 @@ use sqluice_format::view::PageView;
 
 use crate::pipeline::Edge;
 
-/// Levels that a tree has at most: with two children a page, a deeper tree would have more pages than page numbers.
+/// Levels that a tree has at most: with two children a page there would be more pages than numbers.
 const LEVELS_MAX: usize = 32;
 
 /// Reads the right edge of the table whose root is page `root`, of a database of `page_count` pages. Rowids are counted from the
@@ -29,7 +29,7 @@ pub(super) fn read(
     let mut number = root;
     for _ in 0..LEVELS_MAX {
         if number < 2 || number > page_count {
-            return Err(damaged(root, format!("page {number} does not exist")));
+            return Err(damaged(root, format!("there is no page {number}")));
         }
         let bytes = read_page(number)?;
         let Some(page) = PageView::new(&bytes[..], number, geometry) else {
@@ -47,9 +47,9 @@ pub(super) fn read(
                 }
                 return Ok(edge);
             }
-            Some(PageKind::InteriorTable) => {
-                let children = page.children()?;
-                // Pages that do not exist yet will be of another tree.
+            PageKind::InteriorTable => {
+                let children = children(&page, geometry)?;
+                // Page numbers beyond the file will be used for another tree.
                 if children.iter().any(|child| !(2..=page_count).contains(&child.page)) {
                     return Err(damaged_page(&page, "has a child that is no page of the file"));
                 }
