@@ -30,7 +30,7 @@ class IndexReport:
 
     name: str
     write_path: str
-    """How its entries got there: `sorted`, `insert` or `sqlite`."""
+    """How its entries are written: `sorted`, `insert` or `sqlite`."""
     entries: int
     root_page: int
     leaf_pages: int
@@ -94,7 +94,7 @@ class TableReport:
     replaced: int | None
     """Rows whose place a later row with the same key has taken; None: as above."""
     write_path: str
-    """How its rows got there: `pages`, `sorted`, `insert` or `sqlite`."""
+    """How its rows are written: `pages`, `sorted`, `insert` or `sqlite`."""
     root_page: int
     leaf_pages: int
     interior_pages: int
@@ -249,7 +249,7 @@ class MadeIndexes:
     phases: tuple[Phase, ...]
     indexes: tuple[IndexReport, ...]
     existing: tuple[str, ...]
-    """Those that were there already, and whose statements say IF NOT EXISTS."""
+    """Indexes that existed before, and whose statements say IF NOT EXISTS."""
 
     def __repr__(self) -> str:
         entries = sum(index.entries for index in self.indexes)
