@@ -4,7 +4,7 @@
 //!  begin    the write lock; the schema must be the one that the plan was made for
 //!  pages    tables whose rows become pages, each with its indexes (`existing`)
 //!  insert   tables whose rows SQLite inserts; a new one gets its non-unique indexes after the rows
-//!             before either: columns are added, rows give way to new ones
+//!             before either: columns are added, rows are replaced
 //!  others   views and triggers, so that none fires for a new table; foreign keys of pages; ANALYZE
 //!  commit
 //! ```

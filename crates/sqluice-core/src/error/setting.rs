@@ -1,4 +1,4 @@
-//! The settings that a message may name, whichever front end the user is at.
+//! The settings that a message may name, in every front end.
 
 /// Declares the settings with the names that the engine has for them.
 macro_rules! settings {

@@ -4,7 +4,7 @@
 //! malformed. Rolled back to a savepoint, a page forgets what was made of it:
 //!
 //! ```text
-//!  SAVEPOINT s      write the existing pages            ROLLBACK TO s      RELEASE s       they are read anew from now on
+//!  SAVEPOINT s      write the existing pages            ROLLBACK TO s      RELEASE s       they are read again from now on
 //!  write            the same pages, and the last one: the pager counts up to it
 //!  write            page 1, read after everything else, with the number of pages
 //!  SAVEPOINT s      RELEASE s                                              the B-tree layer reads that number

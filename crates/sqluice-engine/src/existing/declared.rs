@@ -83,7 +83,7 @@ fn table_of<'s>(statement: &Statement, schema: &'s Schema, names: &[(String, Str
     let what = match kind.map(|(kind, _)| &**kind) {
         _ if wanted.to_ascii_lowercase().starts_with("sqlite_") => "is SQLite's own",
         Some("view") => "is a view, and has no rows of its own",
-        Some("table") => "is a virtual table, which sees to its indexes itself",
+        Some("table") => "is a virtual table, which maintains its own indexes",
         _ => return Err(Error::target(format!("table {wanted} does not exist"))),
     };
     Err(Error::target(format!("{wanted} can't have an index: it {what}")))

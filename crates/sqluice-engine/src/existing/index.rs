@@ -5,11 +5,11 @@
 //!  (raw, under the write lock)                                │                      what only SQLite can compute
 //!                                     publish: last page, page 1                       ^
 //!                                                             │                        │
-//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read anew ──> first and last entry looked at
+//!                       INSERT INTO sqlite_schema (..., root page, ...) ──> schema read again ──> first and last entry looked at
 //! ```
 //!
 //! CREATE INDEX would fill the index itself. So its row of `sqlite_schema` is written as it would write it, `writable_schema` being on
-//! for that moment, and the schema cookie goes up by one: other connections read the schema anew, as after CREATE INDEX.
+//! for that moment, and the schema cookie goes up by one: other connections read the schema again, as after CREATE INDEX.
 //!
 //! A table is read once for all of its indexes.
 
@@ -166,7 +166,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Writes the rows of `sqlite_schema`, as CREATE INDEX would, and has SQLite read it anew.
+/// Writes the rows of `sqlite_schema`, as CREATE INDEX would, and has SQLite read it again.
 fn enter(
     transaction: &Transaction<'_>,
     declared: &[Declared<'_>],

@@ -206,7 +206,7 @@ impl Existing {
         self.waiting(&Cancel::new(), "look at", |_| conditions::of_kind(self))
     }
 
-    /// Whether SQLite itself sees to FOREIGN KEY as it stores rows. It does not, by default; in a transaction this changes nothing.
+    /// Whether SQLite itself enforces FOREIGN KEY as it stores rows. It does not, by default; in a transaction this changes nothing.
     ///
     /// # Errors
     /// When SQLite says no.

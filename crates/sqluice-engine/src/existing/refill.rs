@@ -1,4 +1,4 @@
-//! Indexes of a table that gets many rows: made anew of their entries and the new ones, sorted together.
+//! Indexes of a table that gets many rows: rebuilt from their entries and the new ones, sorted together.
 //!
 //! ```text
 //!  old tree     [ root R | ... leaves ... ]  ──read, all cores──>  sorter  <──entries of the new rows

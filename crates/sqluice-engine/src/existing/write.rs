@@ -129,7 +129,7 @@ impl Transaction<'_> {
         rejects: Option<&mut RejectFile>,
         phases: &mut Phases<'_>,
     ) -> Result<Outcome> {
-        // What grows has indexes that are made anew.
+        // What grows has indexes that are rebuilt.
         let refilled = self.refilled(tasks)?;
         let clearing = Clearing::prepare(self, &refilled)?;
         let (page_count, mut output) = self.past_the_end()?;

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Invariant: NAME is the file that it was before, or all of the new database. A leftover `NAME-journal` or
-//! `NAME-wal` would be rolled into the new file by SQLite without a word, so without a database it is refused.
+//! `NAME-wal` would be rolled into the new file by SQLite silently, so without a database it is refused.
 
 use std::fs::{self, File};
 use std::io;
@@ -66,7 +66,7 @@ impl NewFile {
         Ok(new)
     }
 
-    /// What the database held that gives way to it.
+    /// The content of the database that it replaces.
     pub fn replaced(&self) -> Option<&Replaced> {
         self.replaced.as_ref()
     }

@@ -1,6 +1,6 @@
 //! Reads a finished file back after SQLite has changed its pages: their number and their checksum.
 //!
-//! The file is opened anew: SQLite must have closed it by then, or it would lose its locks when this is closed.
+//! The file is opened again: SQLite must have closed it by then, or it would lose its locks when this is closed.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

@@ -1,4 +1,4 @@
-//! A database that gives way to a new one of its name.
+//! A database that is replaced by a new one of the same name.
 //!
 //! ```text
 //!  before the work                              when the new file is whole and synced
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Invariant: the name is that of the old database or of the new one at every moment, and never the new one beside the
-//! journal or log of the old: SQLite would roll that into it without a word.
+//! journal or log of the old: SQLite would roll that into it silently.
 //!
 //! * SQLite removes a journal or a log without syncing the folder. A power failure could bring it back beside the new
 //!   file, if the folder was not synced between the two.

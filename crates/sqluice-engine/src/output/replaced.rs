@@ -1,4 +1,4 @@
-//! What a database that gives way to a new one holds: its tables, and how many rows each has.
+//! What a database that is replaced holds: its tables, and how many rows each has.
 //!
 //! It takes no locks and changes nothing, and no state of the database makes it fail: it reports what can't be read. A table of up
 //! to [`COUNTED_ROWS_MAX`] rows is counted; of a larger one a few paths from the root to a leaf give an estimate:

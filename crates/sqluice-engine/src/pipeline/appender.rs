@@ -43,7 +43,7 @@ pub(crate) struct Appender {
     /// Single pages that were appended.
     appended: u64,
     checksum: Checksum,
-    /// Numbers of existing pages that are made anew: single pages get these first.
+    /// Numbers of existing pages that are rebuilt: single pages get these first.
     reused: Vec<u32>,
     /// Existing pages, with their new bytes.
     overwritten: Vec<(u32, Vec<u8>)>,

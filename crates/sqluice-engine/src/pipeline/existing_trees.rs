@@ -3,7 +3,7 @@
 //! ```text
 //!                    [ root     a | b | c | · ]           the root keeps its page
 //!                                          \
-//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are made anew, in the places of
+//!           ... subtrees of a, b, c ...   [ d | e | · ]   the right edge: interior pages that are rebuilt, in the places of
 //!                                                  \      the old ones and behind the end of the file
 //!                       ... leaves of d, e ...    [leaf]  stays as it is, and new leaves follow it
 //! ```

@@ -3,8 +3,8 @@
 //! ```text
 //!  a new table                                          pages, as in a new database
 //!  an existing one, rows after the last rowid
-//!    without indexes, not just a few rows               pages: the right edge of its tree is written anew
-//!    with indexes, many rows                            pages, and each index is merged anew
+//!    without indexes, not just a few rows               pages: the right edge of its tree is rewritten
+//!    with indexes, many rows                            pages, and each index is merged again
 //!    with indexes, few rows                             insert
 //!  what only SQLite can do or decide                    insert
 //!  where pages can't be written                         insert
@@ -23,7 +23,7 @@ use crate::target::{TableSnapshot, TargetSnapshot};
 /// Up to this number, rows fit into existing pages: pages of their own would be wasted, one for each load.
 const FEW_ROWS: u64 = 100;
 
-/// An index is merged anew if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
+/// An index is merged again if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
 /// many times less than to find the place of one.
 const GROWTH: u64 = 16;
 
@@ -208,7 +208,7 @@ fn filled_by_sqlite(
     Some(why.to_owned())
 }
 
-/// Why rows are too few for pages of their own, or for indexes to be merged anew, if they are.
+/// Why rows are too few for pages of their own, or for indexes to be merged again, if they are.
 fn few(
     table: &Table,
     about: &TableSnapshot,

@@ -214,7 +214,7 @@ impl Plan {
         self.divide_memory(options)
     }
 
-    /// Divides the memory anew after a change of write paths.
+    /// Divides the memory again after a change of write paths.
     fn divide_memory(&mut self, options: &WriteOptions) -> Result<()> {
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
         (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);

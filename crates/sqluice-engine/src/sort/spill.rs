@@ -66,7 +66,7 @@ impl Spill {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a piece begins that is free, and no more.
+    /// Takes a free piece, and returns where it begins.
     pub(super) fn take_piece(&self) -> u64 {
         let mut places = self.places();
         places.free.pop().unwrap_or_else(|| {

@@ -1,6 +1,6 @@
 //! Indexes whose entries only SQLite can compute: partial ones, and those of expressions and generated columns.
 //!
-//! When rows have the same unique key SQLite says so and no more. Which rows they are is asked by a query with what the
+//! When rows have the same unique key SQLite says only so. The rows are found by a query with what the
 //! statement of the index says, which the catalogue does not hold: its expressions and its WHERE.
 
 use rusqlite::{Connection, ErrorCode};

@@ -58,7 +58,7 @@ impl TableTree {
     }
 
     /// A tree that has grown already: `levels` are the children of its right edge, those of the leaves' level first, the root's last.
-    /// The right-most child of each page above the leaves is left out: it will be made anew.
+    /// The right-most child of each page above the leaves is left out: it will be rebuilt.
     ///
     /// # Panics
     /// When what stood on one page does not fit one.

@@ -94,7 +94,7 @@ impl Options {
 
     /// Nothing is locked between reads: other processes can write to the database at once, also those that do not wait for locks.
     /// Without this a store with a rollback journal keeps a read lock between its reads, for a tenth of a second at most. With it
-    /// every read takes the lock anew, and goes through SQLite, at about half the speed. A database in WAL mode is always shared.
+    /// every read takes the lock again, and goes through SQLite, at about half the speed. A database in WAL mode is always shared.
     /// Default: no.
     #[must_use]
     pub fn shared(mut self, yes: bool) -> Options {

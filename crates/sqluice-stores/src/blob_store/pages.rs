@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  interior pages, leaves of the index     kept, ready to be searched ([`super::node`])
-//!  leaves of the table, overflow chains    read anew: each belongs to a blob or two; with a memory map, used where they are
+//!  leaves of the table, overflow chains    read again: each belongs to a blob or two; with a memory map, used where they are
 //! ```
 //!
 //! `None` says throughout that the pages do not answer: SQLite is asked, then.

@@ -93,7 +93,7 @@ impl Pool {
         done
     }
 
-    /// Ends what readers hold, and keeps them from beginning anew. They have to be stopped all together: SQLite lets a connection
+    /// Ends what readers hold, and keeps them from beginning again. They have to be stopped all together: SQLite lets a connection
     /// in where another of the same process holds a lock, even if another process waits.
     pub(super) fn stop(&self) -> Result<Stopped<'_>> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);

@@ -37,7 +37,7 @@ pub(super) const HAS_OBJECT: &str =
 pub(super) const DEFINITION: &str = "SELECT definition FROM sqluice_entity_type WHERE name = ?1";
 pub(super) const DEFINE: &str = "REPLACE INTO sqluice_entity_type VALUES (?1, ?2)";
 
-/// Where a type lies while it is made anew.
+/// The name of the table while a type is rebuilt.
 const REBUILT: &str = "sqluice_rebuilt";
 
 /// A field as SQL knows it.
@@ -133,7 +133,7 @@ impl Sql {
         self.create_key.as_deref().into_iter().chain(fields).collect::<Vec<_>>().join(";")
     }
 
-    /// Makes the table anew, for now under another name.
+    /// Rebuilds the table, for now under another name.
     pub(super) fn create_rebuilt(&self) -> String {
         self.create_table(REBUILT)
     }
@@ -147,7 +147,7 @@ impl Sql {
         format!("SELECT rowid, key, value FROM {} WHERE rowid >= ?1 ORDER BY rowid", self.table)
     }
 
-    /// Puts the table that was made anew in the place of the old one.
+    /// Puts the table that was rebuilt in the place of the old one.
     pub(super) fn swap_rebuilt(&self) -> String {
         format!("DROP TABLE {0}; ALTER TABLE {REBUILT} RENAME TO {0}", self.table)
     }

@@ -52,7 +52,7 @@
 //!   written, and the index of a field that is the same is not touched. `bench/stores` says how fast that is.
 //! * A store is in WAL mode: any number of threads read while one writes. A reader sees whole batches and transactions. Stores and
 //!   [`Entities`] can be shared by threads, and cloned.
-//! * A type whose fields have changed is made anew when it is defined, in one transaction.
+//! * A type whose fields have changed is rebuilt when it is defined, in one transaction.
 //! * Other programs may read the tables, and write other tables; a row of a type that they write must have its fields right.
 //!
 //! Invariant: a batch, and a transaction, is in the store as a whole or not at all, whenever the program is killed. When it has been
@@ -186,7 +186,7 @@ impl EntityStore {
         Ok(EntityStore { shared: Arc::new(Shared { readers, writer: Mutex::new(writer), writing, defined }) })
     }
 
-    /// The entities of a type. What the store does not know yet is made; what it knows with other fields is made anew.
+    /// The entities of a type. A type that is new to the store is created; one with other fields is rebuilt.
     ///
     /// # Errors
     /// When a name or a path is invalid, the type was defined otherwise since the store was opened, its keys are of another kind in the
@@ -205,7 +205,7 @@ impl EntityStore {
         let name = kind.ty.name.to_ascii_lowercase();
         if defined.get(&name).is_some_and(|definition| *definition != kind.definition) {
             let message = format!("type {} has been defined otherwise in this store", kind.ty.name);
-            return Err(Error::usage(message).hint("open the store anew"));
+            return Err(Error::usage(message).hint("open the store again"));
         }
         let known = kind.known(&*self.shared.readers.take()?)?;
         if known != Known::Same {
@@ -422,7 +422,7 @@ impl<T> Entities<T> {
         self.writing(|on| on.delete_where(filter))
     }
 
-    /// Makes the fields and their indexes anew, of the stored values: for a function whose results have changed.
+    /// Recomputes the fields and rebuilds their indexes from the stored values: for a function whose results have changed.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.

@@ -1,4 +1,4 @@
-//! A type as the program defines it, where the store may know it otherwise: then its table is made anew, in one transaction.
+//! A type as the program defines it, where the store may know it otherwise: then its table is rebuilt, in one transaction.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use super::field::Field;
 use super::layout;
 use super::write::shown;
 
-/// Entities that are made anew at a time, and bytes of their JSON.
+/// Entities that are rebuilt at a time, and bytes of their JSON.
 const ROWS: usize = 1024;
 const BYTES: usize = 4 << 20;
 
@@ -91,7 +91,7 @@ impl<T> Kind<T> {
 }
 
 impl<T: DeserializeOwned> Kind<T> {
-    /// Makes the table and all indexes anew, of the stored values.
+    /// Rebuilds the table and all indexes from the stored values.
     ///
     /// # Errors
     /// When an entity can't be read, a field is not unique, or SQLite can't write.

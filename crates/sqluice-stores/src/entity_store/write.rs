@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Statements are OR FAIL: a batch that fails is taken back as a whole, so SQLite need not prepare to undo one of them. When a
-//! batch changes so much of an index that sorting it anew is less work, the index is dropped before and made again after: what the
+//! batch changes so much of an index that sorting it again is less work, the index is dropped before and made again after: what the
 //! first chunk shows decides.
 //!
 //! Unique fields need be unique only when the batch is written: entities may exchange theirs. SQLite looks at each row, so when it
@@ -30,10 +30,10 @@ use super::encode::{self, Chunk};
 use super::layout::Sql;
 use super::{Kind, failed};
 
-/// Entities below which no index is made anew: a change of the schema costs every reader a look at it.
+/// Entities below which no index is rebuilt: a change of the schema costs every reader a look at it.
 const REMAKE_ENTITIES: usize = 1000;
 
-/// An index is made anew when the batch has at least one entity for this number of the table's.
+/// An index is rebuilt when the batch has at least one entity for this number of the table's.
 const REMAKE_ROWS: usize = 2;
 
 /// What writing did.
@@ -142,7 +142,7 @@ struct Batch<'a, T> {
     connection: &'a Connection,
     kind: &'a Kind<T>,
     entities: usize,
-    /// The fields whose indexes are made anew, once it is known.
+    /// The fields whose indexes are rebuilt, once it is known.
     remade: Option<Vec<usize>>,
     written: Written,
 }
@@ -267,7 +267,7 @@ impl<T> Batch<'_, T> {
         })?
     }
 
-    /// Drops the indexes that had better be made anew; says of which fields.
+    /// Drops the indexes that are cheaper to rebuild; returns their fields.
     fn drop_indexes(&self, rows: usize, sorted: &Sorted) -> Result<Vec<usize>> {
         if self.entities < REMAKE_ENTITIES {
             return Ok(Vec::new());

@@ -254,7 +254,7 @@ fn definitions_that_make_no_sense_are_refused() {
     usage(ty("town").index("a.b", "$.a"), &["\"a.b\" can't be the name of a field", "no \".\""]);
     usage(ty(""), &["\"\" can't be the name of a type"]);
     usage(ty("sqlite_x"), &["\"sqlite_x\" can't be the name of a type"]);
-    usage(ty("person"), &["type person has been defined otherwise", "open the store anew"]);
+    usage(ty("person"), &["type person has been defined otherwise", "open the store again"]);
     assert_error(people.read("7"), ErrorKind::Usage, &["person has keys of integers, and '7' is not one"]);
     assert_error(people.read_many(["7"]), ErrorKind::Usage, &["'7' is not one"]);
     for filter in [field("key").prefix("7"), field("key").is("7"), field("key").one_of(["7"])] {
