@@ -1,4 +1,4 @@
-//! How a database is written, and the ways that rows take into it.
+//! The options of a write, and the write paths of rows.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,20 +8,13 @@ use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
 
-/// Chunks that each worker has at least: one to fill, one that is being written, one in between.
+/// The fewest chunks of a worker: one to fill, one that is being written, one in between.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 
-/// Chunks that each worker has at most: more would not make the disk any busier.
+/// The most chunks of a worker: more would not make the disk any busier.
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
-/// How a database is written, whatever the source of its rows.
-///
-/// ```
-/// use sqluice_engine::options::{IfExists, WriteOptions};
-///
-/// let options = WriteOptions::new().threads(4).if_exists(IfExists::Append);
-/// assert_eq!(options.threads, Some(4));
-/// ```
+/// Options of a write, for any source of rows.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -34,13 +27,13 @@ pub struct WriteOptions {
     /// Whether an existing database with the target's name is replaced. No connection of this process may have it open, not
     /// even an idle one: it would lose its locks.
     pub overwrite: bool,
-    /// Where to keep what does not fit the memory; `None`: in the folder of the target.
+    /// The folder for temporary files; `None`: the folder of the target.
     pub temp_dir: Option<PathBuf>,
     /// How rows with the same key are handled. ON CONFLICT clauses of the schema are not followed.
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
     pub analyze: bool,
-    /// Whether a FOREIGN KEY without the row that it refers to ends the run; `None`: foreign keys are checked in a new database,
+    /// Whether a row without the parent that its FOREIGN KEY requires ends the run; `None`: foreign keys are checked in a new database,
     /// and not in an existing one, as SQLite itself does by default.
     pub foreign_keys: Option<bool>,
     /// How a table that exists in the database is handled.
@@ -183,11 +176,11 @@ pub enum Action {
     Append,
     /// The table gets new rows instead of its own.
     Replace,
-    /// Some of its rows are changed, and others added.
+    /// Rows with existing keys are updated, and others added.
     Upsert,
 }
 
-/// The way that rows or index entries take into the file.
+/// The way by which rows or index entries are written to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

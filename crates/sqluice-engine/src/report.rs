@@ -1,4 +1,4 @@
-//! What was done.
+//! The report of a run.
 
 mod recognised;
 
@@ -16,11 +16,11 @@ use crate::pipeline::{Written, WrittenTree};
 use crate::plan::{ColumnReport, Plan, TablePlan, path_as_text};
 pub use recognised::{Recognised, RecognisedCsv, RecognisedPreamble, padded_in_words, recognised_in_words};
 
-/// What a run did.
+/// The report of a run.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The file that was written; `None`: the pages were thrown away.
+    /// The file that was written; `None`: the pages were discarded.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// Rows of all tables.
@@ -43,23 +43,23 @@ pub struct Report {
     pub output: &'static str,
     /// The effect of the run on a database that existed before.
     pub existing: Option<ExistingReport>,
-    /// What the database held that was replaced.
+    /// The content of the database that was replaced.
     pub replaced: Option<Replaced>,
     /// Worker threads.
     pub threads: usize,
     /// Seconds, from the look at the input to the durable file.
     pub seconds: f64,
-    /// What the time went into, in order; phases that ran at the same time overlap.
+    /// The time of each phase, in order; phases that ran at the same time overlap.
     pub phases: Vec<PhaseReport>,
-    /// What happened to each table.
+    /// The report of each table.
     pub tables: Vec<TableReport>,
-    /// What was recognised of each input of a load, in order.
+    /// The recognised format of each input of a load, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputReport>,
-    /// Files that were left out, as they could not be loaded.
+    /// Files that were left out because they could not be loaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedFile>,
-    /// What a user might expect otherwise; front ends add it in their own terms.
+    /// Notes on what a user might not expect, which front ends word in their own terms.
     #[serde(skip)]
     pub notes: Vec<Message>,
 }
@@ -77,7 +77,7 @@ pub struct InputReport {
     pub recognised: Recognised,
     /// Rows that were loaded although fields are missing at their end, which are NULL.
     pub padded: u64,
-    /// What a user might expect otherwise.
+    /// Notes on what a user might not expect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Message>,
 }
@@ -88,7 +88,7 @@ pub struct InputReport {
 pub struct SkippedFile {
     /// The file, as messages call it.
     pub name: String,
-    /// What is wrong with it.
+    /// Why it could not be loaded.
     #[serde(serialize_with = "message_as_text")]
     pub why: Message,
 }
@@ -206,7 +206,7 @@ pub struct ExistingReport {
     pub pages_written: u64,
 }
 
-/// What a run did to a table. Of the pages of one that SQLite filled only the root is known, and the number of others is 0.
+/// The report of a table. If SQLite filled it, only the root page is known, and the numbers of pages are 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableReport {
@@ -225,9 +225,9 @@ pub struct TableReport {
     /// The number of `rows` that changed an existing row; `None`: of an upsert into a large database or with triggers, which is not
     /// counted.
     pub updated: Option<u64>,
-    /// Rows, existing ones and some of `rows` among them, whose place a later row with the same key has taken; `None`: as above.
+    /// The number of rows, existing ones included, that a later row with the same key replaced; `None`: as above.
     pub replaced: Option<u64>,
-    /// The way that they took.
+    /// The write path of its rows.
     pub write_path: WritePath,
     /// The root of its B-tree.
     pub root_page: u32,
@@ -239,20 +239,20 @@ pub struct TableReport {
     pub overflow_pages: u64,
     /// Its columns.
     pub columns: Vec<ColumnReport>,
-    /// What happened to each of its indexes.
+    /// The report of each of its indexes.
     pub indexes: Vec<IndexReport>,
 }
 
-/// What a run did to an index. Of one that SQLite made the pages are not known, nor the entries where it has a WHERE: these are
-/// 0, and so is the root where a statement made it.
+/// The report of an index. If SQLite made it, its pages are unknown, and so are the entries of a partial one: these are
+/// 0, and so is the root if a statement made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct IndexReport {
     /// Its name.
     pub name: String,
-    /// The way that its entries took.
+    /// The write path of its entries.
     pub write_path: WritePath,
-    /// Its entries.
+    /// The number of its entries.
     pub entries: u64,
     /// The root of its B-tree.
     pub root_page: u32,

@@ -83,7 +83,7 @@ impl Refuted {
 /// Runs `attempt` until it is done. After each that refuted an assumption, `plan_again` prepares the next.
 ///
 /// # Errors
-/// Those of both; when other processes keep changing the schema.
+/// The errors of both; when other processes keep changing the schema.
 pub fn run<S>(
     state: &mut S,
     mut attempt: impl FnMut(&mut S) -> Result<Outcome>,
@@ -105,8 +105,8 @@ pub fn run<S>(
     }
 }
 
-/// The database at `target` as it is now; `None`: none exists, or it will be replaced, or pages are discarded. Here, and nowhere else, it
-/// is decided whether a run makes a new database or changes an existing one.
+/// The database at `target` as it is now; `None`: it does not exist, will be replaced, or pages are discarded. Only here
+/// is decided whether a run creates a new database or changes an existing one.
 ///
 /// # Errors
 /// When the file is not a database that can be read and written.

@@ -1,4 +1,4 @@
-//! What will be done, before anything is written: plain data, printed by `--dry-run`.
+//! The plan of a run, made before anything is written: plain data, printed by `--dry-run`.
 
 mod columns;
 mod existing;
@@ -22,18 +22,18 @@ use crate::options::{
 };
 use crate::output::{self, Replaced, Wanted};
 
-/// What will be done; see the module's description.
+/// The plan of a run; see the module's description.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The file that will be written; `None`: the pages are made and thrown away.
+    /// The file that will be written; `None`: the pages are made and discarded.
     #[serde(serialize_with = "path_as_text")]
     pub target: Option<PathBuf>,
     /// Whether a file of that name exists, which the new one replaces.
     pub replaces: bool,
-    /// What is lost with that file, once [`Plan::look_at_replaced`] has looked.
+    /// The content of that file, which will be lost; set by [`Plan::look_at_replaced`].
     pub replaced: Option<Replaced>,
-    /// The database of that name that the rows go into; `None`: a new one is made.
+    /// The database of that name that the rows go into; `None`: a new one is created.
     pub existing: Option<ExistingPlan>,
     /// Bytes of a page.
     pub page_bytes: usize,
@@ -45,17 +45,17 @@ pub struct Plan {
     pub chunks_per_worker: usize,
     /// Bytes of buffers that the run takes, besides the largest single row.
     pub buffer_bytes: u64,
-    /// Bytes of them that sorting takes.
+    /// The part of these bytes that sorting takes.
     pub sort_bytes: u64,
     /// The file's rough size, if it can be estimated; of an existing database: by how much it grows.
     pub estimated_bytes: Option<u64>,
-    /// What happens to each table.
+    /// The plan of each table.
     pub tables: Vec<TablePlan>,
-    /// The statements that declare what is no table: views, triggers, versions.
+    /// The statements that declare other objects than tables: views, triggers, versions.
     pub others: Vec<String>,
-    /// What a user might expect otherwise.
+    /// Notes on what a user might not expect.
     pub notes: Vec<Message>,
-    /// Where what does not fit the memory is kept; `None`: in the folder of the target.
+    /// The folder for temporary files; `None`: the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
     /// How rows with the same key are handled.
@@ -76,7 +76,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ExistingPlan {
-    /// Its pages.
+    /// The number of its pages.
     pub pages: u32,
     /// Its journal mode, which stays.
     pub journal_mode: String,
@@ -92,7 +92,7 @@ pub struct ExistingPlan {
     pub(crate) schema_version: i64,
 }
 
-/// What will be done with a table.
+/// The plan of a table.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TablePlan {
@@ -106,16 +106,16 @@ pub struct TablePlan {
     pub rows: Option<u64>,
     /// Their sources; empty without any.
     pub sources: Vec<String>,
-    /// The way that they take.
+    /// The write path of its rows.
     pub write_path: WritePath,
-    /// Why that way.
+    /// The reason for that write path.
     pub why: String,
-    /// The statement that makes the table.
+    /// The statement that creates the table.
     pub sql: String,
     /// Its columns.
     #[serde(rename = "columns")]
     pub all_columns: Vec<ColumnReport>,
-    /// What happens to its indexes.
+    /// The plans of its indexes.
     pub indexes: Vec<IndexPlan>,
     /// Its rows are encoded one after another: NULL for a rowid means one more than the largest before.
     #[serde(skip)]
@@ -123,22 +123,22 @@ pub struct TablePlan {
     /// Its rows are generated so that the rows that they reference exist: no query checks this.
     #[serde(skip)]
     pub parents_known: bool,
-    /// The columns that its rows bring; the others take what the table says. `None`: all that take values.
+    /// The columns that its rows have; the others get their defaults. `None`: all that take values.
     #[serde(skip)]
     pub(crate) columns: Option<Vec<usize>>,
 }
 
-/// What will be done with an index.
+/// The plan of an index.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct IndexPlan {
     /// Its name.
     pub name: String,
-    /// The way that its entries take.
+    /// The write path of its entries.
     pub write_path: WritePath,
-    /// Why that way.
+    /// The reason for that write path.
     pub why: String,
-    /// The statement that makes it; `None` for automatic indexes.
+    /// The statement that creates it; `None` for automatic indexes.
     pub sql: Option<String>,
 }
 
@@ -146,7 +146,7 @@ impl Plan {
     /// The plan for a new database with the tables of `schema`.
     ///
     /// # Errors
-    /// When the schema holds something that can't be done yet, or the memory is too small.
+    /// When the schema has an unsupported object, or the memory is too small.
     pub fn new(schema: &Schema, target: Option<PathBuf>, options: &WriteOptions) -> Result<Plan> {
         let tables: Vec<TablePlan> =
             schema.tables.iter().map(|table| TablePlan::new(table, options.on_conflict)).collect();
@@ -236,7 +236,7 @@ impl Plan {
         path.map(|path| Wanted { path, replaces, estimated_bytes })
     }
 
-    /// Refuses what the run would refuse for what lies at the target or for want of room. Nothing is changed.
+    /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.
     ///
     /// # Errors
     /// As [`Wanted::refuse`]; of an existing database, when it has no room to grow.
@@ -250,7 +250,7 @@ impl Plan {
         }
     }
 
-    /// Adds what is lost with the database that is replaced. Nothing is changed.
+    /// Adds the content of the database that is replaced. Nothing is changed.
     ///
     /// # Errors
     /// As [`Wanted::refuse`].
@@ -259,7 +259,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Where what does not fit the memory is kept: in the folder of the target, if the user names no other.
+    /// The folder for temporary files: that of the target, if the user names no other.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
         match (&self.temp_dir, &self.target) {
             (Some(folder), _) => Ok(folder.clone()),
@@ -277,7 +277,7 @@ impl Plan {
     }
 }
 
-/// What the memory is used for.
+/// The division of the memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// Worker threads.
@@ -289,7 +289,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// As many threads as the memory has chunks for, up to those wanted. What sorts gets all that the chunks do not need.
+    /// As many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest of the memory.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
         if options.memory_bytes < least {
@@ -318,7 +318,7 @@ impl Memory {
 }
 
 impl TablePlan {
-    /// What will be done with a new table.
+    /// The plan of a new table.
     pub(crate) fn new(table: &Table, on_conflict: OnConflict) -> TablePlan {
         let indexes: Vec<IndexPlan> =
             table.indexes.iter().map(|index| IndexPlan::new(index, table)).collect();
@@ -373,14 +373,14 @@ impl TablePlan {
         self.indexes = indexes.into_iter().map(|index| index.by_sqlite(why)).collect();
     }
 
-    /// Whether anything of it is sorted.
+    /// Whether its rows or any of its indexes are sorted.
     pub(crate) fn sorts(&self) -> bool {
         self.write_path == WritePath::Sorted
             || self.indexes.iter().any(|index| index.write_path == WritePath::Sorted)
     }
 }
 
-/// Why only SQLite can make the entries of an index, if that is so.
+/// The reason why only SQLite can make the entries of an index, if any.
 fn by_sqlite(index: &Index, table: &Table) -> Option<&'static str> {
     let computed = |value: Indexed| match value {
         Indexed::Column(column) => table.columns[column].generated.is_some(),
@@ -422,7 +422,7 @@ fn other_statements(schema: &Schema) -> Vec<String> {
     schema.others.iter().filter_map(|object| object.sql.clone()).chain(pragmas).collect()
 }
 
-/// A path as text: what is no UTF-8 in it becomes U+FFFD, for JSON has no other.
+/// A path as text: invalid UTF-8 becomes U+FFFD, because JSON has only Unicode text.
 pub fn path_as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
