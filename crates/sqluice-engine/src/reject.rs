@@ -5,7 +5,7 @@
 //!  orders.csv,17,9,"NULL in column total, which is NOT NULL","16,open,"
 //! ```
 //!
-//! `record` has the bytes of the row as they stand in the input, without the line end: whatever they are, only quotes are
+//! `record` has the bytes of the row as they stand in the input, without the line end: only quotes are
 //! doubled. `line` and `column` say where the fault is.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use sqluice_core::source::BadRow;
 
 use crate::output::{self, Place};
 
-/// What the file begins with.
+/// The header of the file.
 const HEADER: &str = "file,line,column,reason,record\n";
 
 /// Where bad rows are kept. The file gets its name when it is whole, or when the run fails and the file has rows; until
@@ -111,7 +111,7 @@ impl RejectFile {
     /// Adds a row.
     ///
     /// # Errors
-    /// When it is one too many, or can't be written.
+    /// When it exceeds the limit, or can't be written.
     pub(crate) fn add(&mut self, bad: &BadRow) -> Result<()> {
         self.write(bad).map_err(|error| self.failed(error))?;
         self.rows += 1;
@@ -144,7 +144,7 @@ impl RejectFile {
         }
     }
 
-    /// Refuses to call it success when nearly all rows of an input are bad, unless the user has said how many may be.
+    /// Fails the run when nearly all rows of an input are bad, unless the user has set a limit.
     fn judge(&self) -> Result<()> {
         if self.rows_max != u64::MAX {
             return Ok(());
@@ -247,7 +247,7 @@ fn is_special(path: &Path) -> bool {
 impl Drop for RejectFile {
     fn drop(&mut self) {
         if self.rows > 0 && self.unnamed.is_some() {
-            // Of a run that failed: they may say why.
+            // A failed run keeps its bad rows: they may show the reason.
             let _ = self.name();
         }
         if let Some(Unnamed { temporary, .. }) = &self.unnamed {

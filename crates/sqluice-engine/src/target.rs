@@ -9,7 +9,7 @@ use sqluice_format::page::PageSize;
 
 use crate::options::IfExists;
 
-/// An existing database, as it was when it was looked at.
+/// A snapshot of an existing database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetSnapshot {
@@ -24,19 +24,19 @@ pub struct TargetSnapshot {
     pub(crate) schema_version: i64,
     /// Why pages can't be written into it.
     pub(crate) no_pages: Option<String>,
-    /// Its text is UTF-8, and keeps what bytes it has.
+    /// Whether its text is UTF-8, so that its bytes are kept.
     pub utf8: bool,
     /// What is known of each table, in their order.
     pub(crate) tables: Vec<TableSnapshot>,
 }
 
-/// A table of it.
+/// A table of an existing database.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TableSnapshot {
-    /// The largest rowid; `None`: it has none, or no name to ask for it by.
+    /// The largest rowid; `None`: it has no rows, or no name for the rowid.
     pub largest_rowid: Option<i64>,
-    /// How many rows it has at most, as far as their rowids show.
+    /// The most rows that it can have, as its rowids show.
     pub(crate) rows_max: Option<u64>,
     /// Whether it has triggers.
     pub(crate) triggers: bool,

@@ -1,4 +1,4 @@
-//! The one error of the engine, as data: whose fault it is, what happened, where, and what to do about it.
+//! The error type of the engine, as data: its kind, what happened, where, and what to do about it.
 //!
 //! Messages and hints name settings by [`Setting`], never by a front end's word for them: the command renders
 //! `Setting::TempDir` as `--temp-dir`, Python as `temp_dir=`, and `Display` as `` `temp_dir` ``.
@@ -13,20 +13,20 @@ pub use crate::message;
 pub use message::Message;
 pub use setting::{Setting, SettingValue};
 
-/// The result of everything that can go wrong here.
+/// The result of every fallible function of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose fault it is, which decides the exit code of the command.
+/// The kind of an error, which decides the exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was read is not as it should be: a row, a schema, a database.
+    /// The input is invalid: a row, a schema, a database.
     Input,
     /// The target can't be written: it exists, it is in use, the disk is full.
     Target,
-    /// What was asked for makes no sense.
+    /// The request is invalid.
     Usage,
-    /// Asked to stop.
+    /// The run was asked to stop.
     Interrupted,
 }
 
@@ -85,10 +85,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Something that a plan takes for granted of its rows, its files or its database, to be faster or to say more.
+/// An assumption of a plan about its rows, its files or its database, to be faster or to say more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
-    /// The database still has the schema that the plan was made for. Until this is known, no source is asked for rows.
+    /// The database still has the schema that the plan was made for. Until this is known, no rows are read from a source.
     Schema,
     /// Rows arrive in the order of their rowids, after those that the table has.
     RowOrder,
@@ -98,7 +98,7 @@ pub enum Assumption {
     SoundFiles,
 }
 
-/// What went wrong; see the module's description.
+/// An error; see the module's description.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -130,7 +130,7 @@ pub struct Duplicate {
     pub rows: DuplicateRows,
 }
 
-/// How two rows with the same key are known.
+/// How two rows with the same key are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateRows {
     /// By their numbers among the records of the table's source, counted from 0, unlike [`Error::record`]; the smaller first.
@@ -139,7 +139,7 @@ pub enum DuplicateRows {
     Rowids(i64, i64),
 }
 
-/// As people count: `rows 5 and 900`, or `rowids 7 and 9`.
+/// Counted from 1: `rows 5 and 900`, or `rowids 7 and 9`.
 impl fmt::Display for DuplicateRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -206,7 +206,7 @@ impl Error {
         Error::new(ErrorKind::Usage, message)
     }
 
-    /// The caller's [`Cancel`](crate::progress::Cancel) said stop.
+    /// The caller's [`Cancel`](crate::progress::Cancel) stopped the run.
     pub fn interrupted() -> Error {
         Error::new(ErrorKind::Interrupted, "interrupted")
     }
@@ -261,7 +261,7 @@ impl Error {
         self
     }
 
-    /// Adds which assumption of the plan does not hold. By a plan without it the same rows may be written.
+    /// Adds the assumption of the plan that does not hold. A plan without it may write the same rows.
     #[must_use]
     pub fn refuting(mut self, assumption: Assumption) -> Error {
         self.0.refuted = Some(assumption);
@@ -275,7 +275,7 @@ impl Error {
         self
     }
 
-    /// Puts more words behind what happened.
+    /// Appends text to what happened.
     #[must_use]
     pub fn with_words(mut self, words: impl Into<Message>) -> Error {
         self.0.message.push(words);
@@ -292,12 +292,12 @@ impl Error {
         self.0.duplicate.take()
     }
 
-    /// The errors that this one sums up, all of them; of most errors none.
+    /// All errors that this one summarizes; most errors summarize none.
     pub fn parts(&self) -> &[Error] {
         &self.0.parts
     }
 
-    /// Whose fault it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -358,7 +358,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// So that a reader can fail with it; [`Error::from_read`] gets it out.
+/// Lets a reader fail with this error; [`Error::from_read`] takes it out again.
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> std::io::Error {
         std::io::Error::other(error)

@@ -54,11 +54,11 @@ pub trait Part: Send {
     }
 
     /// Gives all rows to `sink`, in order: batches, none empty, each of at most [`ROWS_MAX`](crate::batch::ROWS_MAX) rows,
-    /// with a column for every column of the table; and between them the rows that are no good. So the sink can count
+    /// with a column for every column of the table; and between them the bad rows. So the sink can count
     /// along.
     ///
     /// # Errors
-    /// What the sink said, with the place in the input added.
+    /// The error of the sink, with the place in the input added.
     fn decode(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }
 
@@ -101,7 +101,7 @@ pub enum Refused {
     Rows(Vec<RefusedRow>),
     /// The run is over.
     Stop {
-        /// Row within the batch and column of the value that is to blame, when one is.
+        /// Row within the batch and column of the value that is to blame, if known.
         at: Option<(usize, usize)>,
         /// What is wrong. The caller of the decoder adds the place.
         error: Error,

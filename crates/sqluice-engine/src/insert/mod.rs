@@ -1,4 +1,4 @@
-//! Rows of a source into a table by SQLite: what pages can't be made of, or where it would not pay.
+//! Inserts the rows of a source through SQLite, where pages are not possible or not worth it.
 //!
 //! ```text
 //!  source ──> parts ──> workers (one a core) ──> batches of their own ──> calling thread
@@ -8,14 +8,14 @@
 //! ```
 //!
 //! * One statement for every few thousand rows, in the transaction that the caller has begun: triggers fire, generated columns
-//!   are computed, defaults, CHECKs and keys are SQLite's business. Values reach it converted, and refused with their places, as
+//!   are computed, and SQLite handles defaults, CHECKs and keys. Values reach it converted, and refused with their places, as
 //!   on the way to pages.
 //! * Conflicts are about keys alone, as everywhere here: `OR IGNORE` would leave out rows with a failing CHECK as well, so it is
 //!   `ON CONFLICT DO NOTHING`. ON CONFLICT clauses of the schema are not followed.
-//! * FOREIGN KEYs hold at the end of a statement: a row that points nowhere passes if a later one of its batch replaces it.
+//! * FOREIGN KEYs hold at the end of a statement: a row without a parent passes if a later one of its batch replaces it.
 //! * A statement that may be undone keeps what it changes of every page, and writes that to a file when it is much. So where a
 //!   statement can be left half done it is `OR FAIL`: the caller takes everything back anyway.
-//! * Rows go in the order of the input, not of a key: see `benches/rows.rs` for what sorting a batch would bring.
+//! * Rows go in the order of the input, not of a key: see `benches/rows.rs` for the effect of sorting a batch.
 //!
 //! Invariant: memory is a few batches a worker, whatever the number of rows. A batch ends with the part that it was read from, so
 //! batches depend on the input alone.
@@ -39,7 +39,7 @@ use crate::options::OnConflict;
 use decode::{Decoded, Message};
 use statement::Statements;
 
-/// Rows of a statement. More would bring nothing: a statement costs as much as a few rows.
+/// Rows of a statement. More would not be faster: a statement costs as much as a few rows.
 const BATCH_ROWS: usize = 4096;
 
 /// Bytes of a batch at which it takes no more rows.
@@ -87,7 +87,7 @@ impl Insert {
     }
 }
 
-/// What was done.
+/// The counts of a finished insertion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inserted {
     /// Rows that were inserted, or that updated an existing one. Under REPLACE, those too that a later row has replaced.
@@ -98,15 +98,15 @@ pub struct Inserted {
     pub rejected: u64,
 }
 
-/// Takes the rows that are no good, in their order.
+/// Takes the bad rows, in their order.
 pub type Rejects<'a> = dyn FnMut(&BadRow) -> Result<()> + 'a;
 
 /// Inserts the rows of `source` into a table of the connection's main database, in the transaction that is open. Bad rows go to
 /// `rejects`, or the first of them ends the run. `cancel` is set when the run fails: this unblocks readers that wait on a pipe.
 ///
 /// # Errors
-/// When the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. What has been done is
-/// the caller's to take back. An error about a record names it ([`Error::record`]).
+/// When the columns of an upsert are no key, rows can't be read or stored, SQLite can't write, or `cancel` is set. The caller rolls
+/// back what has been done. An error about a record names it ([`Error::record`]).
 pub fn insert(
     connection: &Connection,
     table: &Table,

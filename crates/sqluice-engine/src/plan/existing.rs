@@ -4,7 +4,7 @@
 //!  a new table                                          pages, as in a new database
 //!  an existing one, rows after the last rowid
 //!    without indexes, not just a few rows               pages: the right edge of its tree is rewritten
-//!    with indexes, many rows                            pages, and each index is merged again
+//!    with indexes, many rows                            pages, and each index is rebuilt by a merge
 //!    with indexes, few rows                             insert
 //!  what only SQLite can do or decide                    insert
 //!  where pages can't be written                         insert
@@ -23,11 +23,11 @@ use crate::target::{TableSnapshot, TargetSnapshot};
 /// Up to this number, rows fit into existing pages: pages of their own would be wasted, one for each load.
 const FEW_ROWS: u64 = 100;
 
-/// An index is merged again if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
-/// many times less than to find the place of one.
+/// An index is rebuilt if its table grows by more than this fraction of its rows (1/n): reading and writing one entry costs about as
+/// many times less than finding the place of one.
 const GROWTH: u64 = 16;
 
-/// Shorter names are near to many others.
+/// The fewest characters of a name that is compared: shorter ones are similar to many others.
 const NEAR_CHARS_MIN: usize = 4;
 
 /// What is known of the rows that a table will get.
@@ -35,19 +35,19 @@ const NEAR_CHARS_MIN: usize = 4;
 pub struct ExpectedRows {
     /// Their number, about.
     pub about: Option<u64>,
-    /// They bring rowids.
+    /// Whether they have rowids.
     pub with_rowids: bool,
-    /// Nothing speaks against it that these ascend.
+    /// Whether their rowids ascend, as far as known.
     pub ascending: bool,
-    /// The first of these.
+    /// The first of their rowids.
     pub first_rowid: Option<i64>,
-    /// The columns that they bring, if not all.
+    /// The columns that they have, if not all.
     pub columns: Option<Vec<usize>>,
-    /// A column that they do not bring, and whose DEFAULT SQLite must compute.
+    /// A column that they lack, and whose DEFAULT SQLite must compute.
     pub computed: Option<String>,
-    /// Their table gets columns for them.
+    /// Whether their table gets columns for them.
     pub adds_columns: bool,
-    /// It was seen that they do not follow the last rowid: they overlap the existing rows.
+    /// Whether they are known to overlap the existing rows: they do not follow the last rowid.
     pub overlaps: bool,
 }
 
@@ -139,7 +139,7 @@ impl Plan {
     ) -> Result<()> {
         let foreign_keys = self.foreign_keys;
         let plan = &mut self.tables[index];
-        // As if nothing had been decided.
+        // Starts from a plan without earlier decisions.
         let fresh = TablePlan::new(declared, self.on_conflict);
         (plan.write_path, plan.why, plan.indexes) = (fresh.write_path, fresh.why, fresh.indexes);
         let chosen = match plan.action {
@@ -156,7 +156,7 @@ impl Plan {
     }
 }
 
-/// Why SQLite must insert the rows of a new table, if that is so.
+/// The reason why SQLite must insert the rows of a new table, if any.
 fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRows) -> Option<String> {
     match (&existing.no_pages, &rows.computed) {
         (Some(why), _) => Some(why.clone()),
@@ -166,7 +166,7 @@ fn made_by_sqlite(plan: &TablePlan, existing: &TargetSnapshot, rows: &ExpectedRo
     }
 }
 
-/// Why SQLite must insert the rows of an existing table, if that is so.
+/// The reason why SQLite must insert the rows of an existing table, if any.
 fn filled_by_sqlite(
     table: &Table,
     action: Action,
@@ -208,7 +208,7 @@ fn filled_by_sqlite(
     Some(why.to_owned())
 }
 
-/// Why rows are too few for pages of their own, or for indexes to be merged again, if they are.
+/// The reason why rows are too few for pages of their own, or for a merge of the indexes, if any.
 fn few(
     table: &Table,
     about: &TableSnapshot,
