@@ -15,6 +15,13 @@ pub const CHUNKS_PER_WORKER_MIN: usize = 3;
 pub const CHUNKS_PER_WORKER_MAX: usize = 6;
 
 /// Options of a write, for any source of rows.
+///
+/// ```
+/// use sqluice_engine::options::{IfExists, WriteOptions};
+///
+/// let options = WriteOptions::new().threads(4).if_exists(IfExists::Append);
+/// assert_eq!(options.threads, Some(4));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
