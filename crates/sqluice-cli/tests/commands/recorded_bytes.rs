@@ -1,12 +1,8 @@
 //! Commands whose databases must stay the same, byte for byte: `recorded_bytes.txt` has a checksum for each.
 //!
 //! A change that only moves code may not change one of them. One that means to change what is written records the checksums again
-//! with `SQLUICE_RECORD=1 cargo test -p sqluice-cli --test recorded_bytes`, and says why. SQLite's version number, which the
+//! with `SQLUICE_RECORD=1 cargo test -p sqluice-cli --test commands recorded`, and says why. SQLite's version number, which the
 //! header of a database names, does not count.
-
-#![cfg(unix)]
-
-mod support;
 
 use std::fmt::Write as _;
 use std::fs::{self, File, FileTimes};
@@ -15,9 +11,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use support::{Random, folder, run};
+use crate::support::{Random, folder, run};
 
-const RECORD: &str = "tests/recorded_bytes.txt";
+const RECORD: &str = "tests/commands/recorded_bytes.txt";
 
 /// Where SQLite's version is noted ([§1.3](https://www.sqlite.org/fileformat2.html#the_database_header)).
 const VERSION_NUMBER: std::ops::Range<usize> = 96..100;
@@ -186,7 +182,7 @@ fn make_inputs(home: &Path) {
     put("generated.sql", GENERATED.as_bytes());
     for files in ["data/ourairports", "data/parquet", "schemas"] {
         let files = Path::new("../sqluice/tests").join(files);
-        for file in support::names(&files).into_iter().filter(|name| files.join(name).is_file()) {
+        for file in crate::support::names(&files).into_iter().filter(|name| files.join(name).is_file()) {
             fs::copy(files.join(&file), home.join(&file)).unwrap();
         }
     }
@@ -207,7 +203,7 @@ fn make_inputs(home: &Path) {
 /// All files and folders below one, itself included, in the order of their names.
 fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = vec![folder.to_owned()];
-    for name in support::names(folder) {
+    for name in crate::support::names(folder) {
         let path = folder.join(name);
         if path.is_dir() { found.extend(walk(&path)) } else { found.push(path) }
     }

@@ -12,17 +12,14 @@
 //! Under the target's name there must be nothing, or a whole database. Orders that are wrong must fail that test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::strace::{Call, calls, strace};
-use support::{Ran, SQLUICE, checksum, folder, generate, integrity, names, run, temporaries};
+use crate::support::strace::{Call, calls, strace};
+use crate::support::{Ran, SQLUICE, checksum, folder, generate, integrity, names, run, temporaries};
 
 /// What happens to the target's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -395,7 +392,7 @@ fn without_rename_that_replaces_nothing_an_existing_target_is_not_replaced_eithe
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    support::wait_for_writes(folder, "x.db", &mut held);
+    crate::support::wait_for_writes(folder, "x.db", &mut held);
     fs::write(folder.join("x.db"), "precious").unwrap();
     Ran::from(held.wait_with_output().unwrap()).failed(1, "x.db already exists");
     assert_eq!(names(folder), ["x.db"]);

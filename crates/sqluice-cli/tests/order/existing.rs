@@ -8,17 +8,14 @@
 //! `SQLUICE_KILLS` scales the number of power failures (200 is once).
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::collections::HashSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use support::disk::{Files, Loss, Op, Recorded, after, losses, record, short};
-use support::existing::{Case, Content, Journal, Scenario, rounds, scratch};
-use support::{Random, tell};
+use crate::support::disk::{Files, Loss, Op, Recorded, after, losses, record, short};
+use crate::support::existing::{Case, Content, Journal, Scenario, rounds, scratch};
+use crate::support::{Random, tell};
 
 /// The file of that name, as it is known to the operations: the database is the only one that is there before.
 const DATABASE: usize = 0;

@@ -1,15 +1,13 @@
 //! `pack` and `unpack` as commands: what they say, their exit codes, and what a killed one leaves.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use rusqlite::Connection;
-use support::{
+use crate::support::{
     Random, end, folder, integrity, names, run, send, sqluice, start, temporaries, wait_for_writes,
 };
+use rusqlite::Connection;
 
 /// A small folder.
 fn make(folder: &Path) {

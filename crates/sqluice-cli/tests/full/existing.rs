@@ -5,9 +5,6 @@
 //! `SQLUICE_KILLS` scales the number of calls that fail (200 is once).
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +14,13 @@ use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
 
-use support::existing::{
+use crate::support::existing::{
     Case, Content, Journal, NEXT, Scenario, assert_no_tail, assert_refused, mode_in_header, rounds, spread,
     summary,
 };
-use support::image::Image;
-use support::strace::{calls, strace};
-use support::{Ran, Random, SQLUICE, end, names, run, sqluice, tell};
+use crate::support::image::Image;
+use crate::support::strace::{calls, strace};
+use crate::support::{Ran, Random, SQLUICE, end, names, run, sqluice, tell};
 
 /// Calls of each kind that fail, for each scenario and journal mode.
 const FAULTS: usize = 5;

@@ -11,18 +11,15 @@
 //! the new one. Orders that are wrong must fail that test.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use support::old::{Content, LEFT, Left, content, journal_mode};
-use support::strace::{Call, calls, strace, strings};
-use support::{folder, generate, names, run, temporaries};
+use crate::support::old::{Content, LEFT, Left, content, journal_mode};
+use crate::support::strace::{Call, calls, strace, strings};
+use crate::support::{folder, generate, names, run, temporaries};
 
 const ROWS: &str = "3k";
 const NEW: Content = Content::New(3000);

@@ -1,18 +1,14 @@
 //! File systems that are full, read-only or unlike the usual: small ext4 images on a loop device, a limit on file sizes, and
 //! one in memory.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use support::image::Image;
-use support::{Ran, checksum, end, folder, generate, integrity, names, run, skipped, sqluice};
+use crate::support::image::Image;
+use crate::support::{Ran, checksum, end, folder, generate, integrity, names, run, skipped, sqluice};
 
 const FULL: &str = "\
 error: cannot write x.db
@@ -145,7 +141,7 @@ fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_nothing() {
     for limit in ["8192", "9"] {
         for page_size in ["4096", "1024"] {
             let ran = Command::new("sh")
-                .args(["-c", &format!("ulimit -f {limit}; exec \"$0\" \"$@\""), support::SQLUICE])
+                .args(["-c", &format!("ulimit -f {limit}; exec \"$0\" \"$@\""), crate::support::SQLUICE])
                 .args(generate("x.db", "3M"))
                 .args(["--page-size", page_size])
                 .current_dir(folder.path())

@@ -2,15 +2,13 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (20).
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use support::old::{Content, LEFT, content};
-use support::{
+use crate::support::old::{Content, LEFT, content};
+use crate::support::{
     Random, end, folder, generate, integrity, names, run, send, start, tell, temporaries, wait_for_writes,
 };
 

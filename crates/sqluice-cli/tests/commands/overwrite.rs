@@ -1,18 +1,14 @@
 //! `--overwrite`: whatever state an old database was left in, it is replaced as a whole or stays as it was.
 
-#![cfg(unix)]
-
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::old::{Content, LEFT, Left, ROWS, content, journal_mode};
+use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, skipped, start, tell};
 use rusqlite::{Connection, ErrorCode};
-use support::old::{Content, LEFT, Left, ROWS, content, journal_mode};
-use support::{Ran, SQLUICE, end, folder, generate, names, run, skipped, start, tell};
 
 /// The arguments that make x.db from the preset, whatever is there.
 fn overwrite(rows: &str) -> Vec<&str> {
@@ -264,7 +260,7 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
     assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
     drop(idle);
     // Another file of that name is nobody's business.
-    let elsewhere = support::folder();
+    let elsewhere = crate::support::folder();
     Left::Rollback.make(elsewhere.path());
     let _other = Connection::open(elsewhere.path().join("x.db")).unwrap();
     run(folder.path(), overwrite("3")).ok();
@@ -304,7 +300,7 @@ fn held_before_the_end(folder: &Path, milliseconds: u32) -> std::process::Child 
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    support::wait_for_writes(folder, "x.db", &mut held);
+    crate::support::wait_for_writes(folder, "x.db", &mut held);
     held
 }
 
@@ -322,7 +318,7 @@ fn a_database_that_is_in_use_when_the_new_one_is_done_stays() {
         drop(connection);
         assert_eq!(journal_mode(&path), if left.is_wal() { "wal" } else { "delete" });
         assert_eq!(content(&path), Content::Old, "{left:?}");
-        assert_eq!(support::temporaries(folder.path(), "x.db"), [] as [&Path; 0]);
+        assert_eq!(crate::support::temporaries(folder.path(), "x.db"), [] as [&Path; 0]);
     }
 }
 

@@ -1,14 +1,12 @@
 //! Files that are cut short or have wrong bytes: whatever is wrong, the command says so in its own words, and never panics.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::{Ran, Random, folder, sqluice};
 use rusqlite::Connection;
-use support::{Ran, Random, folder, sqluice};
 
 /// Damaged copies of each file.
 const COPIES: u64 = 25;

@@ -3,16 +3,12 @@
 //!
 //! `SQLUICE_KILLS` sets the number of rounds (10).
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use support::{Random, end, folder, integrity, names, run, send, start, tell, temporaries};
+use crate::support::{Random, end, folder, integrity, names, run, send, start, tell, temporaries};
 
 /// About 20 MB of entries for each index, beyond what the run has to sort with.
 const ROWS: &str = "1M";

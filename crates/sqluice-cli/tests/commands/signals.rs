@@ -1,16 +1,12 @@
 //! Being asked to stop, and losing those who listen.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{
+use crate::support::{
     Ran, SQLUICE, end, folder, generate, integrity, names, run, send, sqluice, start, wait_for_writes,
 };
 

@@ -1,9 +1,6 @@
 //! Others who use the database while it is changed: readers, writers, those who checkpoint, and another run of the same.
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
-use support::existing::{Case, Content, Journal, Scenario, read};
-use support::{Ran, SQLUICE, end, names, run, start, tell};
+use crate::support::existing::{Case, Content, Journal, Scenario, read};
+use crate::support::{Ran, SQLUICE, end, names, run, start, tell};
 
 fn open(folder: &Path, busy_timeout: Duration) -> Connection {
     let connection = Connection::open(folder.join("x.db")).unwrap();
@@ -453,7 +450,7 @@ fn crashed(case: &Case) -> tempfile::TempDir {
         Journal::Wal => "PRAGMA wal_autocheckpoint = 0; CREATE TABLE crashed AS SELECT * FROM plain",
     };
     connection.execute_batch(sql).unwrap();
-    let copy = support::folder();
+    let copy = crate::support::folder();
     for name in names(folder.path()) {
         fs::copy(folder.path().join(&name), copy.path().join(&name)).unwrap();
     }

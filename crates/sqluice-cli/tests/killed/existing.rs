@@ -10,9 +10,6 @@
 //! `SQLUICE_KILLS` scales the number of kills (200 is once).
 
 #![allow(clippy::print_stdout, reason = "a test that fails shows what it saw and how to repeat it")]
-#![cfg(target_os = "linux")]
-
-mod support;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -20,9 +17,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use support::existing::{Case, Content, Journal, Scenario, rounds, spread};
-use support::strace::{Call, calls, strace};
-use support::{Random, end, run, start, tell};
+use crate::support::existing::{Case, Content, Journal, Scenario, rounds, spread};
+use crate::support::strace::{Call, calls, strace};
+use crate::support::{Random, end, run, start, tell};
 
 /// Kills in each phase.
 const KILLS: usize = 12;

@@ -1,14 +1,10 @@
 //! Temporary space that is full, forbidden or not there: a clear error that names the folder, and nothing is left.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Ran, folder, integrity, names, run, skipped};
+use crate::support::{Ran, folder, integrity, names, run, skipped};
 use tempfile::TempDir;
 
 const SCHEMA: &str = "\
@@ -108,7 +104,7 @@ fn a_limit_on_file_sizes_that_the_spill_exceeds_is_a_clear_error() {
     let schema = "CREATE TABLE w (\n  k TEXT PRIMARY KEY  -- gen: text(20, 30)\n) WITHOUT ROWID;\n";
     fs::write(folder.path().join("schema.sql"), schema).unwrap();
     let ran = Command::new("sh")
-        .args(["-c", "ulimit -f 8192; exec \"$0\" \"$@\"", support::SQLUICE])
+        .args(["-c", "ulimit -f 8192; exec \"$0\" \"$@\"", crate::support::SQLUICE])
         .args(spilling("temp"))
         .current_dir(folder.path())
         .output()

@@ -1,0 +1,9 @@
+//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones and temporary space.
+#![cfg(target_os = "linux")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod existing;
+mod new;
+mod spill;
