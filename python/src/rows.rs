@@ -6,6 +6,7 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
+use sqluice_format::limits::LENGTH_MAX;
 
 use crate::cells::{Cells, Seen};
 use crate::errors::of_value;
@@ -17,9 +18,6 @@ const PART_ROWS: usize = 32 << 10;
 
 /// Bytes of text and blobs after which a part ends.
 const PART_BYTES: usize = 4 << 20;
-
-/// The longest value that SQLite stores, in bytes.
-const VALUE_BYTES_MAX: usize = 1_000_000_000;
 
 /// What a row is.
 pub(crate) enum Shape {
@@ -343,10 +341,10 @@ impl RowFeed {
     }
 
     fn check_bytes(&self, py: Python<'_>, column: usize, bytes: usize) -> PyResult<()> {
-        if bytes <= VALUE_BYTES_MAX {
+        if bytes <= LENGTH_MAX {
             return Ok(());
         }
-        let message = format!("{bytes} bytes are more than SQLite stores: {VALUE_BYTES_MAX}");
+        let message = format!("{bytes} bytes are more than SQLite stores: {LENGTH_MAX}");
         Err(self.about(py, column, &message, None, None))
     }
 

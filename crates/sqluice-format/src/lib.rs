@@ -5,6 +5,7 @@
 //!
 //! | module | what it knows | [file format](https://www.sqlite.org/fileformat2.html) |
 //! |---|---|---|
+//! | [`limits`] | the largest values, records and tables | |
 //! | [`aligned`] | buffers that direct I/O takes | |
 //! | [`varint`] | integers of one to nine bytes | §1.6 |
 //! | [`value`] | the five storage classes and their serial types | §2.1 |
@@ -28,6 +29,7 @@ pub mod check;
 pub mod chunk;
 pub mod database;
 pub mod key;
+pub mod limits;
 pub mod page;
 pub mod record;
 pub mod scan;

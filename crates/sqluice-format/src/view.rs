@@ -19,11 +19,9 @@
 use std::ops::Range;
 
 use crate::cell::{self, PAGE_NUMBER_BYTES};
+use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, DATABASE_HEADER_BYTES, Geometry, PageKind};
 use crate::varint;
-
-/// No payload is larger, whatever `SQLITE_MAX_LENGTH` is.
-const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
 
 /// A page of a B-tree and its number in the file.
 #[derive(Clone, Copy, Debug)]

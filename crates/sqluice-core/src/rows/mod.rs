@@ -83,6 +83,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, Statement};
+use sqluice_format::limits;
 
 use crate::batch::{Batch, Value};
 use crate::error::{Error, Result};
@@ -94,8 +95,8 @@ pub use table::Lent;
 /// The name of the function.
 const NAME: &CStr = c"sqluice_rows";
 
-/// Columns that rows may have: SQLite's own limit is 2,000, and the argument takes one.
-pub const COLUMNS_MAX: usize = 1999;
+/// Columns that rows may have: SQLite's own limit less one, which the argument takes.
+pub const COLUMNS_MAX: usize = limits::COLUMNS_MAX - 1;
 
 /// Makes the function known to a connection. Cheap; doing it again changes nothing.
 ///

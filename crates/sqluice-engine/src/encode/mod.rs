@@ -22,6 +22,7 @@ use std::ops::Range;
 
 use sqluice_format::cell;
 use sqluice_format::chunk::Chunk;
+use sqluice_format::limits;
 use sqluice_format::page::Geometry;
 use sqluice_format::record;
 use sqluice_format::varint;
@@ -39,7 +40,7 @@ use sqluice_core::source::{Refused, RefusedRow};
 use stored::{Scratch, Stored};
 
 /// The largest record that SQLite takes: `SQLITE_MAX_LENGTH`.
-pub const RECORD_BYTES_MAX: usize = 1_000_000_000;
+pub const RECORD_BYTES_MAX: usize = limits::LENGTH_MAX;
 
 /// Where encoded rows go: a chunk, and after it the next.
 pub trait Chunks {

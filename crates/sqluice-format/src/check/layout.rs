@@ -16,11 +16,9 @@
 
 use super::{half_word, is_table, word};
 use crate::cell::{self, CELL_BYTES_MIN, PAGE_NUMBER_BYTES};
+use crate::limits::PAYLOAD_BYTES_MAX;
 use crate::page::{CELL_POINTER_BYTES, Geometry, PageKind};
 use crate::varint;
-
-/// No payload is larger, whatever `SQLITE_MAX_LENGTH` is.
-const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
 
 /// A page taken apart. Kept from page to page, so that nothing is allocated for each.
 #[derive(Debug)]

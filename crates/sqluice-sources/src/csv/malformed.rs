@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use sqluice_core::error::{Error, Message, Setting, message};
+use sqluice_format::limits::COLUMNS_MAX;
 
 use super::CsvOptions;
 use super::delimiter::Delimiter;
 use crate::text::Position;
-
-/// The columns of a table, at most: `SQLITE_MAX_COLUMN` as it is compiled by default.
-pub const COLUMNS_MAX: usize = 2000;
 
 /// The first thing that is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

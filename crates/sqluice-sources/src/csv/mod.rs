@@ -66,6 +66,7 @@ use sqluice_core::setters;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::Filled;
 use sqluice_core::source::{Part, Source};
+use sqluice_format::limits;
 
 use self::cut::Cutter;
 use self::decode::{CsvPart, Shared};
@@ -74,16 +75,16 @@ pub use self::dialect::Dialect;
 pub use self::header::Header;
 pub use self::header::Renamed;
 pub use self::header::unique;
-pub use self::malformed::COLUMNS_MAX;
 use self::naive::{Limits, Parser, Width};
 use self::nulls::NullTokens;
 pub use self::sniff::{Given, Preamble, Sniffed, sniff};
 use crate::text::{HandedOut, Pool};
 pub use sqluice_core::source::PART_BYTES;
 pub use sqluice_core::source::columns::{ColumnFrom, Constant};
+pub use sqluice_format::limits::COLUMNS_MAX;
 
 /// The longest value that SQLite stores, in bytes.
-pub const FIELD_BYTES_MAX: usize = 1_000_000_000;
+pub const FIELD_BYTES_MAX: usize = limits::LENGTH_MAX;
 
 /// The longest record, in bytes: one that holds the longest value, even if that is quotes alone, each doubled. A part with its
 /// unescaped text stays below 4 GiB, which spans can address.

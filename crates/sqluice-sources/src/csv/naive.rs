@@ -22,9 +22,11 @@
 
 use std::ops::Range;
 
+use sqluice_format::limits::COLUMNS_MAX;
+
 use super::delimiter::is_blank;
 use super::dialect::Dialect;
-use super::malformed::{COLUMNS_MAX, Malformed, What};
+use super::malformed::{Malformed, What};
 use crate::text::Position;
 
 /// How long things may be, in bytes.

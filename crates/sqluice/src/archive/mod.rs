@@ -35,6 +35,7 @@ mod unpack;
 mod walk;
 
 use serde::Serialize;
+use sqluice_format::limits;
 use sqluice_format::page::PageSize;
 
 pub use self::list::{Listed, list, utc, write_file};
@@ -49,7 +50,7 @@ pub use self::walk::Skipped;
 pub const PAGE_SIZE: PageSize = PageSize::DEFAULT;
 
 /// The longest value that SQLite stores, in bytes: `SQLITE_MAX_LENGTH`.
-pub(crate) const FILE_BYTES_MAX: u64 = 1_000_000_000;
+pub(crate) const FILE_BYTES_MAX: u64 = limits::LENGTH_MAX as u64;
 
 /// The longest name, in bytes: with a NUL, what the system takes for a path.
 const NAME_BYTES_MAX: usize = 4095;

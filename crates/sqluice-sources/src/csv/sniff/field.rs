@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use sqluice_format::limits::COLUMNS_MAX;
+
 use super::super::delimiter::{Delimiter, is_blank};
 use super::super::dialect::Dialect;
-use super::super::malformed::COLUMNS_MAX;
 use super::super::malformed::What;
 use super::super::naive::{self, Limits, Parser, Width};
 use super::cell::{Kind, kind};
