@@ -3,24 +3,13 @@
 //! A part of a name, as an argument, picks lines. The values lie one after another in a buffer, as a CSV file has them; each line is the best of several runs.
 #![allow(clippy::print_stdout)]
 
+use fastrand::Rng;
 use sqluice_core::affinity::{Affinity, part_to_number, real_to_text, text_to_number, text_to_number_slow};
 use sqluice_format::value::Value;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const VALUES: usize = 1 << 16;
-
-/// xorshift: the values only have to be spread.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
 
 fn million_a_second(mut run: impl FnMut()) -> f64 {
     let mut best = Duration::MAX;
@@ -32,11 +21,11 @@ fn million_a_second(mut run: impl FnMut()) -> f64 {
     VALUES as f64 / best.as_secs_f64() / 1e6
 }
 
-fn texts(name: &str, affinity: Affinity, mut text: impl FnMut(&mut Random) -> String) {
+fn texts(name: &str, affinity: Affinity, mut text: impl FnMut(&mut Rng) -> String) {
     if std::env::args().nth(1).is_some_and(|part| !part.starts_with('-') && !name.contains(&part)) {
         return;
     }
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Rng::with_seed(1);
     let (mut data, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..VALUES {
         data.extend_from_slice(text(&mut random).as_bytes());
@@ -69,34 +58,34 @@ fn main() {
     println!("million values a second                        part   alone    slow");
     for affinity in [Affinity::Real, Affinity::Numeric] {
         texts("17954.55 (lineitem's prices)", affinity, |r| {
-            format!("{}.{:02}", 900 + r.below(104_000), r.below(100))
+            format!("{}.{:02}", 900 + r.u64(..104_000), r.u64(..100))
         });
-        texts("0.04 (lineitem's discounts)", affinity, |r| format!("0.0{}", r.below(10)));
+        texts("0.04 (lineitem's discounts)", affinity, |r| format!("0.0{}", r.u64(..10)));
         texts("37.774929 (places)", affinity, |r| {
-            format!("{}.{:06}", r.below(180) as i64 - 90, r.below(1_000_000))
+            format!("{}.{:06}", r.u64(..180) as i64 - 90, r.u64(..1_000_000))
         });
     }
-    texts("1 to 7", Affinity::Integer, |r| (1 + r.below(7)).to_string());
-    texts("1 to 60,000,000", Affinity::Integer, |r| (1 + r.below(60_000_000)).to_string());
+    texts("1 to 7", Affinity::Integer, |r| (1 + r.u64(..7)).to_string());
+    texts("1 to 60,000,000", Affinity::Integer, |r| (1 + r.u64(..60_000_000)).to_string());
     texts("1 to 12 digits", Affinity::Integer, |r| {
-        let width = r.below(12) as u32;
-        r.below(10u64.pow(width + 1)).to_string()
+        let width = r.u64(..12) as u32;
+        r.u64(..10u64.pow(width + 1)).to_string()
     });
-    texts("19 digits", Affinity::Integer, |r| (i64::MAX as u64 - r.below(1 << 60)).to_string());
-    texts("17 digits and a point", Affinity::Real, |r| format!("0.{:017}", r.below(10u64.pow(17))));
+    texts("19 digits", Affinity::Integer, |r| (i64::MAX as u64 - r.u64(..1 << 60)).to_string());
+    texts("17 digits and a point", Affinity::Real, |r| format!("0.{:017}", r.u64(..10u64.pow(17))));
     texts("1.2345e-67", Affinity::Real, |r| {
-        format!("{}.{:04}e-{}", r.below(10), r.below(10_000), r.below(300))
+        format!("{}.{:04}e-{}", r.u64(..10), r.u64(..10_000), r.u64(..300))
     });
     texts("17 digits, any exponent", Affinity::Real, |r| {
-        format!("{}.{:016}e{}", 1 + r.below(9), r.below(10u64.pow(16)), r.below(600) as i64 - 300)
+        format!("{}.{:016}e{}", 1 + r.u64(..9), r.u64(..10u64.pow(16)), r.u64(..600) as i64 - 300)
     });
-    texts("40 digits", Affinity::Real, |r| format!("{0:018}.{0:018}{0:04}", r.below(10u64.pow(18))));
-    texts("' 12.50 '", Affinity::Real, |r| format!(" {}.{} ", r.below(100), r.below(100)));
-    texts("1998-09-02", Affinity::Numeric, |r| format!("1998-{:02}-{:02}", 1 + r.below(12), 1 + r.below(28)));
+    texts("40 digits", Affinity::Real, |r| format!("{0:018}.{0:018}{0:04}", r.u64(..10u64.pow(18))));
+    texts("' 12.50 '", Affinity::Real, |r| format!(" {}.{} ", r.u64(..100), r.u64(..100)));
+    texts("1998-09-02", Affinity::Numeric, |r| format!("1998-{:02}-{:02}", 1 + r.u64(..12), 1 + r.u64(..28)));
     texts("TRUCK (no number)", Affinity::Numeric, |_| "TRUCK".to_string());
 
-    let mut random = Random(1);
-    let reals: Vec<f64> = (0..VALUES).map(|_| random.below(10_000_000) as f64 / 100.0).collect();
+    let mut random = Rng::with_seed(1);
+    let reals: Vec<f64> = (0..VALUES).map(|_| random.u64(..10_000_000) as f64 / 100.0).collect();
     let mut out = Vec::new();
     let speed = million_a_second(|| {
         out.clear();

@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use sqluice_format::chunk::Chunk;
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder};
 use sqluice_format::page::{Geometry, PageSize};
@@ -14,18 +15,6 @@ use sqluice_format::record;
 use sqluice_format::value::Value;
 
 const RECORDS: usize = 1 << 16;
-
-/// xorshift: the values only have to be spread.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
 
 fn nanoseconds(mut run: impl FnMut()) -> f64 {
     let mut best = Duration::MAX;
@@ -37,11 +26,11 @@ fn nanoseconds(mut run: impl FnMut()) -> f64 {
     best.as_secs_f64() * 1e9 / RECORDS as f64
 }
 
-fn line(name: &str, columns: &[KeyColumn], mut record: impl FnMut(&mut Random, i64, &mut Vec<u8>)) {
+fn line(name: &str, columns: &[KeyColumn], mut record: impl FnMut(&mut Rng, i64, &mut Vec<u8>)) {
     if std::env::args().nth(1).is_some_and(|part| !part.starts_with('-') && !name.contains(&part)) {
         return;
     }
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Rng::with_seed(1);
     let (mut data, mut ends) = (Vec::new(), Vec::new());
     for rowid in 0..RECORDS as i64 {
         record(&mut random, rowid + 100_000, &mut data);
@@ -89,8 +78,8 @@ fn main() {
     let nocase = KeyColumn { collation: Collation::NoCase, descending: false };
     let rtrim = KeyColumn { collation: Collation::RTrim, descending: false };
     let down = KeyColumn { descending: true, ..plain };
-    let text6 = |random: &mut Random, rowid: i64, out: &mut Vec<u8>| {
-        let text = format!("{:06}", random.below(1_000_000));
+    let text6 = |random: &mut Rng, rowid: i64, out: &mut Vec<u8>| {
+        let text = format!("{:06}", random.u64(..1_000_000));
         record::encode(&[Value::Text(text.as_bytes()), Value::Int(rowid)], out);
     };
     line("text of 6, rowid", &[plain; 2], text6);
@@ -98,25 +87,25 @@ fn main() {
     line("text of 6 nocase, rowid", &[nocase, plain], text6);
     line("text of 6 rtrim, rowid", &[rtrim, plain], text6);
     line("integer of 31 bits, rowid", &[plain; 2], |random, rowid, out| {
-        record::encode(&[Value::Int(random.below(1 << 31) as i64), Value::Int(rowid)], out);
+        record::encode(&[Value::Int(random.u64(..1 << 31) as i64), Value::Int(rowid)], out);
     });
     line("integer of any width, rowid", &[plain; 2], |random, rowid, out| {
-        let bits = random.below(63);
-        record::encode(&[Value::Int(random.below(1 << bits) as i64), Value::Int(rowid)], out);
+        let bits = random.u64(..63);
+        record::encode(&[Value::Int(random.u64(..1 << bits) as i64), Value::Int(rowid)], out);
     });
     line("0 or 1, rowid", &[plain; 2], |random, rowid, out| {
-        record::encode(&[Value::Int(random.below(2) as i64), Value::Int(rowid)], out);
+        record::encode(&[Value::Int(random.u64(..2) as i64), Value::Int(rowid)], out);
     });
     line("integer, text of 6, rowid", &[plain; 3], |random, rowid, out| {
-        let (age, text) = (random.below(90) as i64, format!("{:06}", random.below(1_000_000)));
+        let (age, text) = (random.u64(..90) as i64, format!("{:06}", random.u64(..1_000_000)));
         record::encode(&[Value::Int(age), Value::Text(text.as_bytes()), Value::Int(rowid)], out);
     });
     line("price, rowid", &[plain; 2], |random, rowid, out| {
-        record::encode(&[Value::Real(random.below(100_000) as f64 / 100.0), Value::Int(rowid)], out);
+        record::encode(&[Value::Real(random.u64(..100_000) as f64 / 100.0), Value::Int(rowid)], out);
     });
     line("UUID as text", &[plain], |random, _, out| {
         let text =
-            format!("{:032x}", u128::from(random.below(u64::MAX)) << 64 | u128::from(random.below(u64::MAX)));
+            format!("{:032x}", u128::from(random.u64(..u64::MAX)) << 64 | u128::from(random.u64(..u64::MAX)));
         record::encode(&[Value::Text(text.as_bytes())], out);
     });
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use sqluice_lab::record::{Outcome, Run};
 use sqluice_lab::report;
+use sqluice_testkit::skip::has;
 
 /// Figures that nobody measured.
 const MADE_UP: &str = include_str!("fixture/made_up_run.json");
@@ -99,17 +100,9 @@ fn console(output: &Output) -> Vec<String> {
     text.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
 }
 
-fn has_chromium() -> bool {
-    let there =
-        Command::new("chromium").arg("--version").output().is_ok_and(|output| output.status.success());
-    // CI and `make test` install it.
-    assert!(there || std::env::var_os("CI").is_none(), "chromium is not installed: tools/setup test");
-    there
-}
-
 #[test]
 fn chromium_shows_the_page_without_an_error_and_without_a_request() {
-    if !has_chromium() {
+    if !has("chromium") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +119,7 @@ fn chromium_shows_the_page_without_an_error_and_without_a_request() {
 /// The test above can fail: of a page that does both, the console and the request are seen.
 #[test]
 fn a_page_that_complains_and_asks_is_noticed() {
-    if !has_chromium() {
+    if !has("chromium") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -140,7 +133,7 @@ fn a_page_that_complains_and_asks_is_noticed() {
 
 #[test]
 fn on_a_phone_and_on_a_desk_the_page_is_not_wider_than_the_screen_and_not_empty() {
-    if !has_chromium() {
+    if !has("chromium") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

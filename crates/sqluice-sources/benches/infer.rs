@@ -6,28 +6,17 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use sqluice_core::batch::{Bytes, Column, ROWS_MAX, Span, Spans, Values};
 use sqluice_sources::infer::Evidence;
 
 const BATCHES: usize = 64;
 
-/// xorshift: the values only have to be spread.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
-
-fn texts(name: &str, mut text: impl FnMut(&mut Random) -> String) {
+fn texts(name: &str, mut text: impl FnMut(&mut Rng) -> String) {
     if std::env::args().nth(1).is_some_and(|part| !part.starts_with('-') && !name.contains(&part)) {
         return;
     }
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Rng::with_seed(1);
     let (mut data, mut spans) = (Vec::new(), Vec::new());
     for _ in 0..BATCHES * ROWS_MAX {
         let text = text(&mut random);
@@ -52,26 +41,26 @@ fn texts(name: &str, mut text: impl FnMut(&mut Random) -> String) {
 
 fn main() {
     println!("nanoseconds a value");
-    texts("0 or 1", |r| r.below(2).to_string());
-    texts("1 to 7", |r| (1 + r.below(7)).to_string());
-    texts("1 to 60,000,000", |r| (1 + r.below(60_000_000)).to_string());
+    texts("0 or 1", |r| r.u64(..2).to_string());
+    texts("1 to 7", |r| (1 + r.u64(..7)).to_string());
+    texts("1 to 60,000,000", |r| (1 + r.u64(..60_000_000)).to_string());
     texts("1 to 12 digits", |r| {
-        let width = r.below(12) as u32;
-        r.below(10u64.pow(width + 1)).to_string()
+        let width = r.u64(..12) as u32;
+        r.u64(..10u64.pow(width + 1)).to_string()
     });
-    texts("negative or not", |r| (r.below(2_000_000) as i64 - 1_000_000).to_string());
-    texts("17954.55 (lineitem's prices)", |r| format!("{}.{:02}", 900 + r.below(104_000), r.below(100)));
-    texts("0.04 (lineitem's discounts)", |r| format!("0.0{}", r.below(10)));
-    texts("37.774929 (places)", |r| format!("{}.{:06}", r.below(180) as i64 - 90, r.below(1_000_000)));
+    texts("negative or not", |r| (r.u64(..2_000_000) as i64 - 1_000_000).to_string());
+    texts("17954.55 (lineitem's prices)", |r| format!("{}.{:02}", 900 + r.u64(..104_000), r.u64(..100)));
+    texts("0.04 (lineitem's discounts)", |r| format!("0.0{}", r.u64(..10)));
+    texts("37.774929 (places)", |r| format!("{}.{:06}", r.u64(..180) as i64 - 90, r.u64(..1_000_000)));
     texts("1 to 6 decimals", |r| {
-        let decimals = 1 + r.below(6) as usize;
-        format!("{}.{:0decimals$}1", r.below(100), r.below(10u64.pow(decimals as u32)))
+        let decimals = 1 + r.u64(..6) as usize;
+        format!("{}.{:0decimals$}1", r.u64(..100), r.u64(..10u64.pow(decimals as u32)))
     });
-    texts("integers and decimals", |r| match r.below(2) {
-        0 => r.below(1000).to_string(),
-        _ => format!("{}.5", r.below(1000)),
+    texts("integers and decimals", |r| match r.u64(..2) {
+        0 => r.u64(..1000).to_string(),
+        _ => format!("{}.5", r.u64(..1000)),
     });
-    texts("19 digits", |r| (i64::MAX as u64 - r.below(1 << 60)).to_string());
-    texts("18 decimals", |r| format!("0.000{:014}1", r.below(10u64.pow(14))));
+    texts("19 digits", |r| (i64::MAX as u64 - r.u64(..1 << 60)).to_string());
+    texts("18 decimals", |r| format!("0.000{:014}1", r.u64(..10u64.pow(14))));
     texts("TRUCK (no number)", |_| "TRUCK".to_string());
 }

@@ -14,6 +14,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use sqluice::blob_store::{BlobStore, Durability, Journal, Options};
 use sqluice::error::Result;
 use sqluice_format::page::PageSize;
+use sqluice_testkit::sqlite::integrity_of;
 use support::{Random, cases};
 
 /// What is done to a store and to the map.
@@ -139,9 +140,7 @@ proptest! {
         }
         prop_assert_eq!(&all(&store), &map);
         drop(store);
-        let connection = Connection::open(&path).unwrap();
-        let said: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-        prop_assert_eq!(said, "ok");
+        prop_assert_eq!(integrity_of(&path), "ok");
     }
 }
 
@@ -524,11 +523,7 @@ fn a_batch_of_a_killed_writer_is_there_whole_or_not_at_all() {
         assert!(found.values().all(|blob| blob == first && blob.len() == 20_000), "half a batch");
         last += 1;
         drop(store);
-        let said: String = Connection::open(&path)
-            .unwrap()
-            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(said, "ok");
+        assert_eq!(integrity_of(&path), "ok");
     }
     assert!(last > 0, "no writer came so far as to write");
 }

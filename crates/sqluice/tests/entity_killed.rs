@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sqluice::entity_store::{Entities, EntityStore, EntityType, Options, all};
+use sqluice_testkit::sqlite::integrity;
 use support::{Random, cases};
 
 /// Names the file to the process that is killed, and what it does with it.
@@ -95,8 +96,7 @@ fn turn_of(file: &Path, things: &Entities<Thing>) -> u64 {
     expected.sort_by(|one, other| one.key.cmp(&other.key));
     assert!(found == expected, "half of turn {turn}");
     let db = Connection::open(file).unwrap();
-    let check: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(check, "ok");
+    assert_eq!(integrity(&db), "ok");
     turn
 }
 
@@ -121,8 +121,9 @@ fn a_killed_process_leaves_the_old_fields_or_the_new() {
     let file = folder.path().join("things.db");
     open(&file, true).write_many(&batch(7)).unwrap();
     let mut random = Random(12);
+    let mut started = 0;
     for _ in 0..cases(15).cases {
-        kill(start(&file, "define"), &mut random);
+        started += u32::from(kill(start(&file, "define"), &mut random).is_some());
         let db = Connection::open(&file).unwrap();
         let columns = "SELECT group_concat(name, ' ') FROM pragma_table_info('thing')";
         let columns: String = db.query_row(columns, [], |row| row.get(0)).unwrap();
@@ -136,4 +137,5 @@ fn a_killed_process_leaves_the_old_fields_or_the_new() {
         drop(db);
         assert_eq!(turn_of(&file, &open(&file, with_text)), 7);
     }
+    assert!(started > 0, "each kill was before the first change of the fields");
 }

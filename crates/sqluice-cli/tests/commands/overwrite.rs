@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::old::{Content, LEFT, Left, ROWS, content, journal_mode};
-use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, skipped, start, tell};
+use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, start, tell};
 use rusqlite::{Connection, ErrorCode};
+use sqluice_testkit::skip::skipped;
 
 /// The arguments that make x.db from the preset, whatever is there.
 fn overwrite(rows: &str) -> Vec<&str> {
@@ -37,7 +38,7 @@ const LOCKED: &str = "database is locked";
 
 /// Runs the command where it sees no other process, as it can't see those of another user or container. Only root can
 /// arrange that.
-fn run_blind(test: &str, folder: &Path, args: &[&str]) -> Option<Ran> {
+fn run_blind(folder: &Path, args: &[&str]) -> Option<Ran> {
     let hidden = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", hidden, SQLUICE]).args(args).current_dir(folder);
@@ -45,7 +46,7 @@ fn run_blind(test: &str, folder: &Path, args: &[&str]) -> Option<Ran> {
     if ran.stderr.starts_with("error: ") || ran.status.success() {
         return Some(ran);
     }
-    skipped(test, &format!("cannot hide /proc (are you root?): {}", ran.stderr));
+    skipped(&format!("cannot hide /proc (are you root?): {}", ran.stderr));
     None
 }
 
@@ -235,8 +236,7 @@ fn a_database_that_somebody_uses_is_not_replaced() {
         let before = names(folder.path());
         assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
         // What SQLite's locks tell by themselves.
-        let test = "a_database_that_somebody_uses_is_not_replaced";
-        if let Some(ran) = run_blind(test, folder.path(), &overwrite("3")) {
+        if let Some(ran) = run_blind(folder.path(), &overwrite("3")) {
             assert_in_use(&ran, LOCKED);
         }
         assert_eq!(names(folder.path()), before, "{left:?} {use_it}");
@@ -275,8 +275,7 @@ fn who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write() {
     let count =
         |connection: &Connection, sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     assert_eq!(count(&idle, "SELECT count(*) FROM old"), Ok(ROWS));
-    let test = "who_has_a_rollback_database_open_unseen_keeps_reading_it_and_cannot_write";
-    let Some(ran) = run_blind(test, folder.path(), &overwrite("3")) else { return };
+    let Some(ran) = run_blind(folder.path(), &overwrite("3")) else { return };
     ran.ok();
     assert_eq!(count(&idle, "SELECT count(*) FROM old"), Ok(ROWS));
     let refused = idle.execute_batch("DELETE FROM old").unwrap_err();

@@ -13,14 +13,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
+use sqluice_testkit::disk::Disk;
 
 use crate::support::existing::{
     Case, Content, Journal, NEXT, Scenario, assert_no_tail, assert_refused, mode_in_header, rounds, spread,
     summary,
 };
-use crate::support::image::Image;
 use crate::support::strace::{calls, strace};
-use crate::support::{Ran, Random, SQLUICE, end, names, run, sqluice, tell};
+use crate::support::{Ran, Random, SQLUICE, end, folder, names, run, sqluice, tell};
 
 /// Calls of each kind that fail, for each scenario and journal mode.
 const FAULTS: usize = 5;
@@ -200,9 +200,7 @@ fn put_on(case: &Case, root: &Path) {
 
 #[test]
 fn a_full_disk_leaves_the_old_database_and_all_space_free() {
-    let Some(image) = Image::mount("a_full_disk_leaves_the_old_database_and_all_space_free", 40) else {
-        return;
-    };
+    let Some(image) = Disk::ext4(folder(), 40) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
@@ -240,8 +238,8 @@ fn a_full_disk_leaves_the_old_database_and_all_space_free() {
 }
 
 /// On a disk that `fill` fills, each scenario is refused because of it in each journal mode, and the old database stays.
-fn assert_refused_when_full(test: &str, fill: impl Fn(&Image, &mut fs::File)) {
-    let Some(image) = Image::mount(test, 16) else { return };
+fn assert_refused_when_full(fill: impl Fn(&Disk, &mut fs::File)) {
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     for journal in Journal::ALL {
@@ -262,15 +260,13 @@ fn assert_refused_when_full(test: &str, fill: impl Fn(&Image, &mut fs::File)) {
 
 #[test]
 fn a_database_on_a_full_disk_can_still_be_read_and_refused() {
-    let test = "a_database_on_a_full_disk_can_still_be_read_and_refused";
     // Not even a journal, or a log, has room.
-    assert_refused_when_full(test, |_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
+    assert_refused_when_full(|_, ballast| while ballast.write_all(&[1; 512]).is_ok() {});
 }
 
 #[test]
 fn a_disk_with_20_kb_left_is_called_full_in_every_journal_mode() {
-    let test = "a_disk_with_20_kb_left_is_called_full_in_every_journal_mode";
-    assert_refused_when_full(test, |image, ballast| {
+    assert_refused_when_full(|image, ballast| {
         while image.free_bytes() > 20_000 {
             let bytes = vec![1; (image.free_bytes() as usize - 16_000) / 2 + 512];
             ballast.write_all(&bytes).unwrap();
@@ -281,7 +277,7 @@ fn a_disk_with_20_kb_left_is_called_full_in_every_journal_mode() {
 
 #[test]
 fn a_read_only_database_is_refused_by_name() {
-    let Some(image) = Image::mount("a_read_only_database_is_refused_by_name", 16) else { return };
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     fs::remove_dir(root.join("lost+found")).unwrap();
     put_on(&Case::new(Scenario::Append, Journal::Delete), &root);

@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::support::image::Image;
-use crate::support::{Ran, checksum, end, folder, generate, integrity, names, run, skipped, sqluice};
+use sqluice_testkit::disk::Disk;
+use sqluice_testkit::skip::skipped;
+
+use crate::support::{Ran, checksum, end, folder, generate, integrity, names, run, sqluice};
 
 const FULL: &str = "\
 error: cannot write x.db
@@ -36,7 +38,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
 
 #[test]
 fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
-    let Some(image) = Image::mount("a_full_disk_is_a_clear_error_that_leaves_nothing", 40) else { return };
+    let Some(image) = Disk::ext4(folder(), 40) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
     // Direct and buffered, full in the middle of a write or between two.
@@ -63,8 +65,7 @@ fn a_full_disk_is_a_clear_error_that_leaves_nothing() {
 
 #[test]
 fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
-    let test = "a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written";
-    let Some(image) = Image::mount(test, 40) else { return };
+    let Some(image) = Disk::ext4(folder(), 40) else { return };
     let root = image.root();
     let (before, free) = (names(&root), image.free_bytes());
     let refused = |rows: &str, flags: &[&str]| {
@@ -95,7 +96,7 @@ fn a_file_that_will_not_fit_is_refused_and_one_that_just_fits_is_written() {
 
 #[test]
 fn a_disk_without_room_for_a_name_is_a_clear_error() {
-    let Some(image) = Image::mount("a_disk_without_room_for_a_name_is_a_clear_error", 2) else { return };
+    let Some(image) = Disk::ext4(folder(), 2) else { return };
     let root = image.root();
     // Out of inodes.
     let full = (0..).find(|index| fs::File::create(root.join(format!("{index}"))).is_err()).unwrap();
@@ -110,7 +111,7 @@ fn a_disk_without_room_for_a_name_is_a_clear_error() {
 
 #[test]
 fn a_read_only_disk_is_a_clear_error() {
-    let Some(image) = Image::mount("a_read_only_disk_is_a_clear_error", 16) else { return };
+    let Some(image) = Disk::ext4(folder(), 16) else { return };
     let root = image.root();
     run(&root, generate("x.db", "1k")).ok();
     image.remount_read_only();
@@ -184,10 +185,10 @@ fn every_file_system_gets_the_same_bytes() {
         let memory = tempfile::tempdir_in("/dev/shm").unwrap();
         assert_eq!(checksums(&make(memory.path())), checksums(&here));
     } else {
-        skipped("every_file_system_gets_the_same_bytes", "there is no /dev/shm");
+        skipped("/dev/shm does not exist");
     }
 
-    let Some(image) = Image::mount("every_file_system_gets_the_same_bytes", 64) else { return };
+    let Some(image) = Disk::ext4(folder(), 64) else { return };
     let on_image = make(&image.root());
     assert_eq!(checksums(&on_image), checksums(&here));
     let outputs: Vec<_> = on_image.iter().map(|(_, output)| &**output).collect();

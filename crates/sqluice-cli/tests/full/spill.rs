@@ -1,10 +1,11 @@
 //! Temporary space that is full, forbidden or not there: a clear error that names the folder, and nothing is left.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ran, folder, integrity, names, run, skipped};
+use crate::support::{Ran, folder, integrity, names, run};
+use sqluice_testkit::disk::Disk;
 use tempfile::TempDir;
 
 const SCHEMA: &str = "\
@@ -37,56 +38,17 @@ fn assert_refused(ran: Ran, folder: &Path, temp: &str, cause: &str) {
     assert_eq!(left, ["schema.sql"]);
 }
 
-/// A file system of some mebibytes.
-struct Small {
-    at: PathBuf,
-}
-
-impl Small {
-    /// Mounts it at `at`, in memory or, with room for blocks of a disk, as an ext4 image beside it; `None`, loudly, when that
-    /// is not permitted.
-    fn mount(test: &str, at: PathBuf, mebibytes: u64, in_memory: bool) -> Option<Small> {
-        fs::create_dir(&at).unwrap();
-        let mut mount = Command::new("mount");
-        if in_memory {
-            mount.args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"]);
-        } else {
-            let image = at.with_extension("image");
-            fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
-            let made = Command::new("mkfs.ext4").args(["-q", "-m", "0"]).arg(&image).output();
-            let made = made.expect("this test needs mkfs.ext4: apt-get install e2fsprogs");
-            assert!(made.status.success(), "{made:?}");
-            mount.args(["-o", "loop"]).arg(&image);
-        }
-        let mounted = mount.arg(&at).output().unwrap();
-        if !mounted.status.success() {
-            skipped(test, &format!("cannot mount: {}", String::from_utf8_lossy(&mounted.stderr)));
-            return None;
-        }
-        Some(Small { at })
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let unmounted = Command::new("umount").arg(&self.at).status();
-        if !unmounted.is_ok_and(|status| status.success()) {
-            let _ = Command::new("umount").arg("-l").arg(&self.at).status();
-        }
-    }
-}
-
 #[test]
 fn a_full_temporary_folder_is_a_clear_error_that_leaves_nothing() {
     for in_memory in [true, false] {
-        let (folder, disk) = (prepared(), folder());
-        let test = "a_full_temporary_folder_is_a_clear_error_that_leaves_nothing";
-        let Some(small) = Small::mount(test, disk.path().join("small"), 16, in_memory) else { return };
-        let (temp, before) = (small.at.to_str().unwrap(), names(&small.at));
+        let disk = if in_memory { Disk::in_memory(16 << 10) } else { Disk::ext4(folder(), 16) };
+        let Some(disk) = disk else { return };
+        let (folder, root) = (prepared(), disk.root());
+        let (temp, before) = (root.to_str().unwrap(), names(&root));
         for threads in ["1", "2"] {
             let ran = run(folder.path(), [&spilling(temp)[..], &["-j", threads]].concat());
             assert_refused(ran, folder.path(), temp, "No space left on device");
-            assert_eq!(names(&small.at), before);
+            assert_eq!(names(&root), before);
         }
         // And what needs no space needs none.
         let mut few = spilling(temp);

@@ -5,14 +5,11 @@
 
 pub(crate) mod disk;
 pub(crate) mod existing;
-#[cfg(target_os = "linux")]
-pub(crate) mod image;
 pub(crate) mod old;
 pub(crate) mod strace;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -20,6 +17,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sqluice::error::Setting;
 use sqluice::splitmix::SplitMix64;
+pub(crate) use sqluice_testkit::names;
+pub(crate) use sqluice_testkit::skip::tell;
+pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;
 use tempfile::TempDir;
 
 /// The command under test.
@@ -138,14 +138,6 @@ pub(crate) fn generate<'a>(target: &'a str, rows: &'a str) -> [&'a str; 6] {
     ["generate", target, "--preset", "user", "--rows", rows]
 }
 
-/// The names in a folder, sorted.
-pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
 /// The temporary files of `target` in a folder.
 pub(crate) fn temporaries(folder: &Path, target: &str) -> Vec<PathBuf> {
     let prefix = format!(".{target}.sqluice-tmp-");
@@ -167,29 +159,11 @@ pub(crate) fn wait_for_writes(folder: &Path, target: &str, child: &mut Child) ->
     }
 }
 
-/// What SQLite's integrity check says, or why it can't be run.
-pub(crate) fn integrity(database: &Path) -> String {
-    rusqlite::Connection::open(database)
-        .and_then(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)))
-        .unwrap_or_else(|error| error.to_string())
-}
-
 /// The checksum that `check` finds in a sound database.
 #[track_caller]
 pub(crate) fn checksum(database: &Path) -> String {
     let checked = run(Path::new("/"), [OsStr::new("check"), OsStr::new("--json"), database.as_os_str()]).ok();
     checked.json()["checksum"].as_str().unwrap().to_owned()
-}
-
-/// Says something past the test harness, which keeps the words of what passes to itself.
-pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "\n{text}");
-}
-
-/// Says that a test did not run. In CI that is a failure.
-pub(crate) fn skipped(test: &str, why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{test} must run in CI: {why}");
-    tell(&format!("SKIPPED: {test}: {why}"));
 }
 
 /// Random numbers whose seed is printed when the test fails.

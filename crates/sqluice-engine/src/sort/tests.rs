@@ -5,19 +5,12 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::Config;
 use sqluice_format::key::{Collation, KeyColumn, KeyOrder, PAIRED_NULL, paired_int};
 use sqluice_format::record;
 use sqluice_format::value::Value;
+use sqluice_testkit::cases;
 
 use super::*;
-
-/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
-fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
-}
 
 /// An item that has its own bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,8 @@ pub(crate) mod index;
 pub(crate) mod slow_key;
 pub(crate) mod values;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use proptest::test_runner::Config;
 use rusqlite::Connection;
 use sqluice_format::cell;
 use sqluice_format::check::{self, Options, Parts, Report};
@@ -19,13 +18,9 @@ use sqluice_format::record;
 use sqluice_format::tree::{AppendPage, Child, TableTree};
 use sqluice_format::value::Value;
 use sqluice_format::varint;
-
-/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
-pub(crate) fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
-}
+#[allow(unused_imports, reason = "each test binary uses a part of it")]
+pub(crate) use sqluice_testkit::cases;
+pub(crate) use sqluice_testkit::sqlite::{integrity, open};
 
 /// A row as rowid and record.
 pub(crate) type Row = (i64, Vec<u8>);
@@ -61,13 +56,6 @@ impl Home {
     }
 }
 
-/// Tests need no durability. A damaged database refuses even this, which the first query will report.
-pub(crate) fn open(path: &Path) -> Connection {
-    let db = Connection::open(path).unwrap();
-    let _ = db.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;");
-    db
-}
-
 /// The bytes of the database that SQLite makes of `sql`.
 pub(crate) fn sqlite(sql: &str) -> Vec<u8> {
     let home = Home::new();
@@ -75,16 +63,6 @@ pub(crate) fn sqlite(sql: &str) -> Vec<u8> {
     db.execute_batch(sql).unwrap();
     drop(db);
     home.bytes()
-}
-
-/// What `PRAGMA integrity_check` says, `ok` in the best case, or why it can't say anything.
-pub(crate) fn integrity(db: &Connection) -> String {
-    let lines = |db: &Connection| {
-        db.prepare("PRAGMA integrity_check")?
-            .query_map([], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()
-    };
-    lines(db).map_or_else(|error| error.to_string(), |lines| lines.join("\n"))
 }
 
 pub(crate) fn check_bytes(bytes: &[u8]) -> Report {

@@ -11,6 +11,7 @@ use sqluice_core::batch::{Batch, ROWS_MAX, Value};
 use sqluice_core::error::{Error, Place, Result};
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink, Source};
+use sqluice_core::splitmix;
 
 use super::header::Header;
 use super::naive::{Field, Parser, Record, Width};
@@ -93,7 +94,7 @@ pub(super) struct Taste {
 impl Taste {
     /// The column that is to blame for row `row`, if that is refused.
     pub(super) fn blames(self, row: u64, columns: usize) -> Option<usize> {
-        let random = (row ^ self.seed).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let random = splitmix::nth(row ^ self.seed);
         let refused = self.refuses > 0 && random.is_multiple_of(self.refuses);
         refused.then_some((random >> 20) as usize % columns)
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::support::existing::{Old, add, assert_whole, content, one, schema};
-use crate::support::files::{Home, integrity, system_sqlite3};
+use crate::support::files::{Home, integrity};
 use crate::support::keys::{Row, source};
 use crate::support::rows::Owned;
 use rusqlite::{Connection, ffi};
@@ -14,6 +14,7 @@ use sqluice::existing::write_into;
 use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Progress, Silent};
 use sqluice::source::{Part, Source};
+use sqluice_testkit::sqlite::sqlite3;
 
 const TABLE: &str = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE INDEX t_b ON t (b);";
 
@@ -180,7 +181,7 @@ fn nobody_else_writes_while_pages_are_written() {
             other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
             drop(Connection::open(&path).unwrap());
             // Another process, for which locks of the system count.
-            if let Some(said) = system_sqlite3(&path, "CREATE TABLE other_process (x)") {
+            if let Some(said) = sqlite3(&path, "CREATE TABLE other_process (x)") {
                 assert!(said.contains("database is locked"), "{said}");
             }
             Ok(())

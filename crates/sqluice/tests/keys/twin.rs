@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::support::cases;
-use crate::support::files::{Home, assert_sound, integrity, open, records, system_sqlite3};
+use crate::support::files::{Home, assert_sound, integrity, open, records};
 use crate::support::keys::{KeyCase, KeyIndex, KeyTable, Row, ask, insert, key_case};
 use crate::support::rows::Owned;
 use crate::support::tables::quoted;
@@ -19,6 +19,7 @@ use sqluice::error::{Error, ErrorKind};
 use sqluice::options::OnConflict;
 use sqluice::progress::{Cancel, Silent};
 use sqluice_format::page::PENDING_BYTE;
+use sqluice_testkit::sqlite::sqlite3;
 
 /// Writes both, and compares them in every way.
 fn compare(case: &KeyCase) {
@@ -60,7 +61,7 @@ fn compare(case: &KeyCase) {
 
 /// SQLite 3.40 finds NULLs in columns of WITHOUT ROWID tables that have none, in a database of its own as well.
 fn assert_system_agrees(ours: &Path, twin: &Path) {
-    let check = |path| system_sqlite3(path, "PRAGMA integrity_check");
+    let check = |path| sqlite3(path, "PRAGMA integrity_check");
     match check(ours) {
         Some(said) if said.starts_with("NULL value in ") => assert_eq!(Some(said), check(twin)),
         Some(said) => assert_eq!(said, "ok"),

@@ -17,6 +17,7 @@ use sqluice::archive::{
 use sqluice::error::Result;
 use sqluice::options::{IfExists, WriteOptions};
 use sqluice::progress::{Cancel, Silent};
+use sqluice_testkit::sqlite::integrity_of;
 
 /// A folder on the disk that the build is on.
 fn folder() -> tempfile::TempDir {
@@ -41,10 +42,6 @@ fn sqlite3(folder: &Path, args: &[&str]) -> String {
     let output = Command::new("sqlite3").current_dir(folder).args(args).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {output:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn integrity(database: &Path) -> String {
-    Connection::open(database).unwrap().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }
 
 /// Names of all bytes, files of all sizes, modes, links, empty folders.
@@ -91,7 +88,7 @@ proptest! {
         run(&with_threads(pack(&two), 2)).unwrap();
         prop_assert_eq!(report.report.rows, tree.len() as u64);
         prop_assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap(), "the files differ");
-        prop_assert_eq!(integrity(&one), "ok");
+        prop_assert_eq!(integrity_of(&one), "ok");
         let unpacked = unpack(&one, &to);
         prop_assert_eq!(unpacked.refusals, vec![]);
         prop_assert!(read(&to) == tree, "{:?}\n{:?}", read(&to), tree);
@@ -225,7 +222,7 @@ fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_o
     assert_eq!(all(), "a=1 b=two c=2");
     pack("two", IfExists::Replace).unwrap();
     assert_eq!(all(), "b=two c=2");
-    assert_eq!(integrity(&target), "ok");
+    assert_eq!(integrity_of(&target), "ok");
 }
 
 #[test]

@@ -117,8 +117,7 @@ fn assert_same(things: &Entities<Thing>, model: &Model, file: &Path) {
     let expected: Vec<Thing> = model.values().map(stored).collect();
     assert_eq!(found, expected);
     let db = Connection::open(file).unwrap();
-    let check: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(check, "ok");
+    assert_eq!(sqluice_testkit::sqlite::integrity(&db), "ok");
     for (name, path) in PATHS {
         let sql = format!(
             "SELECT group_concat(value) FROM thing

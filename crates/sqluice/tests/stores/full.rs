@@ -3,57 +3,26 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sqluice::blob_store::{BlobStore, Journal};
 use sqluice::entity_store::{EntityStore, EntityType, all};
 use sqluice::error::{Error, ErrorKind};
-use tempfile::TempDir;
+use sqluice_testkit::disk::Disk;
+use sqluice_testkit::sqlite::integrity_of;
 
-/// A small file system in memory.
-struct Disk(TempDir);
-
-impl Disk {
-    /// Of `kibibytes` KiB; `None`, loudly, where mounting is not permitted.
-    #[allow(clippy::print_stdout, reason = "a test that can't run says so")]
-    fn mount(kibibytes: u32) -> Option<Disk> {
-        let folder = tempfile::tempdir().unwrap();
-        let size = format!("size={kibibytes}k");
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(folder.path()).output();
-        if mounted.is_ok_and(|mounted| mounted.status.success()) {
-            return Some(Disk(folder));
-        }
-        assert!(std::env::var_os("CI").is_none(), "cannot mount a file system: run as root");
-        println!("SKIPPED: cannot mount a file system (are you root?)");
-        None
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// Fills all but `bytes` bytes.
-    fn fill_but(&self, bytes: usize) {
-        fs::write(self.path("ballast"), vec![1; bytes]).unwrap();
-        let mut rest = File::create(self.path("rest")).unwrap();
-        while rest.write_all(&[1; 4096]).is_ok() {}
-        fs::remove_file(self.path("ballast")).unwrap();
-    }
-
-    /// Gives back what was filled. Not by removing the file: a process that another test starts just now may have it open for a moment.
-    fn clear(&self) {
-        File::create(self.path("rest")).unwrap();
-    }
+/// Fills all but `bytes` bytes.
+fn fill_but(disk: &Disk, bytes: usize) {
+    fs::write(disk.root().join("ballast"), vec![1; bytes]).unwrap();
+    let mut rest = File::create(disk.root().join("rest")).unwrap();
+    while rest.write_all(&[1; 4096]).is_ok() {}
+    fs::remove_file(disk.root().join("ballast")).unwrap();
 }
 
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
+/// Gives back what was filled. Not by removing the file: a process that another test starts just now may have it open for a moment.
+fn clear(disk: &Disk) {
+    File::create(disk.root().join("rest")).unwrap();
 }
 
 fn assert_is_full(error: &Error, path: &Path) {
@@ -64,39 +33,34 @@ fn assert_is_full(error: &Error, path: &Path) {
     assert_eq!(error.hint_text().as_deref(), Some("free some space; the database is as it was"), "{error}");
 }
 
-fn is_sound(path: &Path) -> bool {
-    let db = Connection::open(path).unwrap();
-    db.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap() == "ok"
-}
-
 #[test]
 fn blobs_that_do_not_fit_are_refused_because_the_disk_is_full() {
     for journal in [Journal::Delete, Journal::Wal] {
-        let Some(disk) = Disk::mount(4096) else { return };
-        let path = disk.path("blobs.db");
+        let Some(disk) = Disk::in_memory(4096) else { return };
+        let path = disk.root().join("blobs.db");
         let store = BlobStore::options().journal(journal).open(&path).unwrap();
         store.put("a", [1; 100]).unwrap();
         let error = store.put("b", vec![2; 8 << 20]).unwrap_err();
         assert_is_full(&error, &path);
         assert_eq!((store.count().unwrap(), store.get("a").unwrap()), (1, Some(vec![1; 100])));
         drop(store);
-        assert!(is_sound(&path));
+        assert_eq!(integrity_of(&path), "ok");
     }
 }
 
 #[test]
 fn a_store_that_has_no_room_for_its_log_says_that_the_disk_is_full() {
-    let Some(disk) = Disk::mount(1024) else { return };
-    let path = disk.path("blobs.db");
+    let Some(disk) = Disk::in_memory(1024) else { return };
+    let path = disk.root().join("blobs.db");
     let store = BlobStore::options().journal(Journal::Wal).open(&path).unwrap();
     store.put("a", [1; 100]).unwrap();
     drop(store);
     // SQLite calls this an I/O error: the shared memory of the log takes 32 KiB.
-    disk.fill_but(20_000);
+    fill_but(&disk, 20_000);
     let opened = BlobStore::options().journal(Journal::Wal).open(&path);
     let error = opened.and_then(|store| store.put("b", [2; 100])).unwrap_err();
     assert_is_full(&error, &path);
-    disk.clear();
+    clear(&disk);
     let store = BlobStore::open(&path).unwrap();
     assert_eq!(store.get("a").unwrap(), Some(vec![1; 100]));
 }
@@ -111,8 +75,8 @@ struct Note {
 fn entities_that_do_not_fit_are_refused_because_the_disk_is_full() {
     let note = |id| Note { id, text: "x".repeat(10_000) };
     let kind = || EntityType::integer("note", |note: &Note| note.id);
-    let Some(disk) = Disk::mount(4096) else { return };
-    let path = disk.path("notes.db");
+    let Some(disk) = Disk::in_memory(4096) else { return };
+    let path = disk.root().join("notes.db");
     {
         let store = EntityStore::open(&path).unwrap();
         let notes = store.define(kind()).unwrap();
@@ -122,15 +86,15 @@ fn entities_that_do_not_fit_are_refused_because_the_disk_is_full() {
         assert_eq!(notes.read(1).unwrap(), Some(note(1)));
         assert_eq!(notes.count(&all()).unwrap(), 1);
     }
-    assert!(is_sound(&path));
+    assert_eq!(integrity_of(&path), "ok");
 }
 
 #[test]
 fn a_store_of_entities_without_room_for_its_log_says_that_the_disk_is_full() {
-    let Some(disk) = Disk::mount(1024) else { return };
-    let path = disk.path("notes.db");
+    let Some(disk) = Disk::in_memory(1024) else { return };
+    let path = disk.root().join("notes.db");
     drop(EntityStore::open(&path).unwrap());
-    disk.fill_but(20_000);
+    fill_but(&disk, 20_000);
     let error = EntityStore::open(&path).unwrap_err();
     assert_is_full(&error, &path);
 }

@@ -1,6 +1,6 @@
 //! Looking at database files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 use sqluice::checksum::{Checksum, PageHash};
@@ -9,6 +9,7 @@ use sqluice_format::check::{self, Options, Report};
 use sqluice_format::database::Header;
 use sqluice_format::page::{Geometry, PENDING_BYTE};
 use sqluice_format::varint;
+pub(crate) use sqluice_testkit::sqlite::{integrity, open};
 
 /// A folder that goes away with it.
 pub(crate) struct Home(tempfile::TempDir);
@@ -22,29 +23,10 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// Names of the files in it.
+    /// The names in it, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.path()).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        sqluice_testkit::names(self.0.path())
     }
-}
-
-/// Tests need no durability.
-pub(crate) fn open(path: &Path) -> Connection {
-    let connection = Connection::open(path).unwrap();
-    connection.execute_batch("PRAGMA synchronous = off; PRAGMA journal_mode = memory;").unwrap();
-    connection
-}
-
-/// What `PRAGMA integrity_check` says, `ok` in the best case.
-pub(crate) fn integrity(connection: &Connection) -> String {
-    let lines = |connection: &Connection| {
-        connection
-            .prepare("PRAGMA integrity_check")?
-            .query_map([], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()
-    };
-    lines(connection).map_or_else(|error| error.to_string(), |lines| lines.join("\n"))
 }
 
 /// Our own reader's report, which must find nothing wrong.
@@ -70,24 +52,6 @@ pub(crate) fn checksum_around(bytes: &[u8], pending_byte: u32) -> String {
         }
     }
     sum.to_hex()
-}
-
-/// What the system's `sqlite3` prints for some SQL; `None`, with a remark, when it is not installed. In CI that is a failure.
-pub(crate) fn system_sqlite3(path: &Path, sql: &str) -> Option<String> {
-    match std::process::Command::new("sqlite3").arg(path).arg(sql).output() {
-        Ok(output) => {
-            let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-            Some(format!("{out}{err}").trim_end().to_owned())
-        }
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "sqlite3 does not run ({error}): tools/setup test");
-            #[allow(clippy::print_stderr, reason = "a test that does not run must be noticed")]
-            {
-                eprintln!("SKIPPED: the system's sqlite3 does not run: {error}");
-            }
-            None
-        }
-    }
 }
 
 /// Rowid and record of every row of the table with that name, read from the pages.

@@ -18,12 +18,6 @@ pub(crate) mod trees;
 #[cfg(feature = "load")]
 pub(crate) mod twin;
 
-use proptest::test_runner::Config;
 pub(crate) use sqluice::splitmix::SplitMix64 as Random;
-
-/// As many cases as a test needs by default; `PROPTEST_CASES` multiplies them, 256 being once.
-pub(crate) fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, max_shrink_iters: 400, ..Config::default() }
-}
+#[allow(unused_imports, reason = "each test binary uses a part of it")]
+pub(crate) use sqluice_testkit::cases;

@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use super::Random;
 use proptest::prelude::*;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 
@@ -78,14 +79,9 @@ pub(crate) fn make(root: &Path, tree: &Tree) {
 
 /// Bytes that deflate well, and bytes that do not.
 pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed | 1;
-    let random = (0..bytes).map(|at| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        if seed.is_multiple_of(3) { (at / 100) as u8 } else { state as u8 }
-    });
-    random.collect()
+    let mut random = Random(seed);
+    let byte = |at| if seed.is_multiple_of(3) { (at / 100) as u8 } else { random.next() as u8 };
+    (0..bytes).map(byte).collect()
 }
 
 /// A component of a name: plain, odd, or one that sorts oddly beside a `/`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::files::{Home, open, system_sqlite3};
+use crate::support::files::{Home, open};
 use sqluice::batch::{Batch, Bytes, Column, Spans, Values};
 use sqluice::check::Check;
 use sqluice::error::Result;
@@ -12,6 +12,7 @@ use sqluice::schema::Schema;
 use sqluice::source::{Part, Sink, Source};
 use sqluice::write::write_tables;
 use sqluice_format::page::PENDING_BYTE;
+use sqluice_testkit::sqlite::sqlite3;
 
 const BLOB_BYTES: usize = 300_000;
 const ROWS: u64 = 3_700;
@@ -71,7 +72,7 @@ fn a_file_of_over_1_gib_leaves_the_page_of_the_lock_byte_out() {
         (BLOB_BYTES - 2) % 251,
         (BLOB_BYTES - 1) % 251
     );
-    if let Some(said) = system_sqlite3(&path, &format!("PRAGMA integrity_check; {last}")) {
+    if let Some(said) = sqlite3(&path, &format!("PRAGMA integrity_check; {last}")) {
         assert_eq!(said, format!("ok\n{expected}"));
     }
     let database = open(&path);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::cases;
-use crate::support::files::{Home, assert_sound, checksum, integrity, open, records, system_sqlite3};
+use crate::support::files::{Home, assert_sound, checksum, integrity, open, records};
 use crate::support::rows::OwnedBatch;
 use crate::support::source::InMemory;
 use crate::support::tables::{RandomTable, page_bytes, quoted, table};
@@ -17,6 +17,7 @@ use sqluice::schema::Schema;
 use sqluice::source::{NoRows, Source};
 use sqluice::write::write_tables;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
+use sqluice_testkit::sqlite::sqlite3;
 
 /// A database to be.
 #[derive(Clone, Debug)]
@@ -241,7 +242,7 @@ fn the_systems_sqlite3_finds_our_files_sound_and_can_change_them() {
         let name = case.tables.first().map(|table| quoted(&table.name));
         let change = name.map_or(String::new(), |name| format!("DELETE FROM {name} WHERE rowid % 2 = 0;"));
         let sql = format!("PRAGMA integrity_check; {change} VACUUM; PRAGMA integrity_check;");
-        let Some(said) = system_sqlite3(&path, &sql) else { return };
+        let Some(said) = sqlite3(&path, &sql) else { return };
         assert_eq!(said, "ok\nok");
     }
 }

@@ -7,9 +7,9 @@ mod rows;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use proptest::test_runner::Config;
 use sqluice_core::error::ErrorKind;
 use sqluice_core::progress::{Amount, Silent};
+use sqluice_testkit::cases;
 
 use super::*;
 use crate::options::WriteOptions;
@@ -137,12 +137,6 @@ fn text(connection: &Connection, sql: &str) -> String {
         Ok(values.collect::<rusqlite::Result<Vec<_>>>()?.join("|"))
     });
     rows.unwrap().collect::<rusqlite::Result<Vec<_>>>().unwrap().join("\n")
-}
-
-fn cases(by_default: u32) -> Config {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
-    let cases = (u64::from(by_default) * asked.unwrap_or(256) / 256).max(1);
-    Config { cases: cases as u32, failure_persistence: None, ..Config::default() }
 }
 
 fn on_conflict(on_conflict: OnConflict) -> WriteOptions {
