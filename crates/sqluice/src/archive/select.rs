@@ -122,6 +122,14 @@ mod tests {
     }
 
     #[test]
+    fn braces_and_backslashes_stand_for_themselves() {
+        for name in ["{a,b}.c", "a\\b.c"] {
+            assert!(takes(&[name], &[], name), "{name}");
+        }
+        assert!(!takes(&["{a,b}.c"], &[], "a.c") && !takes(&["a\\b.c"], &[], "ab.c"));
+    }
+
+    #[test]
     fn what_is_excluded_is_not_included() {
         assert!(takes(&["*.rs"], &["gen"], "src/a.rs") && !takes(&["*.rs"], &["gen"], "src/gen/a.rs"));
         assert!(!takes(&["*.rs"], &[], "src/a.c") && takes(&["src"], &[], "src/a.c"));

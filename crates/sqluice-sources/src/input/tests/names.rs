@@ -77,6 +77,13 @@ fn a_pattern_means_its_files_by_name() {
 }
 
 #[test]
+fn braces_and_backslashes_in_a_pattern_stand_for_themselves() {
+    let folder = folder(&[b"{a,b}.csv", b"a.csv", b"c\\d.csv", b"cd.csv"]);
+    assert_eq!(meant(&folder, &["{a,b}.c?v"]), [b"{a,b}.csv"]);
+    assert_eq!(meant(&folder, &["c\\d.c?v"]), [b"c\\d.csv"]);
+}
+
+#[test]
 fn names_that_are_no_utf_8_are_found_and_left_alone() {
     let folder = folder(&[b"\xff.csv", b"a.csv", b"\xfe*.csv"]);
     assert_eq!(meant(&folder, &["*.csv"]), [&b"a.csv"[..], b"\xfe*.csv", b"\xff.csv"]);
