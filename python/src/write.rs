@@ -13,7 +13,7 @@ use sqluice::report::Report;
 use sqluice::schema::index::{IndexOrigin, Indexed};
 use sqluice::schema::{Schema, Table};
 use sqluice::source::Source;
-use sqluice::source::arrow::{ArrowOptions, ArrowSource, Rows, declared_type};
+use sqluice::source::arrow::{ArrowOptions, ArrowRows, ArrowSource, declared_type};
 use sqluice::source::json::unique_names;
 use sqluice::write::{NamedRows, NewTable, PreparedWrite, Write, table_of};
 
@@ -142,7 +142,7 @@ pub(crate) fn of_arrow(
     let (table, filled) = prepared.filled(index);
     let as_text = table.columns.iter().map(|column| column.affinity == Affinity::Text);
     let as_text: Vec<bool> = as_text.collect();
-    let rows = Rows::new(PathBuf::new(), fields, filled.to_vec(), &as_text, options);
+    let rows = ArrowRows::new(PathBuf::new(), fields, filled.to_vec(), &as_text, options);
     Box::new(Numbered(ArrowSource::new(Box::new(batches), rows, 0..u64::MAX)))
 }
 

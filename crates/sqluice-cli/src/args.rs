@@ -19,7 +19,7 @@ pub(crate) use archive::{Compress, Pack, Unpack};
 pub(crate) use generate::Generate;
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
-pub(crate) use rows::Rows;
+pub(crate) use rows::RowCount;
 
 /// Fill SQLite files at the speed of the disk.
 #[derive(Debug, Parser)]

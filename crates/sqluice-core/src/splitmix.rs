@@ -25,6 +25,10 @@ pub struct SplitMix64(pub u64);
 impl SplitMix64 {
     /// The next number.
     #[inline]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the sequence does not end, so there is nothing to unwrap"
+    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         mix(self.0)

@@ -69,7 +69,7 @@ pub(crate) fn write(
         Some(why) => &plan.by_insert(schema, &why),
         None => plan,
     };
-    let mut run = Run { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let mut run = ExistingRun { plan, schema, rejects: rejects.as_mut(), phases: &mut phases, cancel };
     let Outcome { tables, pages_written, output, .. } = run.write(&mut transaction, jobs)?;
     let pages = transaction.page_count()?;
     phases.begin("commit", None);
@@ -99,7 +99,7 @@ fn refuse_changed(transaction: &Transaction<'_>, known: &ExistingPlan) -> Result
 }
 
 /// A transaction and what it is for.
-struct Run<'r, 'p> {
+struct ExistingRun<'r, 'p> {
     plan: &'r Plan,
     schema: &'r Schema,
     rejects: Option<&'r mut RejectFile>,
@@ -107,7 +107,7 @@ struct Run<'r, 'p> {
     cancel: &'r Cancel,
 }
 
-impl Run<'_, '_> {
+impl ExistingRun<'_, '_> {
     /// Does all of it but the commit.
     fn write(&mut self, transaction: &mut Transaction<'_>, jobs: Vec<Job<'_>>) -> Result<Outcome> {
         let (by_insert, by_pages): (Vec<_>, Vec<_>) = jobs

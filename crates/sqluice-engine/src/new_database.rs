@@ -51,7 +51,7 @@ pub(crate) fn write(
         output::remove_stale(folder, &output::place(target)?.file_name);
     }
     let mut phases = Phases::new(progress, phase);
-    let mut run = Run { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
+    let mut run = NewRun { plan, rejects: rejects.as_mut(), phases: &mut phases, cancel };
     let (direct, staged) = divide(schema, plan, jobs);
     let staging = work.staging_schema()?;
     let staging = staging.map(|schema| run.stage(&schema, staged)).transpose()?;
@@ -121,7 +121,7 @@ fn divide<'a>(schema: &Schema, plan: &Plan, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>
 }
 
 /// A database in the making.
-struct Run<'r, 'p> {
+struct NewRun<'r, 'p> {
     plan: &'r Plan,
     rejects: Option<&'r mut RejectFile>,
     phases: &'r mut Phases<'p>,
@@ -141,7 +141,7 @@ struct Staging {
     tables: Vec<Written>,
 }
 
-impl Run<'_, '_> {
+impl NewRun<'_, '_> {
     /// Writes rows where SQLite can read them.
     fn stage(&mut self, schema: &Schema, jobs: Vec<Job<'_>>) -> Result<Staging> {
         let target = self.plan.target.as_deref().map(output::place).transpose()?;

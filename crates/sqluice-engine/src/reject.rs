@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::source::BadRow;
 
-use crate::output::{self, Place};
+use crate::output::{self, TargetPath};
 
 /// The header of the file.
 const HEADER: &str = "file,line,column,reason,record\n";
@@ -63,7 +63,7 @@ const JUDGED_ROWS_MIN: u64 = 20;
 #[derive(Debug)]
 struct Unnamed {
     temporary: PathBuf,
-    place: Place,
+    place: TargetPath,
 }
 
 impl RejectFile {

@@ -16,7 +16,7 @@ use sqluice_core::batch::ROWS_MAX;
 use sqluice_core::error::{Error, Result, Setting};
 
 use super::random::{Key, below64};
-use super::vector::{Rows, Vector};
+use super::vector::{RowRange, Vector};
 
 /// What all tables of a run have in common.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl World {
 
 /// The parents that columns of a batch have drawn. Columns that follow the same reference draw them once.
 #[derive(Debug, Default)]
-pub(crate) struct Drawn(RefCell<Vec<(Key, Rows, Vec<u64>)>>);
+pub(crate) struct Drawn(RefCell<Vec<(Key, RowRange, Vec<u64>)>>);
 
 impl Drawn {
     /// Forgets all: the next rows are other ones.
@@ -50,7 +50,7 @@ impl Drawn {
     /// What was drawn with this key for these rows, or what `draw` gives.
     pub(crate) fn get_or(
         &self,
-        (key, rows): (Key, Rows),
+        (key, rows): (Key, RowRange),
         out: &mut [u64],
         draw: impl FnOnce(&mut [u64]) -> Result<()>,
     ) -> Result<()> {
@@ -86,7 +86,7 @@ impl<'a> Scope<'a> {
     /// Parents of rows that follow each other: drawn by this column, or by another one with the same key before.
     pub(crate) fn draw_once(
         self,
-        rows: Rows,
+        rows: RowRange,
         out: &mut [u64],
         draw: impl FnOnce(&mut [u64]) -> Result<()>,
     ) -> Result<()> {
@@ -155,14 +155,14 @@ impl fmt::Display for Class {
 /// Makes values of one column.
 pub(crate) trait Generate: fmt::Debug + Send + Sync {
     /// Makes the values of `rows`.
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()>;
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()>;
 
     /// Makes the values of the rows of these numbers, [`ROWS_MAX`] at most.
     fn fill_at(&self, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
         let mut one = Vector::default();
         out.values();
         for &first in rows {
-            self.fill(at, Rows { first, count: 1 }, &mut one)?;
+            self.fill(at, RowRange { first, count: 1 }, &mut one)?;
             out.push(one.get(0));
         }
         out.settle();
@@ -216,7 +216,7 @@ pub(crate) trait Domain {
 }
 
 /// Makes the values of rows by drawing each from a domain, all as likely.
-pub(crate) fn draw(domain: &dyn Domain, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+pub(crate) fn draw(domain: &dyn Domain, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
     let count = domain.count(at.world)?;
     let mut numbers = [0; ROWS_MAX];
     let numbers = &mut numbers[..rows.count];

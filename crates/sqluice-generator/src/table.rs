@@ -9,7 +9,7 @@ use sqluice_core::source::{Part, Sink, Source};
 
 use super::generator::{Drawn, Generate, Scope, World};
 use super::random::Key;
-use super::vector::{Rows, Vector};
+use super::vector::{RowRange, Vector};
 
 /// Bytes of encoded rows that a part should have: somewhat less than a chunk, so that it is one write.
 const PART_BYTES: u64 = 7 << 20;
@@ -88,7 +88,7 @@ impl Source for GeneratedTable {
         self.next_row += rows;
         let (columns, world) = (Arc::clone(&self.columns), Arc::clone(&self.world));
         let GeneratedTable { first, batch_rows, .. } = *self;
-        Ok(Some(Box::new(RowRange { columns, world, first, first_row, rows, batch_rows })))
+        Ok(Some(Box::new(GeneratedPart { columns, world, first, first_row, rows, batch_rows })))
     }
 
     fn total(&self) -> Option<Amount> {
@@ -97,7 +97,7 @@ impl Source for GeneratedTable {
 }
 
 /// Consecutive rows.
-struct RowRange {
+struct GeneratedPart {
     columns: Arc<[Option<Filler>]>,
     world: Arc<World>,
     /// Of the table, the number of the first row of the source.
@@ -108,7 +108,7 @@ struct RowRange {
     batch_rows: usize,
 }
 
-impl Part for RowRange {
+impl Part for GeneratedPart {
     fn first_row(&self) -> u64 {
         self.first_row
     }
@@ -119,7 +119,7 @@ impl Part for RowRange {
         let start = self.first + self.first_row;
         let end = start + self.rows;
         for first in (start..end).step_by(self.batch_rows) {
-            let rows = Rows { first, count: (end - first).min(self.batch_rows as u64) as usize };
+            let rows = RowRange { first, count: (end - first).min(self.batch_rows as u64) as usize };
             drawn.clear();
             for (filler, vector) in self.columns.iter().zip(&mut vectors) {
                 match filler {

@@ -9,7 +9,7 @@ pub(crate) const SLACK: usize = 40;
 
 /// Which rows to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub(crate) struct RowRange {
     /// The number of the first, counted from 0.
     pub(crate) first: u64,
     /// How many; at most [`ROWS_MAX`].

@@ -15,7 +15,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::source::{BadRow, Refused, RefusedRow, Sink};
 
 /// Rows that are found, and can be given.
-pub(super) trait Rows {
+pub(super) trait GivenRows {
     /// Gives some of them to the sink.
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused>;
 
@@ -24,7 +24,7 @@ pub(super) trait Rows {
 }
 
 /// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others.
-pub(super) fn give(rows: usize, found: &mut dyn Rows, sink: &mut dyn Sink) -> Result<()> {
+pub(super) fn give(rows: usize, found: &mut dyn GivenRows, sink: &mut dyn Sink) -> Result<()> {
     // Refused and not told yet, the first last.
     let mut refused: Vec<RefusedRow> = Vec::new();
     let mut from = 0;

@@ -18,7 +18,7 @@ use crate::lookup::{LookedUp, TIMES};
 use crate::record::{Record, Round, Way};
 use crate::sqlite::BY_AREA;
 use crate::verify::Content;
-use crate::{Part, Settings, data};
+use crate::{Section, Settings, data};
 
 const USER2: &str = include_str!("user2.sql");
 const ITEM: &str = include_str!("item.sql");
@@ -34,9 +34,9 @@ const CHECKED_ROWS_MAX: u64 = 1_000_000;
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
-    let wanted = |part: &Part| settings.only.is_empty() || settings.only.contains(part);
-    let parts = [Part::Table, Part::Insert, Part::In, Part::Append, Part::Index].into_iter();
-    let parts: Vec<Part> = parts.filter(wanted).collect();
+    let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
+    let parts = [Section::Table, Section::Insert, Section::In, Section::Append, Section::Index].into_iter();
+    let parts: Vec<Section> = parts.filter(wanted).collect();
     let bytes_max = parts.iter().map(|part| part.bytes_max()).fold(0.0, f64::max) * settings.rows_scale;
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let scratch = Scratch::new(&options.dir(), bytes_max as u64)?;
@@ -65,7 +65,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 /// What stays the same from lap to lap of a part.
 struct Track<'a> {
     scale: f64,
-    part: Part,
+    part: Section,
     runner: &'a Runner,
     sqluice: &'a Sqluice<'a>,
     scratch: &'a Scratch,
@@ -98,19 +98,19 @@ impl Track<'_> {
         }
         let (there, rows) = (self.rows_there(), self.rows());
         match self.part {
-            Part::Table => {
+            Section::Table => {
                 self.preset(there)?;
                 self.generate(&file(SOURCE), "user2.sql", rows)?;
                 data::users(&file(SOURCE), &file(ROWS))
             }
-            Part::Insert => {
+            Section::Insert => {
                 let number = rows.to_string();
                 let source = file(SOURCE);
                 self.own(&["unrolled".as_ref(), source.as_os_str(), number.as_ref(), "50".as_ref()])?;
                 Ok(())
             }
-            Part::In | Part::Index => self.preset(there),
-            Part::Append => {
+            Section::In | Section::Index => self.preset(there),
+            Section::Append => {
                 self.generate(&file(BASE), "item.sql", there)?;
                 data::items(there, rows, &file(ROWS))
             }
@@ -138,7 +138,7 @@ impl Track<'_> {
             ways.reverse();
         }
         for way in ways {
-            let lap = if self.part == Part::In {
+            let lap = if self.part == Section::In {
                 self.look_up(way, found)
             } else {
                 self.write(way, found, checked.insert(way))
@@ -169,7 +169,7 @@ impl Track<'_> {
                 warm(&file)?;
             }
         }
-        if self.part == Part::Insert {
+        if self.part == Section::Insert {
             return Ok(());
         }
         copy(&self.scratch.file(BASE), target)?;
@@ -300,13 +300,13 @@ impl Track<'_> {
         let (rows, there) = (self.rows() as i64, self.rows_there() as i64);
         let none = BTreeMap::new;
         match self.part {
-            Part::Table => vec![("user", there, none()), ("user2", rows, none())],
-            Part::Append => {
+            Section::Table => vec![("user", there, none()), ("user2", rows, none())],
+            Section::Append => {
                 let all = there + rows;
                 vec![("item", all, [("by_key".to_owned(), all)].into())]
             }
-            Part::Index => vec![("user", there, [("by_area".to_owned(), there)].into())],
-            Part::Insert | Part::In => vec![("user", rows, none())],
+            Section::Index => vec![("user", there, [("by_area".to_owned(), there)].into())],
+            Section::Insert | Section::In => vec![("user", rows, none())],
         }
     }
 

@@ -64,7 +64,7 @@ struct Settings {
     rows_scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
+    only: Vec<Section>,
     #[command(flatten)]
     options: Options,
 }
@@ -72,7 +72,7 @@ struct Settings {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum Section {
     /// A new table of 20 million rows in a database of 1 GB
     Table,
     /// 5 million rows from memory through SQL
@@ -85,14 +85,14 @@ enum Part {
     Index,
 }
 
-impl Part {
+impl Section {
     fn name(self) -> &'static str {
         match self {
-            Part::Table => "table",
-            Part::Insert => "insert",
-            Part::In => "in",
-            Part::Append => "append",
-            Part::Index => "index",
+            Section::Table => "table",
+            Section::Insert => "insert",
+            Section::In => "in",
+            Section::Append => "append",
+            Section::Index => "index",
         }
     }
 }

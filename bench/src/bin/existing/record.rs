@@ -8,7 +8,7 @@ use sqluice_bench::lap::{self, Lap};
 use sqluice_bench::machine::Machine;
 use sqluice_bench::ratio::{self, Compared, Ratio};
 
-use crate::Part;
+use crate::Section;
 use crate::lookup::TIMES;
 
 /// A way to change or to read a database that is there.
@@ -88,15 +88,15 @@ impl Way {
         (Way::Unrolled200, 200),
     ];
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> Section {
         match self {
-            Way::Attach | Way::Generate | Way::Load => Part::Table,
-            Way::AttachWal | Way::GenerateWal | Way::LoadWal => Part::Table,
-            Way::InRows | Way::InJoin => Part::In,
-            Way::InCarray | Way::InCarraySorted | Way::InTemp | Way::InTempKey => Part::In,
-            Way::Append | Way::AppendSql | Way::AppendDrop => Part::Append,
-            Way::Index | Way::Create | Way::Create2 => Part::Index,
-            _ => Part::Insert,
+            Way::Attach | Way::Generate | Way::Load => Section::Table,
+            Way::AttachWal | Way::GenerateWal | Way::LoadWal => Section::Table,
+            Way::InRows | Way::InJoin => Section::In,
+            Way::InCarray | Way::InCarraySorted | Way::InTemp | Way::InTempKey => Section::In,
+            Way::Append | Way::AppendSql | Way::AppendDrop => Section::Append,
+            Way::Index | Way::Create | Way::Create2 => Section::Index,
+            _ => Section::Insert,
         }
     }
 
@@ -144,34 +144,34 @@ impl Way {
     }
 }
 
-impl Part {
+impl Section {
     /// How many rows each of its ways writes or looks up at scale 1.
     pub(crate) fn rows(self) -> f64 {
         match self {
-            Part::Table | Part::Index => 20e6,
-            Part::Insert | Part::Append => 5e6,
-            Part::In => 100e3,
+            Section::Table | Section::Index => 20e6,
+            Section::Insert | Section::Append => 5e6,
+            Section::In => 100e3,
         }
     }
 
     /// How many rows of the database that is there at scale 1.
     pub(crate) fn rows_there(self) -> f64 {
         match self {
-            Part::Table => 50e6,
-            Part::Insert => 0.0,
+            Section::Table => 50e6,
+            Section::Insert => 0.0,
             // A tenth of them is looked up: of more rows the lookups alone would take most of the time.
-            Part::In => 1e6,
-            Part::Append | Part::Index => 20e6,
+            Section::In => 1e6,
+            Section::Append | Section::Index => 20e6,
         }
     }
 
     /// Bytes that its files take at most, together, at scale 1.
     pub(crate) fn bytes_max(self) -> f64 {
         match self {
-            Part::Table => 4.5e9,
-            Part::Insert | Part::In => 0.6e9,
-            Part::Append => 4e9,
-            Part::Index => 2.5e9,
+            Section::Table => 4.5e9,
+            Section::Insert | Section::In => 0.6e9,
+            Section::Append => 4e9,
+            Section::Index => 2.5e9,
         }
     }
 }
@@ -321,7 +321,7 @@ mod tests {
             let ways = Way::ALL.into_iter().filter(|way| way.part() == part);
             ratios(&ways.map(|way| (way, 1.0)).collect::<Vec<_>>()).len()
         };
-        let counts = [Part::Table, Part::Insert, Part::In, Part::Append, Part::Index].map(of);
+        let counts = [Section::Table, Section::Insert, Section::In, Section::Append, Section::Index].map(of);
         assert_eq!(counts, [4, 2, 3, 2, 1]);
     }
 }

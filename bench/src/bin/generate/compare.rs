@@ -19,7 +19,7 @@ use sqluice_bench::sync;
 
 use crate::record::{Record, Round, Way};
 use crate::verify::Digests;
-use crate::{Part, Settings};
+use crate::{Section, Settings};
 
 /// Bytes on the disk that an order takes at most, with its items and what is sorted of them.
 const ORDER_BYTES_MAX: f64 = 500.0;
@@ -33,8 +33,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
     let ways: Vec<Way> = Way::ALL.into_iter().filter(wanted).collect();
     let bytes = |way: &Way| match way.part() {
-        Part::Shop => settings.orders as f64 * ORDER_BYTES_MAX,
-        Part::Tpch => settings.scale * BYTES_AT_SCALE_1,
+        Section::Shop => settings.orders as f64 * ORDER_BYTES_MAX,
+        Section::Tpch => settings.scale * BYTES_AT_SCALE_1,
     };
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let scratch = Scratch::new(&options.dir(), ways.iter().map(bytes).fold(0.0, f64::max) as u64)?;
@@ -71,7 +71,7 @@ struct Track<'a> {
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
     /// What all databases of a part must hold.
-    found: BTreeMap<Part, Digests>,
+    found: BTreeMap<Section, Digests>,
 }
 
 impl Track<'_> {
@@ -163,9 +163,9 @@ impl Track<'_> {
     /// Sees that a database holds what the others do; the first of TPC-H, what the CSV files of another generator do.
     fn verify(&mut self, way: Way, target: &Path) -> anyhow::Result<()> {
         let mine = self.digests(target)?;
-        if way == Way::Tpch && !self.found.contains_key(&Part::Tpch) {
+        if way == Way::Tpch && !self.found.contains_key(&Section::Tpch) {
             let loaded = self.of_csv(target)?;
-            self.found.insert(Part::Tpch, loaded);
+            self.found.insert(Section::Tpch, loaded);
         }
         let expected = self.found.entry(way.part()).or_insert_with(|| mine.clone());
         ensure!(mine == *expected, "it holds {mine:?} instead of {expected:?}");

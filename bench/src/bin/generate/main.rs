@@ -48,7 +48,7 @@ struct Settings {
     scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
+    only: Vec<Section>,
     /// The generator of the Parquet files
     #[arg(long, default_value = "tpchgen-cli", value_name = "FILE")]
     tpchgen: PathBuf,
@@ -59,7 +59,7 @@ struct Settings {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum Section {
     /// Customers, products, orders and items, with foreign keys and indexes
     Shop,
     /// The eight tables of TPC-H with their keys

@@ -8,7 +8,7 @@ use sqluice_bench::lap::{self, Lap};
 use sqluice_bench::machine::Machine;
 use sqluice_bench::ratio::{self, Compared, Ratio};
 
-use crate::Part;
+use crate::Section;
 
 /// A way to a database, or to files, from nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -25,10 +25,10 @@ impl Way {
     /// In the order of a round.
     pub(crate) const ALL: [Way; 5] = [Way::Shop, Way::ShopLike, Way::ShopSql, Way::Tpch, Way::Parquet];
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> Section {
         match self {
-            Way::Shop | Way::ShopLike | Way::ShopSql => Part::Shop,
-            Way::Tpch | Way::Parquet => Part::Tpch,
+            Way::Shop | Way::ShopLike | Way::ShopSql => Section::Shop,
+            Way::Tpch | Way::Parquet => Section::Tpch,
         }
     }
 

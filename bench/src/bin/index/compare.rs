@@ -60,24 +60,24 @@ struct Track<'a> {
     sqluice: Sqluice<'a>,
     scratch: &'a Scratch,
     /// What the first way with the same rows made of them: by table and number of rows.
-    found: BTreeMap<(Rows, u64), Found>,
+    found: BTreeMap<(RowOrder, u64), Found>,
     /// Ways of which SQLite has checked a database.
     checked: BTreeSet<Way>,
 }
 
 /// Which rows a way has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rows {
+enum RowOrder {
     User,
     Uuid,
     Shuffled,
 }
 
-fn rows_of(way: Way) -> Rows {
+fn rows_of(way: Way) -> RowOrder {
     match way {
-        Way::Uuid | Way::UuidSql | Way::UuidDefault => Rows::Uuid,
-        Way::Shuffled | Way::ShuffledSql => Rows::Shuffled,
-        _ => Rows::User,
+        Way::Uuid | Way::UuidSql | Way::UuidDefault => RowOrder::Uuid,
+        Way::Shuffled | Way::ShuffledSql => RowOrder::Shuffled,
+        _ => RowOrder::User,
     }
 }
 

@@ -49,7 +49,7 @@ struct Settings {
     rows_scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
+    only: Vec<Section>,
     #[command(flatten)]
     options: Options,
 }
@@ -57,7 +57,7 @@ struct Settings {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum Section {
     /// An index on 20 million rows
     Area,
     /// Two indexes on 100 million rows in 512 MiB

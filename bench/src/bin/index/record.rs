@@ -9,7 +9,7 @@ use sqluice_bench::machine::Machine;
 use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
-use crate::Part;
+use crate::Section;
 
 /// A way to a table with keys or indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,11 +44,11 @@ impl Way {
         Way::ShuffledSql,
     ];
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> Section {
         match self {
-            Way::Plain | Way::Indexed | Way::Create | Way::Threads => Part::Area,
-            Way::Two | Way::TwoTen => Part::Memory,
-            Way::Uuid | Way::UuidSql | Way::UuidDefault | Way::Shuffled | Way::ShuffledSql => Part::Keys,
+            Way::Plain | Way::Indexed | Way::Create | Way::Threads => Section::Area,
+            Way::Two | Way::TwoTen => Section::Memory,
+            Way::Uuid | Way::UuidSql | Way::UuidDefault | Way::Shuffled | Way::ShuffledSql => Section::Keys,
         }
     }
 
@@ -56,7 +56,7 @@ impl Way {
     pub(crate) fn rows(self) -> f64 {
         match self {
             Way::TwoTen => 100e6,
-            _ if self.part() == Part::Area => 20e6,
+            _ if self.part() == Section::Area => 20e6,
             _ => 10e6,
         }
     }

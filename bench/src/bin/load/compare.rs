@@ -22,7 +22,7 @@ use crate::frames::Frames;
 use crate::ndjson;
 use crate::record::{Inputs, Record, Round};
 use crate::verify::{self, Sums};
-use crate::way::{Part, Way};
+use crate::way::{Section, Way};
 
 /// How often the rows are in the long file.
 const TIMES: u64 = 10;
@@ -39,8 +39,8 @@ const NDJSON_BYTES_FOR_ONE: u64 = 5;
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
-    let wanted = |part: &Part| settings.only.is_empty() || settings.only.contains(part);
-    let parts: Vec<Part> = Part::ALL.into_iter().filter(wanted).collect();
+    let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
+    let parts: Vec<Section> = Section::ALL.into_iter().filter(wanted).collect();
     let ways = Way::ALL.into_iter().filter(|way| parts.contains(&way.part()));
     let ways = ways.filter(|way| *way != Way::Ten || !settings.no_ten);
     let ways: Vec<Way> = ways.filter(|way| !way.is_older() || settings.older.is_some()).collect();
@@ -53,10 +53,10 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let (mut machine, mut beside) = (Machine::here(&dir), Vec::new());
     for part in &parts {
         match part {
-            Part::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
-            Part::Parquet => beside.push(frames.versions()?),
-            Part::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
-            Part::Files => {
+            Section::Csv => machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?,
+            Section::Parquet => beside.push(frames.versions()?),
+            Section::Json => beside.push(version_of(runner, &settings.sqlite_utils)?),
+            Section::Files => {
                 machine.facts.sqlite = shell_version(runner, &settings.sqlite3)?;
                 if let Some(older) = &settings.older {
                     beside.push(format!("older {}", version_of(runner, older)?));
@@ -78,7 +78,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
         _ => Some(once.repeated(times, scratch.file("lineitem.csv"))?),
     };
     let files = parts.into_iter().map(|part| Ok((part, input(part, &once, frames, &scratch)?)));
-    let files = files.collect::<anyhow::Result<BTreeMap<Part, Input>>>()?;
+    let files = files.collect::<anyhow::Result<BTreeMap<Section, Input>>>()?;
     let mut track = Track {
         settings,
         runner,
@@ -105,34 +105,34 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
 }
 
 /// Bytes on the disk: the files that are made of the CSV file, which is in the longest so many times, and the largest database.
-fn bytes_needed(once: &Input, parts: &[Part], times: u64) -> u64 {
+fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
     let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
-    let file = |part: &Part| match part {
-        Part::Csv if times == 1 => 0,
-        Part::Csv => times * once.bytes,
-        Part::Parquet => once.bytes,
-        Part::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
-        Part::Files => once.bytes / TENTH,
+    let file = |part: &Section| match part {
+        Section::Csv if times == 1 => 0,
+        Section::Csv => times * once.bytes,
+        Section::Parquet => once.bytes,
+        Section::Json => once.bytes * NDJSON_BYTES_FOR_ONE / TENTH,
+        Section::Files => once.bytes / TENTH,
     };
     database + parts.iter().map(file).sum::<u64>()
 }
 
 /// What a part loads, of the rows of a CSV file.
-fn input(part: Part, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
+fn input(part: Section, csv: &Input, frames: Frames<'_>, scratch: &Scratch) -> anyhow::Result<Input> {
     match part {
-        Part::Csv => Ok(csv.clone()),
-        Part::Parquet => {
+        Section::Csv => Ok(csv.clone()),
+        Section::Parquet => {
             let file = scratch.file("lineitem.parquet");
             frames.parquet(&csv.file, &file)?;
             Input::made(file, csv.rows)
         }
-        Part::Json => {
+        Section::Json => {
             let (file, rows) = (scratch.file("lineitem.ndjson"), csv.rows / TENTH);
             ndjson::write(&csv.file, rows, &file)
                 .with_context(|| format!("cannot write {}", file.display()))?;
             Input::made(file, rows)
         }
-        Part::Files => files::write(&csv.file, &scratch.file("files")),
+        Section::Files => files::write(&csv.file, &scratch.file("files")),
     }
 }
 
@@ -146,7 +146,7 @@ struct Track<'a> {
     frames: Frames<'a>,
     scratch: &'a Scratch,
     schema: PathBuf,
-    files: BTreeMap<Part, Input>,
+    files: BTreeMap<Section, Input>,
     ten: Option<Input>,
     /// What the first way stored of so many rows, and which one that was.
     stored: BTreeMap<u64, (Way, Sums)>,

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use sqluice_bench::options::{Options, compare, ended, factor};
 
-use crate::way::Part;
+use crate::way::Section;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -57,7 +57,7 @@ struct Settings {
     scale: f64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
+    only: Vec<Section>,
     /// Leave out the CSV file of ten times the rows, which needs most of the time and space
     #[arg(long)]
     no_ten: bool,

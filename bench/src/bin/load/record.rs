@@ -11,7 +11,7 @@ use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
 use crate::data::Input;
-use crate::way::{Part, Way};
+use crate::way::{Section, Way};
 
 /// One round.
 pub(crate) type Round = BTreeMap<Way, Lap>;
@@ -21,7 +21,7 @@ pub(crate) type Round = BTreeMap<Way, Lap>;
 pub(crate) struct Inputs {
     pub(crate) scale: f64,
     pub(crate) made_by: String,
-    pub(crate) files: BTreeMap<Part, Input>,
+    pub(crate) files: BTreeMap<Section, Input>,
     /// The programs beside sqluice, with their versions.
     pub(crate) beside: Vec<String>,
 }
@@ -133,7 +133,7 @@ impl Record {
         text
     }
 
-    fn part(&self, part: Part, input: &Input) -> String {
+    fn part(&self, part: Section, input: &Input) -> String {
         let format = part.format();
         let mut text = format!(
             "| `lineitem` at scale {}: {} rows, {:.0} MB of {format} | seconds: median (min..max) | M rows/s | \

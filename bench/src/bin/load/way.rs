@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum Section {
     /// A CSV file, beside SQLite's .import
     Csv,
     /// A Parquet file, beside pyarrow and ADBC
@@ -17,16 +17,16 @@ pub(crate) enum Part {
     Files,
 }
 
-impl Part {
-    pub(crate) const ALL: [Part; 4] = [Part::Csv, Part::Parquet, Part::Json, Part::Files];
+impl Section {
+    pub(crate) const ALL: [Section; 4] = [Section::Csv, Section::Parquet, Section::Json, Section::Files];
 
     /// In the table.
     pub(crate) fn format(self) -> &'static str {
         match self {
-            Part::Csv => "CSV",
-            Part::Parquet => "Parquet",
-            Part::Json => "NDJSON",
-            Part::Files => "CSV",
+            Section::Csv => "CSV",
+            Section::Parquet => "Parquet",
+            Section::Json => "NDJSON",
+            Section::Files => "CSV",
         }
     }
 }
@@ -72,13 +72,13 @@ impl Way {
         Way::FilesTableOlder,
     ];
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> Section {
         match self {
-            Way::Import | Way::Unsafe | Way::Declared | Way::Inferred | Way::Ten => Part::Csv,
-            Way::Adbc | Way::Parquet => Part::Parquet,
-            Way::SqliteUtils | Way::SerdeJson | Way::Json => Part::Json,
+            Way::Import | Way::Unsafe | Way::Declared | Way::Inferred | Way::Ten => Section::Csv,
+            Way::Adbc | Way::Parquet => Section::Parquet,
+            Way::SqliteUtils | Way::SerdeJson | Way::Json => Section::Json,
             Way::FilesImport | Way::FilesOlder | Way::Files | Way::FilesTable | Way::FilesTableOlder => {
-                Part::Files
+                Section::Files
             }
         }
     }

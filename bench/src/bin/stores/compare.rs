@@ -19,7 +19,7 @@ use sqluice_bench::{copy, warm};
 use crate::data::{disk_bytes, make, sync, verify, warm_all};
 use crate::read::Reading;
 use crate::record::{Record, Round, Taken, Way};
-use crate::{Part, Settings};
+use crate::{Section, Settings};
 
 /// What a run may take on the disk, for each file: the folder and two databases; and what of a round stays until the run ends: five
 /// folders.
@@ -32,7 +32,7 @@ const OVERWRITTEN: u64 = 10_000;
 /// Measures, tells and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let (options, files) = (&settings.options, settings.files);
-    let wanted = |part: &Part| settings.only.is_empty() || settings.only.contains(part);
+    let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
     let sqluice = Sqluice::new(runner, options.sqluice()?);
     let file_bytes = FILE_BYTES_MAX + u64::from(options.rounds) * FILE_ROUND_BYTES_MAX;
     let scratch = Scratch::new(&options.dir(), files * file_bytes)?;
@@ -51,8 +51,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     make(&track.folder, files)?;
     let mut base_bytes = None;
     let mut rounds = vec![Round::new(); usize::from(options.rounds)];
-    for part in Part::ALL.into_iter().filter(wanted) {
-        if part != Part::Folder && base_bytes.is_none() {
+    for part in Section::ALL.into_iter().filter(wanted) {
+        if part != Section::Folder && base_bytes.is_none() {
             base_bytes = Some(track.prepare(settings.fill)?);
         }
         let mut found = None;
@@ -111,9 +111,9 @@ impl Track<'_> {
 
     fn lap(&self, way: Way, found: &mut Option<Reading>) -> anyhow::Result<Lap> {
         match way.part() {
-            Part::Folder => self.folder_lap(way),
-            Part::Read => self.read_lap(way, found),
-            Part::Write => self.write_lap(way),
+            Section::Folder => self.folder_lap(way),
+            Section::Read => self.read_lap(way, found),
+            Section::Write => self.write_lap(way),
         }
     }
 

@@ -59,7 +59,7 @@ struct Settings {
     files: u64,
     /// Measure this part alone; may be repeated [default: all]
     #[arg(long, value_name = "PART")]
-    only: Vec<Part>,
+    only: Vec<Section>,
     /// Have BlobStore fill the database that is read and written, instead of `sqluice pack`
     #[arg(long)]
     fill: bool,
@@ -70,7 +70,7 @@ struct Settings {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum Section {
     /// The folder copied, packed and unpacked
     Folder,
     /// All files read in random order
@@ -79,14 +79,14 @@ enum Part {
     Write,
 }
 
-impl Part {
-    const ALL: [Part; 3] = [Part::Folder, Part::Read, Part::Write];
+impl Section {
+    const ALL: [Section; 3] = [Section::Folder, Section::Read, Section::Write];
 
     fn name(self) -> &'static str {
         match self {
-            Part::Folder => "folder",
-            Part::Read => "read",
-            Part::Write => "write",
+            Section::Folder => "folder",
+            Section::Read => "read",
+            Section::Write => "write",
         }
     }
 }

@@ -11,7 +11,7 @@ use sqluice_bench::machine::Machine;
 use sqluice_bench::ratio::{self, Compared, Ratio};
 use sqluice_bench::stats::Spread;
 
-use crate::Part;
+use crate::Section;
 
 /// A way to copy, read or write many files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
@@ -62,12 +62,12 @@ impl Way {
         Way::PutMany,
     ];
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> Section {
         match self {
-            Way::Copy | Way::CopySync | Way::Archive | Way::Pack | Way::Deflate => Part::Folder,
-            Way::Extract | Way::Unpack => Part::Folder,
-            Way::PutFiles | Way::PutMany => Part::Write,
-            _ => Part::Read,
+            Way::Copy | Way::CopySync | Way::Archive | Way::Pack | Way::Deflate => Section::Folder,
+            Way::Extract | Way::Unpack => Section::Folder,
+            Way::PutFiles | Way::PutMany => Section::Write,
+            _ => Section::Read,
         }
     }
 
@@ -288,6 +288,6 @@ mod tests {
             let round: Round = ways.map(|way| (way, lap.clone())).collect();
             Ratio::all(&COMPARED, &[round]).len()
         };
-        assert_eq!(Part::ALL.map(of), [7, 8, 1]);
+        assert_eq!(Section::ALL.map(of), [7, 8, 1]);
     }
 }

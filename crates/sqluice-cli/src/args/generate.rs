@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use sqluice::r#gen::{FUNCTIONS, PRESETS, Preset};
 
 use super::Write;
-use super::rows::{self, Rows};
+use super::rows::{self, RowCount};
 use crate::numbers;
 
 /// Make a test database from a schema, or add to an existing one
@@ -24,7 +24,7 @@ pub(crate) struct Generate {
     /// be repeated. Required for tables without a parent [default: 3x for those with one; presets have their own]. Of a preset a
     /// number alone counts its main table, and the others follow
     #[arg(short = 'n', long, value_name = "[TABLE=]N", value_parser = rows::rows)]
-    pub(crate) rows: Vec<Rows>,
+    pub(crate) rows: Vec<RowCount>,
     /// Use a built-in schema: user, integers, kv, shop, events, or tpch with a --scale
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,

@@ -12,7 +12,7 @@ use sqluice::tpch::Tpch;
 
 use super::{print_plan, print_report, refuse_page_size, replaced};
 use crate::Exit;
-use crate::args::{Generate, Rows};
+use crate::args::{Generate, RowCount};
 use crate::printer::Printer;
 
 pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -37,8 +37,8 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         .write(args.write.options().if_exists(if_exists));
     generate.rows = rows;
     let per_parent = args.rows.iter().filter_map(|rows| match rows {
-        Rows::PerParent(table, factor) => Some((table.clone(), *factor)),
-        Rows::Count(..) => None,
+        RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
+        RowCount::Count(..) => None,
     });
     let extent = Extent::new().per_parent(per_parent).share(args.part);
     let prepared = generate.prepare_extent(&extent)?;
@@ -85,10 +85,10 @@ fn tpch(
     print_report(&report, None, printer)
 }
 
-fn count(rows: &Rows) -> Option<(Option<String>, u64)> {
+fn count(rows: &RowCount) -> Option<(Option<String>, u64)> {
     match rows {
-        Rows::Count(table, rows) => Some((table.clone(), *rows)),
-        Rows::PerParent(..) => None,
+        RowCount::Count(table, rows) => Some((table.clone(), *rows)),
+        RowCount::PerParent(..) => None,
     }
 }
 

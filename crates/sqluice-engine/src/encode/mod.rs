@@ -31,7 +31,7 @@ pub(crate) use convert::Converter;
 use entries::Entries;
 use rowid::{Alias, Seen};
 pub(crate) use rowid::{AnyOrder, no_rowids_left, not_after_last, null_among_numbers, out_of_order};
-use scatter::{Head, Rows};
+use scatter::{Head, RowsOnPages};
 use sqluice_core::affinity::{self, Affinity, Loss, StrictType};
 use sqluice_core::batch::{Batch, ROWS_MAX, Value, describe};
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -73,7 +73,7 @@ pub struct Encoder {
     autoincrement: bool,
     scratch: Vec<Scratch>,
     sizes: Sizes,
-    rows: Rows,
+    rows: RowsOnPages,
     record: Vec<u8>,
 }
 
@@ -150,7 +150,7 @@ impl Encoder {
             autoincrement: table.autoincrement,
             scratch: table.columns.iter().map(|_| Scratch::default()).collect(),
             sizes: Sizes::default(),
-            rows: Rows::default(),
+            rows: RowsOnPages::default(),
             record: Vec::new(),
         }
     }
@@ -203,7 +203,7 @@ impl Encoder {
         for entries in entries {
             entries.push(&stored, rowids, batch.rows, number)?;
         }
-        let run = Run {
+        let run = RunOfRows {
             geometry: self.geometry,
             rowids,
             stored: on_page,
@@ -307,7 +307,7 @@ fn in_order<T>(
 }
 
 /// One batch on its way to the pages.
-struct Run<'a> {
+struct RunOfRows<'a> {
     geometry: Geometry,
     rowids: Rowids<'a>,
     stored: &'a [Stored<'a>],
@@ -315,12 +315,12 @@ struct Run<'a> {
     head: Head,
 }
 
-impl Run<'_> {
+impl RunOfRows<'_> {
     fn write(
         &self,
         rows: usize,
         chunks: &mut impl Chunks,
-        space: &mut Rows,
+        space: &mut RowsOnPages,
         record: &mut Vec<u8>,
     ) -> Result<(), Refused> {
         let mut row = 0;
@@ -342,7 +342,7 @@ impl Run<'_> {
     }
 
     /// Makes room for as many of `rows` as fit the chunk and do not overflow.
-    fn place(&self, rows: Range<usize>, chunk: &mut Chunk, space: &mut Rows) -> usize {
+    fn place(&self, rows: Range<usize>, chunk: &mut Chunk, space: &mut RowsOnPages) -> usize {
         let local_max = cell::table_leaf_local_max(self.geometry);
         let places = space.places(rows.len());
         if let (true, Rowids::From(_)) = (self.sizes.uniform, self.rowids) {

@@ -20,7 +20,7 @@ use super::{Rowids, Sizes};
 
 /// Space for a run of rows, used again for every one.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RowsOnPages {
     header: Cursor,
     body: Cursor,
 }
@@ -32,7 +32,7 @@ struct Cursor {
     offset: usize,
 }
 
-impl Rows {
+impl RowsOnPages {
     /// The places of `n` cells, to be filled in.
     pub(super) fn places(&mut self, n: usize) -> &mut [u32] {
         self.header.places.resize(n, 0);
@@ -70,9 +70,9 @@ pub(super) fn write(
     stored: &[Stored<'_>],
     sizes: &Sizes,
     head: &Head,
-    space: &mut Rows,
+    space: &mut RowsOnPages,
 ) {
-    let Rows { header, body } = space;
+    let RowsOnPages { header, body } = space;
     header.places.truncate(rows.len());
     let types_done = match rowids {
         Rowids::From(first) if sizes.uniform => {

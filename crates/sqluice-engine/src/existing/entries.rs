@@ -26,7 +26,7 @@ use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
 
 /// A tree of the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TreePosition {
     pub(crate) root_page: u32,
     pub(crate) geometry: Geometry,
     pub(crate) page_count: u32,
@@ -119,7 +119,7 @@ impl Missing {
 pub(crate) fn of_rows(
     view: FileView<'_>,
     table: &Table,
-    place: Place,
+    place: TreePosition,
     indexes: &[(&Projection, &Sorter)],
     threads: usize,
 ) -> Result<u64> {
@@ -147,7 +147,7 @@ pub(crate) fn of_rows(
 pub(crate) fn of_index(
     view: FileView<'_>,
     index: &Index,
-    place: Place,
+    place: TreePosition,
     sorter: &Sorter,
     threads: usize,
 ) -> Result<u64> {
@@ -162,9 +162,9 @@ pub(crate) fn of_index(
     Ok(entries.into_inner())
 }
 
-impl Place {
+impl TreePosition {
     fn scan(self, view: FileView<'_>, kind: Kind) -> Result<Scan> {
-        let Place { root_page, geometry, page_count } = self;
+        let TreePosition { root_page, geometry, page_count } = self;
         let tree = Tree { root_page, kind, geometry, page_count };
         Scan::new(&mut view.pages(), tree).map_err(|error| view.failed(error))
     }

@@ -24,7 +24,7 @@ use sqluice_core::sqlite_error::said;
 
 use super::Transaction;
 use super::declared::{Declared, Ours};
-use super::entries::{self, Place};
+use super::entries::{self, TreePosition};
 use super::read::{FileView, damaged};
 use crate::phases::Phases;
 use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
@@ -149,7 +149,7 @@ fn read(
     let (_, table, _) = group[0];
     let Settings { geometry, page_count, workers, .. } = *settings;
     let view = transaction.view(page_count, phases.progress());
-    let place = Place { root_page: transaction.root_page(&table.name)?, geometry, page_count };
+    let place = TreePosition { root_page: transaction.root_page(&table.name)?, geometry, page_count };
     let projections: Vec<_> = group.iter().map(|(_, _, ours)| &ours.projection).zip(sorters).collect();
     entries::of_rows(view, table, place, &projections, workers)?;
     Ok(())

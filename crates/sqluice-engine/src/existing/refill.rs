@@ -19,7 +19,7 @@ use sqluice_core::progress::Progress;
 use sqluice_core::schema::Table;
 
 use super::Transaction;
-use super::entries::{self, Place};
+use super::entries::{self, TreePosition};
 use crate::pipeline::OldEntries;
 use crate::sort::Sorter;
 
@@ -35,7 +35,7 @@ pub(super) struct OldIndexes<'t> {
 impl OldEntries for OldIndexes<'_> {
     fn give(&self, table: &Table, index: usize, root_page: u32, sorter: &Sorter) -> Result<()> {
         let OldIndexes { transaction, page_count, threads, progress } = *self;
-        let place = Place { root_page, geometry: transaction.existing().geometry(), page_count };
+        let place = TreePosition { root_page, geometry: transaction.existing().geometry(), page_count };
         let view = transaction.view(page_count, progress);
         entries::of_index(view, &table.indexes[index], place, sorter, threads).map(drop)
     }

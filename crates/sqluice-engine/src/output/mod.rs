@@ -21,7 +21,7 @@ pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
 pub(crate) use new_file::rename_to_new;
-pub use place::{Place, place};
+pub use place::{TargetPath, place};
 pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use sqluice_core::error::{Error, Result};
 
 use super::direct::Direct;
-use super::place::{Place, place};
+use super::place::{TargetPath, place};
 use super::replace::Old;
 use super::wanted::{Wanted, exists};
 use super::{Output, Replaced, explained, leftover, sync_folder};
@@ -30,7 +30,7 @@ use super::{Output, Replaced, explained, leftover, sync_folder};
 pub struct NewFile {
     /// As the user named it; for messages.
     name: PathBuf,
-    place: Place,
+    place: TargetPath,
     /// What has the name until then.
     old: Option<Old>,
     replaced: Option<Replaced>,

@@ -8,14 +8,14 @@ use sqluice_core::error::{Error, Result};
 
 /// Where a file will be: symbolic links followed.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct TargetPath {
     /// Its folder.
     pub folder: PathBuf,
     /// Its name in the folder.
     pub file_name: OsString,
 }
 
-impl Place {
+impl TargetPath {
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(&self.file_name)
     }
@@ -43,7 +43,7 @@ impl Place {
 }
 
 /// The folder and the name of the file that is meant.
-pub fn place(target: &Path) -> Result<Place> {
+pub fn place(target: &Path) -> Result<TargetPath> {
     let resolved = resolve(target)?;
     let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
     let file_name = match resolved.file_name() {
@@ -60,7 +60,7 @@ pub fn place(target: &Path) -> Result<Place> {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    Ok(Place { folder, file_name })
+    Ok(TargetPath { folder, file_name })
 }
 
 /// Follows symbolic links to the file that is meant, which need not exist.

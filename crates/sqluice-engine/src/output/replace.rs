@@ -38,7 +38,7 @@ use rustix::fs::Access;
 use sqluice_core::error::{Error, Result};
 use sqluice_format::database::MAGIC;
 
-use super::place::Place;
+use super::place::TargetPath;
 use super::users::{self, Identity};
 use super::{explained, sync_folder};
 
@@ -216,7 +216,7 @@ impl Locked {
     }
 
     /// Gives the file `temporary` the name of the old database, which is gone then, but for us.
-    pub(super) fn give_way(self, temporary: &Path, place: &Place, folder: &File) -> Result<Gone> {
+    pub(super) fn give_way(self, temporary: &Path, place: &TargetPath, folder: &File) -> Result<Gone> {
         match self.clear_and_rename(temporary, place, folder) {
             // From here on this connection must do nothing that SQLite would do by name.
             Ok(()) => Ok(Gone { _connection: self.connection }),
@@ -228,7 +228,7 @@ impl Locked {
         }
     }
 
-    fn clear_and_rename(&self, temporary: &Path, place: &Place, folder: &File) -> io::Result<()> {
+    fn clear_and_rename(&self, temporary: &Path, place: &TargetPath, folder: &File) -> io::Result<()> {
         for suffix in SIBLINGS {
             match fs::remove_file(place.sibling(suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

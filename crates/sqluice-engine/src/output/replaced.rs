@@ -21,7 +21,7 @@ use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::said;
 use sqluice_format::page::{CELL_POINTER_BYTES, PageKind};
 
-use super::place::Place;
+use super::place::TargetPath;
 use sqluice_core::database_path::immutable_uri;
 
 /// Tables that may have more rows are estimated.
@@ -69,7 +69,7 @@ impl Replaced {
     }
 
     /// Reads the database at `place`.
-    pub(super) fn read(place: &Place) -> Replaced {
+    pub(super) fn read(place: &TargetPath) -> Replaced {
         let path = place.path();
         let mut replaced =
             Replaced { bytes: fs::metadata(&path).map_or(0, |about| about.len()), ..Replaced::default() };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result};
 
-use super::{Output, Place, explained, leftover};
+use super::{Output, TargetPath, explained, leftover};
 
 /// A temporary file for a target: what a killed run leaves of it, the next run for that target removes.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When nothing can be created in it.
-    pub(crate) fn create(folder: &Path, target: &Place) -> Result<Scratch> {
+    pub(crate) fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
         leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
             explained(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
 
-use super::place::{Place, place};
+use super::place::{TargetPath, place};
 use super::{Replaced, explained, free_space, replace};
 
 /// A database file that is wanted.
@@ -53,7 +53,7 @@ impl Wanted<'_> {
     }
 
     /// Refuses like [`Wanted::refuse`]; returns the old database that is to be replaced, if any.
-    pub(super) fn refuse_at(&self, place: &Place) -> Result<Option<replace::Old>> {
+    pub(super) fn refuse_at(&self, place: &TargetPath) -> Result<Option<replace::Old>> {
         let path = place.path();
         let old = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {

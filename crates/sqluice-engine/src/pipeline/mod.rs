@@ -166,7 +166,7 @@ pub(crate) fn run(
     phases: &mut Phases<'_>,
     cancel: &Cancel,
 ) -> Result<Pages> {
-    let mut run = Run {
+    let mut run = PipelineRun {
         settings,
         old,
         appender: Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
@@ -190,7 +190,7 @@ pub(crate) fn run(
     Ok(Pages { tables, appender: run.appender })
 }
 
-struct Run<'a, 'p> {
+struct PipelineRun<'a, 'p> {
     settings: &'a Settings,
     old: Option<&'a dyn OldEntries>,
     appender: Appender,
@@ -199,7 +199,7 @@ struct Run<'a, 'p> {
     spill: Arc<Spill>,
 }
 
-impl Run<'_, '_> {
+impl PipelineRun<'_, '_> {
     /// Tables whose rows arrive in order, and which have no indexes.
     fn plain_tables(&mut self, jobs: Vec<(Job<'_>, Option<ExistingTrees>)>) -> Result<Vec<Written>> {
         let (trees, sources): (Vec<RowsTree<'_>>, Vec<Box<dyn Source + '_>>) = jobs

@@ -23,7 +23,7 @@ use super::keys::{Form, Keys};
 use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
-use super::run::{MemoryRun, Run, RunWriter, write_bytes};
+use super::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
 use super::sample::Samples;
 
 /// What an item takes besides its bytes: prefix, place, and what sorting needs.
@@ -394,7 +394,7 @@ impl<'a> Buffer<'a> {
         if let Some(keys) = &mut self.keys {
             keys.sort(&mut self.scratch);
             let run = self.writer.keys(&layout.order, keys)?;
-            self.sorter.take(Run::File(run), keys.len() as u64, &mut self.samples);
+            self.sorter.take(SortedRun::File(run), keys.len() as u64, &mut self.samples);
             keys.clear();
             return Ok(());
         }
@@ -418,7 +418,7 @@ impl<'a> Buffer<'a> {
             }
         }
         let run = self.writer.finish(layout.order.prefix(&items.bytes_and_item(last).1))?;
-        self.sorter.take(Run::File(run), places.len() as u64, &mut self.samples);
+        self.sorter.take(SortedRun::File(run), places.len() as u64, &mut self.samples);
         self.held.clear(self.items_bytes);
         Ok(())
     }
@@ -450,7 +450,7 @@ impl<'a> Buffer<'a> {
             let mut run = MemoryRun { arena, places: sorted, first_prefix: 0, last_prefix: 0 };
             let prefix = |run: &MemoryRun, place| layout.order.prefix(&run.item(layout, place));
             (run.first_prefix, run.last_prefix) = (prefix(&run, first), prefix(&run, last));
-            self.sorter.take(Run::Memory(run), count, &mut self.samples);
+            self.sorter.take(SortedRun::Memory(run), count, &mut self.samples);
         }
         Ok(())
     }
@@ -462,7 +462,7 @@ impl<'a> Buffer<'a> {
         keys.shrink();
         let count = keys.len() as u64;
         if count > 0 {
-            self.sorter.take(Run::Keys(keys), count, &mut self.samples);
+            self.sorter.take(SortedRun::Keys(keys), count, &mut self.samples);
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use sqluice_core::error::Result;
 
 use super::order::{Item, Layout};
 use super::prefetch::Prefetch;
-use super::reader::{Part, Reader};
+use super::reader::{Reader, RunSlice};
 
 /// The items of runs, one after another.
 pub(super) struct ItemMerge<'a> {
@@ -23,7 +23,7 @@ pub(super) struct ItemMerge<'a> {
     prefetch: &'a Prefetch,
     block_bytes: usize,
     /// The first parts are last.
-    waiting: Vec<(u128, Part<'a>)>,
+    waiting: Vec<(u128, RunSlice<'a>)>,
     readers: Vec<Reader<'a>>,
     /// The prefixes of what the readers are at.
     heads: Vec<u128>,
@@ -37,7 +37,7 @@ impl<'a> ItemMerge<'a> {
     /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         layout: &'a Layout,
-        parts: Vec<Part<'a>>,
+        parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
         prefetch: &'a Prefetch,
     ) -> ItemMerge<'a> {

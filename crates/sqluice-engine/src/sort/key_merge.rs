@@ -18,7 +18,7 @@ use super::key_reader::KeyReader;
 use super::keys::Form;
 use super::order::{Item, Order};
 use super::prefetch::Prefetch;
-use super::reader::Part;
+use super::reader::RunSlice;
 use super::run::{RunWriter, STRETCH};
 
 /// The number of keys that a merge returns at a time: whole stretches of a run.
@@ -61,7 +61,7 @@ enum Source<'a, const HALVES: usize> {
     /// No keys are left.
     Ended,
     /// A part that is not read yet.
-    Part(Part<'a>),
+    Slice(RunSlice<'a>),
     Reader(KeyReader<'a>),
     /// The first does not begin after the second.
     Two(Box<[Stream<'a, HALVES>; 2]>),
@@ -71,7 +71,7 @@ impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
     /// Merges parts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         (order, form): (&'a Order, Form),
-        parts: Vec<Part<'a>>,
+        parts: Vec<RunSlice<'a>>,
         block_bytes: usize,
         prefetch: &'a Prefetch,
     ) -> KeyMerge<'a, HALVES> {
@@ -120,11 +120,11 @@ impl<'a, const HALVES: usize> KeyMerge<'a, HALVES> {
 
 impl<'a, const HALVES: usize> Stream<'a, HALVES> {
     /// The keys of parts, which are given in the order in which they begin.
-    fn new(parts: &[(u128, Part<'a>)]) -> Stream<'a, HALVES> {
+    fn new(parts: &[(u128, RunSlice<'a>)]) -> Stream<'a, HALVES> {
         let from = parts.first().map_or(0, |(from, _)| *from);
         let source = match parts {
             [] => Source::Ended,
-            [(_, part)] => Source::Part(*part),
+            [(_, part)] => Source::Slice(*part),
             _ => {
                 let (first, second) = parts.split_at(parts.len() / 2);
                 Source::Two(Box::new([first, second].map(Stream::new)))
@@ -138,14 +138,14 @@ impl<'a, const HALVES: usize> Stream<'a, HALVES> {
         let Stream { source, waits, keys, at, .. } = self;
         (*waits, *at) = (false, 0);
         keys.clear();
-        if let Source::Part(part) = source {
+        if let Source::Slice(part) = source {
             let form = part.form().unwrap_or(reading.form);
             *source = Source::Reader(part.key_reader(form, reading.block_bytes, reading.prefetch));
         }
         match source {
             Source::Reader(reader) => reader.read(count, keys)?,
             Source::Two(streams) => while keys.len() < count && merge_some(streams, count, keys, reading)? {},
-            Source::Ended | Source::Part(_) => {}
+            Source::Ended | Source::Slice(_) => {}
         }
         if keys.is_empty() {
             // What it took is given back.

@@ -9,8 +9,8 @@ use super::key_merge::KeyMerge;
 use super::keys::Form;
 use super::order::{Item, Layout};
 use super::prefetch::Prefetch;
-use super::reader::Part;
-use super::run::{FileRun, Run, RunWriter};
+use super::reader::RunSlice;
+use super::run::{FileRun, RunWriter, SortedRun};
 
 /// The items of a range, one after another.
 pub struct Merge<'a>(Kind<'a>);
@@ -28,18 +28,18 @@ impl<'a> Merge<'a> {
     /// Merges what runs have between two cuts, each read in blocks of `block_bytes`.
     pub(super) fn new(
         layout: &'a Layout,
-        runs: impl Iterator<Item = &'a Run>,
+        runs: impl Iterator<Item = &'a SortedRun>,
         (start, end): Cuts<'a>,
         block_bytes: usize,
         prefetch: &'a Prefetch,
     ) -> Merge<'a> {
         let order = &layout.order;
-        let has_some = |run: &Run| {
+        let has_some = |run: &SortedRun| {
             let (first, last) = run.prefixes(order);
             start.is_none_or(|cut| cut.prefix() <= last) && end.is_none_or(|cut| first <= cut.prefix())
         };
         let runs = runs.filter(|run| has_some(run));
-        let parts: Vec<_> = runs.map(|run| Part { layout, run, start, end }).collect();
+        let parts: Vec<_> = runs.map(|run| RunSlice { layout, run, start, end }).collect();
         let all_are =
             |forms: &[Form]| parts.iter().all(|part| part.form().is_some_and(|form| forms.contains(&form)));
         Merge(if all_are(&[Form::Short]) {

@@ -61,7 +61,7 @@ pub use sample::Ranges;
 pub use sorted::Sorted;
 pub use spill::Spill;
 
-use run::Run;
+use run::SortedRun;
 use sample::Samples;
 use sqluice_core::error::Result;
 use sqluice_core::progress::Cancel;
@@ -77,7 +77,7 @@ pub struct Sorter {
 
 /// What the buffers have handed over.
 struct Taken {
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     samples: Samples,
     items: u64,
 }
@@ -99,7 +99,7 @@ impl Sorter {
         Buffer::new(self, self.buffer_bytes)
     }
 
-    fn take(&self, run: Run, items: u64, samples: &mut Samples) {
+    fn take(&self, run: SortedRun, items: u64, samples: &mut Samples) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.runs.push(run);
         taken.items += items;

@@ -16,14 +16,14 @@ use super::key_reader::KeyReader;
 use super::keys::Form;
 use super::order::{Cut, Item, Layout, Order};
 use super::prefetch::Prefetch;
-use super::run::Run;
+use super::run::SortedRun;
 use super::spill::BLOCK_BYTES;
 
 /// What is to be read.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct RunSlice<'a> {
     pub(super) layout: &'a Layout,
-    pub(super) run: &'a Run,
+    pub(super) run: &'a SortedRun,
     pub(super) start: Option<&'a Cut>,
     pub(super) end: Option<&'a Cut>,
 }
@@ -61,12 +61,12 @@ pub(super) struct ItemReader<'a> {
     prefix: u128,
 }
 
-impl<'a> Part<'a> {
+impl<'a> RunSlice<'a> {
     /// No item of the part has a smaller prefix.
     pub(super) fn prefix_min(&self) -> u128 {
         let first = match self.run {
-            Run::Memory(_) | Run::Keys(_) => self.run.prefixes(&self.layout.order).0,
-            Run::File(run) => run.between(self.start, self.end).first.prefix,
+            SortedRun::Memory(_) | SortedRun::Keys(_) => self.run.prefixes(&self.layout.order).0,
+            SortedRun::File(run) => run.between(self.start, self.end).first.prefix,
         };
         first.max(self.start.map_or(0, Cut::prefix))
     }
@@ -76,16 +76,16 @@ impl<'a> Part<'a> {
         self.run.form()
     }
 
-    /// [`Part::prefix_min`] of the first words of such keys when they are read in a form.
+    /// [`RunSlice::prefix_min`] of the first words of such keys when they are read in a form.
     pub(super) fn word_min(&self, wanted: Form) -> u128 {
         let order = &self.layout.order;
         let first = match self.run {
-            Run::Memory(_) => 0,
-            Run::Keys(keys) => {
+            SortedRun::Memory(_) => 0,
+            SortedRun::Keys(keys) => {
                 let between = keys.between(order, self.start, self.end);
                 between.get(..keys.form.halves()).map_or(0, first_word)
             }
-            Run::File(run) => run.between(self.start, self.end).first.word,
+            SortedRun::File(run) => run.between(self.start, self.end).first.word,
         };
         match (self.form(), wanted) {
             (Some(Form::Short), Form::Pair) => order.pair_of_short(first as u64),
@@ -95,7 +95,7 @@ impl<'a> Part<'a> {
 
     /// Begins to read it: what is in the file is asked for.
     pub(super) fn reader(&self, block_bytes: usize, prefetch: &'a Prefetch) -> Reader<'a> {
-        let Part { layout, run, .. } = *self;
+        let RunSlice { layout, run, .. } = *self;
         if let Some(form) = run.form() {
             let keys = self.key_reader(form, block_bytes, prefetch);
             return Reader::Keys { order: &layout.order, keys, decoded: Decoded::NONE, prefix: 0 };
@@ -126,13 +126,13 @@ impl<'a> Part<'a> {
     /// The source of blocks, where the first item is in the first of them, and the cuts between which items are wanted: what is in memory
     /// is cut already.
     fn feed(&self, block_bytes: usize, prefetch: &'a Prefetch) -> (Feed<'a>, usize, Cuts<'a>) {
-        let Part { layout, run, start, end } = *self;
+        let RunSlice { layout, run, start, end } = *self;
         match run {
-            Run::Memory(run) => {
+            SortedRun::Memory(run) => {
                 (Feed::Memory { run, places: run.between(layout, start, end) }, 0, (None, None))
             }
-            Run::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0, (None, None)),
-            Run::File(run) => {
+            SortedRun::Keys(keys) => (Feed::Keys(keys.between(&layout.order, start, end)), 0, (None, None)),
+            SortedRun::File(run) => {
                 let stretch = run.between(start, end);
                 let first = stretch.first.at % BLOCK_BYTES as u64;
                 let from = stretch.first.at - first;

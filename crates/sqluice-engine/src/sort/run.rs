@@ -30,7 +30,7 @@ pub(super) const STRETCH: usize = STEP_BYTES as usize / HALF_BYTES / 16;
 
 /// Items in order.
 #[derive(Debug)]
-pub(super) enum Run {
+pub(super) enum SortedRun {
     Memory(MemoryRun),
     /// The keys of key-only items, one at least.
     Keys(Keys),
@@ -80,51 +80,51 @@ pub(super) struct Start {
     pub(super) cut: Cut,
 }
 
-impl Run {
+impl SortedRun {
     /// The prefixes of its first and last item.
     pub(super) fn prefixes(&self, order: &Order) -> (u128, u128) {
         match self {
-            Run::Memory(run) => (run.first_prefix, run.last_prefix),
-            Run::Keys(keys) => keys.prefixes(order),
-            Run::File(run) => (run.starts[0].prefix, run.last_prefix),
+            SortedRun::Memory(run) => (run.first_prefix, run.last_prefix),
+            SortedRun::Keys(keys) => keys.prefixes(order),
+            SortedRun::File(run) => (run.starts[0].prefix, run.last_prefix),
         }
     }
 
     /// The form of the keys, if the items are key-only.
     pub(super) fn form(&self) -> Option<Form> {
         match self {
-            Run::Memory(_) => None,
-            Run::Keys(keys) => Some(keys.form),
-            Run::File(run) => run.form,
+            SortedRun::Memory(_) => None,
+            SortedRun::Keys(keys) => Some(keys.form),
+            SortedRun::File(run) => run.form,
         }
     }
 
     /// Bytes of memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
-            Run::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
-            Run::Keys(keys) => keys.memory_bytes(),
-            Run::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
+            SortedRun::Memory(run) => run.arena.capacity() + 4 * run.places.capacity(),
+            SortedRun::Keys(keys) => keys.memory_bytes(),
+            SortedRun::File(run) => 8 * run.pieces.capacity() + size_of::<Start>() * run.starts.capacity(),
         }
     }
 
     /// Bytes of its items, roughly.
     pub(super) fn stored_bytes(&self) -> u64 {
         match self {
-            Run::Memory(run) => run.arena.len() as u64,
-            Run::Keys(keys) => size_of_val(keys.as_halves()) as u64,
-            Run::File(run) => run.bytes,
+            SortedRun::Memory(run) => run.arena.len() as u64,
+            SortedRun::Keys(keys) => size_of_val(keys.as_halves()) as u64,
+            SortedRun::File(run) => run.bytes,
         }
     }
 
     /// Writes what is in memory to the temporary file.
     pub(super) fn spill(&mut self, layout: &Layout, spill: &Arc<Spill>, write_bytes: usize) -> Result<()> {
         let spilled = match self {
-            Run::Memory(run) => run.spill(layout, spill, write_bytes)?,
-            Run::Keys(keys) => RunWriter::new(spill, write_bytes).keys(&layout.order, keys)?,
-            Run::File(_) => return Ok(()),
+            SortedRun::Memory(run) => run.spill(layout, spill, write_bytes)?,
+            SortedRun::Keys(keys) => RunWriter::new(spill, write_bytes).keys(&layout.order, keys)?,
+            SortedRun::File(_) => return Ok(()),
         };
-        *self = Run::File(spilled);
+        *self = SortedRun::File(spilled);
         Ok(())
     }
 }

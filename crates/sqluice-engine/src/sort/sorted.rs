@@ -11,7 +11,7 @@ use super::key_merge::STREAM_BYTES;
 use super::merge::Merge;
 use super::order::{Cut, Layout, Order};
 use super::prefetch::Prefetch;
-use super::run::{FileRun, Run, RunWriter, write_bytes};
+use super::run::{FileRun, RunWriter, SortedRun, write_bytes};
 use super::spill::{BLOCK_BYTES, Spill};
 
 /// The largest blocks that are read: larger ones are not faster.
@@ -24,7 +24,7 @@ const BLOCKS: usize = 2;
 /// All items in order, cut into ranges.
 pub struct Sorted {
     layout: Layout,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     cuts: Vec<Cut>,
     items: u64,
     block_bytes: usize,
@@ -42,7 +42,7 @@ impl Sorted {
     ) -> Result<Sorted> {
         let Taken { mut runs, samples, items } = taken;
         spill_until_it_fits(&mut runs, &layout, spill, memory_bytes, mergers)?;
-        let is_spilled = runs.iter().any(|run| matches!(run, Run::File(_)));
+        let is_spilled = runs.iter().any(|run| matches!(run, SortedRun::File(_)));
         let readers = loop {
             let overlap = overlap(&layout.order, &runs);
             let fan_in = readers_max(&runs, memory_bytes) / mergers;
@@ -54,7 +54,7 @@ impl Sorted {
             let count = (overlap - fan_in.max(2) + 1).clamp(2, fan_in_now);
             cancel.check()?;
             let merged = merge_smallest(&mut runs, &layout, spill, prefetch, count, memory_bytes)?;
-            runs.push(Run::File(merged));
+            runs.push(SortedRun::File(merged));
         };
         let block_bytes = block_bytes(&runs, memory_bytes, mergers * readers);
         Ok(Sorted { layout, runs, cuts: samples.cuts(), items, block_bytes, prefetch: Arc::clone(prefetch) })
@@ -83,24 +83,24 @@ impl Sorted {
 }
 
 /// Bytes that the runs take as they are.
-fn resident_bytes(runs: &[Run]) -> usize {
-    runs.iter().map(Run::memory_bytes).sum()
+fn resident_bytes(runs: &[SortedRun]) -> usize {
+    runs.iter().map(SortedRun::memory_bytes).sum()
 }
 
 /// How many runs the memory allows to read, in the smallest blocks.
-fn readers_max(runs: &[Run], memory_bytes: usize) -> usize {
+fn readers_max(runs: &[SortedRun], memory_bytes: usize) -> usize {
     memory_bytes.saturating_sub(resident_bytes(runs)) / (BLOCKS * BLOCK_BYTES + STREAM_BYTES)
 }
 
 /// The size of blocks when `readers` runs are read at a time.
-fn block_bytes(runs: &[Run], memory_bytes: usize, readers: usize) -> usize {
+fn block_bytes(runs: &[SortedRun], memory_bytes: usize, readers: usize) -> usize {
     let free = memory_bytes.saturating_sub(resident_bytes(runs) + readers * STREAM_BYTES);
     let bytes = (free / (BLOCKS * readers.max(1))).clamp(BLOCK_BYTES, BLOCK_BYTES_MAX);
     1 << bytes.ilog2()
 }
 
 /// How many runs have items around the same key, at most.
-fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a Run>) -> usize {
+fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a SortedRun>) -> usize {
     let prefixes = runs.into_iter().map(|run| run.prefixes(order));
     // Where a run begins and another ends they overlap: beginnings sort first.
     let mut ends: Vec<_> = prefixes.flat_map(|(first, last)| [(first, false), (last, true)]).collect();
@@ -115,23 +115,23 @@ fn overlap<'a>(order: &Order, runs: impl IntoIterator<Item = &'a Run>) -> usize 
 
 /// Spills the largest of the runs that are in memory, one after another, until the rest leaves enough for merging.
 fn spill_until_it_fits(
-    runs: &mut [Run],
+    runs: &mut [SortedRun],
     layout: &Layout,
     spill: &Arc<Spill>,
     memory_bytes: usize,
     mergers: usize,
 ) -> Result<()> {
     loop {
-        let in_memory = runs.iter().filter(|run| !matches!(run, Run::File(_))).count();
-        let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, Run::File(_))));
+        let in_memory = runs.iter().filter(|run| !matches!(run, SortedRun::File(_))).count();
+        let spilled = overlap(&layout.order, runs.iter().filter(|run| matches!(run, SortedRun::File(_))));
         let reading =
             spilled * (BLOCKS * BLOCK_BYTES_FAST + STREAM_BYTES) + in_memory * (GATHER_BYTES + STREAM_BYTES);
         if in_memory == 0 || resident_bytes(runs) + mergers * reading <= memory_bytes {
             return Ok(());
         }
         let largest = runs.iter_mut().max_by_key(|run| match run {
-            Run::Memory(_) | Run::Keys(_) => run.memory_bytes(),
-            Run::File(_) => 0,
+            SortedRun::Memory(_) | SortedRun::Keys(_) => run.memory_bytes(),
+            SortedRun::File(_) => 0,
         });
         if let Some(largest) = largest {
             largest.spill(layout, spill, write_bytes(memory_bytes / 32))?;
@@ -141,7 +141,7 @@ fn spill_until_it_fits(
 
 /// Merges the smallest runs into one.
 fn merge_smallest(
-    runs: &mut Vec<Run>,
+    runs: &mut Vec<SortedRun>,
     layout: &Layout,
     spill: &Arc<Spill>,
     prefetch: &Prefetch,

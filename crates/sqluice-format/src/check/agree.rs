@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::checker::Checker;
 use super::content::{Content, Found, Walk};
-use super::done::Place;
+use super::done::PageInTree;
 use super::{Problem, ReadPage, Report, Tree, TreeKind};
 
 /// Sums of the second pass.
@@ -148,7 +148,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let tree = self.report.trees[tree].clone();
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::of(&tree, self.common));
         walk.listener = Some(listener);
-        let place = Place::root(tree.root_page);
+        let place = PageInTree::root(tree.root_page);
         let mut checker = Checker::new(self.pages, self.common, Report::default());
         checker.again = true;
         checker.begin_tree(tree);

@@ -3,7 +3,7 @@
 use super::checker::{Checker, Page};
 use super::claims::Use;
 use super::content::Walk;
-use super::done::Place;
+use super::done::PageInTree;
 use super::layout::Cell;
 use super::{ReadPage, is_table};
 use crate::page::{DATABASE_HEADER_BYTES, PageKind};
@@ -13,7 +13,11 @@ pub(super) const DEPTH_MAX: u32 = 20;
 
 impl<P: ReadPage> Checker<'_, '_, P> {
     /// Reads the tree below a page, which is claimed. Returns its depth, unless that could not be found out.
-    pub(super) fn subtree(&mut self, walk: &mut Walk<'_>, place: Place) -> Result<Option<u32>, P::Error> {
+    pub(super) fn subtree(
+        &mut self,
+        walk: &mut Walk<'_>,
+        place: PageInTree,
+    ) -> Result<Option<u32>, P::Error> {
         if place.level == DEPTH_MAX {
             self.problem(Some(place.page), format!("the tree has more than {DEPTH_MAX} levels"));
             return Ok(None);
@@ -43,7 +47,12 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(page.layout.read(&page.bytes, header_at, geometry).err())
     }
 
-    fn page(&mut self, walk: &mut Walk<'_>, place: Place, page: &mut Page) -> Result<Option<u32>, P::Error> {
+    fn page(
+        &mut self,
+        walk: &mut Walk<'_>,
+        place: PageInTree,
+        page: &mut Page,
+    ) -> Result<Option<u32>, P::Error> {
         let number = place.page;
         let Page { bytes, layout } = page;
         for what in layout.faults.drain(..) {
@@ -60,8 +69,12 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         tree.used_bytes += layout.used_bytes as u64;
         tree.unused_bytes += unused_bytes as u64;
         let mut depths = Depths::default();
-        let below =
-            |page: u32, upper: Option<i64>| Place { page, parent: number, level: place.level + 1, upper };
+        let below = |page: u32, upper: Option<i64>| PageInTree {
+            page,
+            parent: number,
+            level: place.level + 1,
+            upper,
+        };
         for (i, cell) in layout.cells.iter().enumerate() {
             if !leaf && (i == 0 || !walk.edges) {
                 let upper = if walk.table { Some(cell.rowid) } else { None };
@@ -86,7 +99,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         Ok(if leaf { Some(1) } else { depths.first.map(|depth| depth + 1) })
     }
 
-    fn child(&mut self, walk: &mut Walk<'_>, place: Place) -> Result<Option<u32>, P::Error> {
+    fn child(&mut self, walk: &mut Walk<'_>, place: PageInTree) -> Result<Option<u32>, P::Error> {
         if let Some(done) = walk.parts.and_then(|parts| parts.get(&place.page)) {
             return Ok(self.join(walk, place, done));
         }
@@ -98,7 +111,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
 
     /// Rowids ascend, those on interior pages among them.
     #[inline]
-    fn rowid(&mut self, walk: &mut Walk<'_>, cell: &Cell, interior: bool, place: Place) {
+    fn rowid(&mut self, walk: &mut Walk<'_>, cell: &Cell, interior: bool, place: PageInTree) {
         let rowid = cell.rowid;
         if !walk.rowids.add(rowid, interior) {
             self.problem(Some(place.page), format!("rowid {rowid} does not ascend"));

@@ -6,7 +6,7 @@ use super::sequence::{Keys, Rowids};
 
 /// Where a page is in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PageInTree {
     pub(super) page: u32,
     /// The page that points to it, 0 for a root.
     pub(super) parent: u32,
@@ -16,17 +16,17 @@ pub(super) struct Place {
     pub(super) upper: Option<i64>,
 }
 
-impl Place {
+impl PageInTree {
     /// The place of a root.
-    pub(super) fn root(page: u32) -> Place {
-        Place { page, parent: 0, level: 0, upper: None }
+    pub(super) fn root(page: u32) -> PageInTree {
+        PageInTree { page, parent: 0, level: 0, upper: None }
     }
 }
 
 /// A part that has been read.
 #[derive(Debug)]
 pub struct Done {
-    pub(super) place: Place,
+    pub(super) place: PageInTree,
     pub(super) depth: Option<u32>,
     pub(super) report: Report,
     pub(super) rowids: Rowids,

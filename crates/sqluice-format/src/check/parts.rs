@@ -19,7 +19,7 @@ use super::btree::DEPTH_MAX;
 use super::checker::{Checker, Page};
 use super::claims::Use;
 use super::content::{Content, Walk};
-use super::done::{Done, Place};
+use super::done::{Done, PageInTree};
 use super::{Begun, Options, ReadPage, Report, Tree, TreeKind, begin, check, is_table};
 use crate::page::PageKind;
 
@@ -35,17 +35,17 @@ pub struct Parts<'o> {
     file_bytes: u64,
     options: Options<'o>,
     begun: Begun<'o>,
-    parts: Vec<Part>,
+    parts: Vec<SubtreeOfTree>,
 }
 
 /// A part of a tree.
 #[derive(Clone, Debug)]
-struct Part {
+struct SubtreeOfTree {
     /// The tree, without figures.
     tree: Tree,
     /// The row of the schema.
     row: usize,
-    place: Place,
+    place: PageInTree,
 }
 
 impl<'o> Parts<'o> {
@@ -96,7 +96,7 @@ impl<'o> Parts<'o> {
     /// # Panics
     /// When the part does not exist.
     pub fn run<P: ReadPage>(&self, part: usize, pages: &mut P) -> Result<Done, P::Error> {
-        let Part { tree, row, place } = self.parts[part].clone();
+        let SubtreeOfTree { tree, row, place } = self.parts[part].clone();
         let common = self.begun.common.as_ref().expect("a database that has parts has a header");
         let mut checker = Checker::new(pages, common, Report::default());
         let mut walk = Walk::new(tree.kind == TreeKind::Table, Content::Unknown);
@@ -143,9 +143,9 @@ impl<'o> Parts<'o> {
 
 impl<P: ReadPage> Checker<'_, '_, P> {
     /// Divides a tree, whatever is wrong with it: that will be found when its parts are joined.
-    fn divide(&mut self, row: usize, tree: Tree, parts: &mut Vec<Part>) -> Result<(), P::Error> {
+    fn divide(&mut self, row: usize, tree: Tree, parts: &mut Vec<SubtreeOfTree>) -> Result<(), P::Error> {
         let root = tree.root_page;
-        let place = Place::root(root);
+        let place = PageInTree::root(root);
         let mut found = tree.kind;
         let mut places = vec![place];
         let mut page = Page::default();
@@ -185,12 +185,12 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         // Reading a whole tree shows what kind it is, and whether it may be.
         let kind = if places[0].parent == 0 { tree.kind } else { found };
         let tree = Tree { kind, ..tree };
-        parts.extend(places.into_iter().map(|place| Part { tree: tree.clone(), row, place }));
+        parts.extend(places.into_iter().map(|place| SubtreeOfTree { tree: tree.clone(), row, place }));
         Ok(())
     }
 
     /// Takes what a part has found as if it had been read just now. Returns its depth.
-    pub(super) fn join(&mut self, walk: &mut Walk<'_>, place: Place, done: &Done) -> Option<u32> {
+    pub(super) fn join(&mut self, walk: &mut Walk<'_>, place: PageInTree, done: &Done) -> Option<u32> {
         let key = walk.content.key();
         let fits = place == done.place
             && walk.rowids.join(done.rowids)
@@ -244,11 +244,11 @@ impl<P: ReadPage> Checker<'_, '_, P> {
 }
 
 /// The children of a page.
-fn children(page: &Page, place: Place) -> Vec<Place> {
+fn children(page: &Page, place: PageInTree) -> Vec<PageInTree> {
     let Page { layout, .. } = page;
     let Some(right_child) = layout.right_child else { return Vec::new() };
     let table = is_table(layout.kind);
-    let below = |page: u32, upper| Place { page, parent: place.page, level: place.level + 1, upper };
+    let below = |page: u32, upper| PageInTree { page, parent: place.page, level: place.level + 1, upper };
     let cells = layout.cells.iter().map(|cell| below(cell.child, table.then_some(cell.rowid)));
     cells.chain([below(right_child, place.upper)]).collect()
 }

@@ -7,7 +7,7 @@ use super::checker::Checker;
 use super::claims::Use;
 use super::content::{Content, Keep, Walk};
 use super::done::Done;
-use super::done::Place;
+use super::done::PageInTree;
 use super::{ReadPage, Tree, TreeKind};
 use crate::page::PageKind;
 use crate::record;
@@ -76,7 +76,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         };
         let mut keep = Keep { bytes_max: ROW_BYTES_MAX, take: &mut take };
         self.claim(1, Use::Root, 0)?;
-        let depth = self.subtree(&mut Walk::new(true, Content::Schema(&mut keep)), Place::root(1))?;
+        let depth = self.subtree(&mut Walk::new(true, Content::Schema(&mut keep)), PageInTree::root(1))?;
         self.tree().depth = depth.unwrap_or(0);
         if wrong > 0 {
             self.problem(None, format!("{wrong} rows are not (type, name, table, root page, statement)"));
@@ -119,7 +119,7 @@ impl<P: ReadPage> Checker<'_, '_, P> {
         let mut walk = Walk::new(table, Content::of(self.tree(), common));
         walk.parts = done;
         walk.edges = common.options.only.is_some_and(|only| only.edges);
-        self.tree().depth = self.subtree(&mut walk, Place::root(root))?.unwrap_or(0);
+        self.tree().depth = self.subtree(&mut walk, PageInTree::root(root))?.unwrap_or(0);
         if let Some(current) = self.current {
             self.details[current].sums = walk.sums;
         }

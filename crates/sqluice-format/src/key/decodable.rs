@@ -7,7 +7,7 @@
 
 use super::columns::{self, Column, Columns};
 use super::number::NumberKey;
-use super::prefix::{Part, has_less_than_2};
+use super::prefix::{KeyPart, has_less_than_2};
 use super::{Collation, ESCAPE, ESCAPED_00, KIND_BLOB, KIND_NULL, KIND_TEXT, KeyColumn, KeyOrder};
 use crate::value::{FIXED_BYTES, SerialType};
 
@@ -125,9 +125,9 @@ impl KeyOrder {
                 Some(i64::MIN) => return None,
                 Some(int) => {
                     record_bytes += usize::from(FIXED_BYTES[SerialType::of_int(int).0 as usize]);
-                    Part::of_int(int)
+                    KeyPart::of_int(int)
                 }
-                None => Part::NULL,
+                None => KeyPart::NULL,
             };
             if bytes + part.bytes > 16 {
                 return None;
@@ -208,7 +208,7 @@ impl KeyOrder {
             return None;
         };
         let text_bytes = 1 + end.checked_sub(start)? + 1;
-        let part = Part::of_int(int);
+        let part = KeyPart::of_int(int);
         if int == i64::MIN || text_bytes + part.bytes > WORDS_MAX * WORD_BYTES {
             return None;
         }

@@ -10,18 +10,18 @@ const ONES: u128 = u128::MAX / 0xff;
 
 /// A column's part of the prefix.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct KeyPart {
     /// Its bytes, from the highest on; zeros after them.
     left: u128,
     /// The number of bytes. With more than 16, some of the last are cut off.
     pub(super) bytes: usize,
 }
 
-impl Part {
-    pub(super) const NULL: Part = Part { left: (KIND_NULL as u128) << 120, bytes: 1 };
+impl KeyPart {
+    pub(super) const NULL: KeyPart = KeyPart { left: (KIND_NULL as u128) << 120, bytes: 1 };
 
     #[inline]
-    pub(super) fn of_int(int: i64) -> Part {
+    pub(super) fn of_int(int: i64) -> KeyPart {
         number_part(NumberKey::of_int(int))
     }
 
@@ -88,7 +88,7 @@ impl KeyOrder {
 impl KeyColumn {
     /// The normalized form of a value, not inverted: the first 16 bytes of it.
     #[inline]
-    pub(super) fn part(self, record: &[u8], column: Column) -> Part {
+    pub(super) fn part(self, record: &[u8], column: Column) -> KeyPart {
         let Column { serial: SerialType(serial), start, end } = column;
         let int = match serial {
             1..=6 => columns::int(record, start, end),
@@ -101,14 +101,14 @@ impl KeyColumn {
             }
             _ => return self.other_part(record, serial, start, end),
         };
-        Part::of_int(int)
+        KeyPart::of_int(int)
     }
 
     /// The part of anything but integers and most text.
     #[inline(never)]
-    fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> Part {
+    fn other_part(self, record: &[u8], serial: u64, start: usize, end: usize) -> KeyPart {
         match serial {
-            0 => Part::NULL,
+            0 => KeyPart::NULL,
             7 => number_part(NumberKey::of_real(f64::from_bits(columns::int(record, start, end) as u64))),
             blob if blob % 2 == 0 => bytes_part(KIND_BLOB, record, start, end),
             _ => self.collation.part(record, start, end),
@@ -139,7 +139,7 @@ impl KeyColumn {
 
 impl Collation {
     #[inline]
-    fn part(self, record: &[u8], start: usize, end: usize) -> Part {
+    fn part(self, record: &[u8], start: usize, end: usize) -> KeyPart {
         match self {
             Collation::Binary => bytes_part(KIND_TEXT, record, start, end),
             Collation::RTrim => {
@@ -152,7 +152,7 @@ impl Collation {
                     let mut key = Vec::new();
                     key.push(KIND_TEXT);
                     self.normalize(&record[start..end], 16, &mut key);
-                    return Part { left: left_of(&key), bytes: key.len() };
+                    return KeyPart { left: left_of(&key), bytes: key.len() };
                 }
                 first_part(KIND_TEXT, folded(first), end - start)
             }
@@ -161,13 +161,13 @@ impl Collation {
 }
 
 #[inline]
-fn number_part(number: NumberKey) -> Part {
-    Part { left: number.left, bytes: number.bytes as usize }
+fn number_part(number: NumberKey) -> KeyPart {
+    KeyPart { left: number.left, bytes: number.bytes as usize }
 }
 
 /// The part of a text or blob.
 #[inline]
-fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
+fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     let bytes = end - start;
     if bytes <= 8 {
         return short_part(kind, record, start, end);
@@ -177,32 +177,32 @@ fn bytes_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
 
 /// The part of a text or blob of up to 8 bytes, in half the bits.
 #[inline]
-fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> Part {
+fn short_part(kind: u8, record: &[u8], start: usize, end: usize) -> KeyPart {
     let bytes = end - start;
     let unused = u64::MAX.checked_shr(8 * bytes as u32).unwrap_or(0);
     let word = columns::word(record, start, end);
     if less_than_2(word | unused) != 0 {
         return escaped(kind, u128::from(word) << 64, bytes);
     }
-    Part { left: u128::from(kind) << 120 | u128::from(word & !unused) << 56, bytes: 1 + bytes + 1 }
+    KeyPart { left: u128::from(kind) << 120 | u128::from(word & !unused) << 56, bytes: 1 + bytes + 1 }
 }
 
 /// The part of a text or blob of `bytes` bytes, the first of which are in `first`.
 #[inline]
-fn first_part(kind: u8, first: u128, bytes: usize) -> Part {
+fn first_part(kind: u8, first: u128, bytes: usize) -> KeyPart {
     if has_less_than_2(first, bytes) {
         return escaped(kind, first, bytes);
     }
-    Part { left: u128::from(kind) << 120 | first >> 8, bytes: 1 + bytes + 1 }
+    KeyPart { left: u128::from(kind) << 120 | first >> 8, bytes: 1 + bytes + 1 }
 }
 
 /// The part of a text or blob with bytes to escape.
 #[cold]
 #[inline(never)]
-fn escaped(kind: u8, first: u128, bytes: usize) -> Part {
+fn escaped(kind: u8, first: u128, bytes: usize) -> KeyPart {
     let mut key = vec![kind];
     Collation::Binary.normalize(&first.to_be_bytes()[..bytes.min(16)], usize::MAX, &mut key);
-    Part { left: left_of(&key), bytes: key.len() }
+    KeyPart { left: left_of(&key), bytes: key.len() }
 }
 
 /// Whether one of the first `bytes` bytes is 00 or 01.

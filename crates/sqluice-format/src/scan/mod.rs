@@ -97,7 +97,7 @@ pub struct Scan {
     tree: Tree,
     /// Levels of interior pages.
     leaf_level: u32,
-    parts: Vec<Part>,
+    parts: Vec<Subtree>,
     /// Pages that the tree may still have.
     pages_left: AtomicU32,
     fields: usize,
@@ -105,15 +105,15 @@ pub struct Scan {
 
 /// A subtree, and the divider after it.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    place: Place,
+struct Subtree {
+    place: PagePosition,
     /// The page and the number of the cell.
     divider: Option<(u32, usize)>,
 }
 
 /// Where a page is in its tree.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PagePosition {
     page: u32,
     /// Levels below the root.
     level: u32,
@@ -139,8 +139,8 @@ impl Scan {
         let pages_left = AtomicU32::new(tree.page_count);
         let mut scan = Scan { tree, leaf_level: 0, parts: Vec::new(), pages_left, fields: usize::MAX };
         let mut page = Page::default();
-        let mut place = Place { page: tree.root_page, level: 0, above: None, up_to: None };
-        scan.parts.push(Part { place, divider: None });
+        let mut place = PagePosition { page: tree.root_page, level: 0, above: None, up_to: None };
+        scan.parts.push(Subtree { place, divider: None });
         loop {
             page.read(pages, &tree, place.page)?;
             if page.is_leaf() {
@@ -181,7 +181,7 @@ impl Scan {
         reader: &mut Reader,
         each: impl FnMut(i64, &[u8]) -> Result<(), P::Error>,
     ) -> Result<(), ScanError<P::Error>> {
-        let Part { place, divider } = self.parts[part];
+        let Subtree { place, divider } = self.parts[part];
         let mut walk = Walk { scan: self, pages, reader, each, last_rowid: place.above };
         walk.subtree(place)?;
         match divider {
@@ -218,19 +218,19 @@ impl Scan {
 }
 
 /// The parts below an interior page, the divider after its own part handed down to the last.
-fn children(page: &Page, part: Part, kind: Kind, below: &mut Vec<Part>) -> Result<(), Damage> {
+fn children(page: &Page, part: Subtree, kind: Kind, below: &mut Vec<Subtree>) -> Result<(), Damage> {
     if page.is_leaf() {
         return Err(page.damage("a leaf is not as deep as others"));
     }
-    let Place { level, mut above, up_to, .. } = part.place;
+    let PagePosition { level, mut above, up_to, .. } = part.place;
     for cell in 0..page.cells() {
         let rowid = (kind == Kind::Table).then(|| page.interior_rowid(cell)).transpose()?;
-        let place = Place { page: page.child(cell)?, level: level + 1, above, up_to: rowid };
-        below.push(Part { place, divider: (kind == Kind::Index).then_some((page.number(), cell)) });
+        let place = PagePosition { page: page.child(cell)?, level: level + 1, above, up_to: rowid };
+        below.push(Subtree { place, divider: (kind == Kind::Index).then_some((page.number(), cell)) });
         above = rowid;
     }
-    let place = Place { page: page.child(page.cells())?, level: level + 1, above, up_to };
-    below.push(Part { place, divider: part.divider });
+    let place = PagePosition { page: page.child(page.cells())?, level: level + 1, above, up_to };
+    below.push(Subtree { place, divider: part.divider });
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Through a part, page by page.
 
 use super::page::Page;
-use super::{Damage, Kind, Place, Reader, Scan, ScanError};
+use super::{Damage, Kind, PagePosition, Reader, Scan, ScanError};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::check::ReadPage;
 use crate::value::SerialType;
@@ -23,7 +23,7 @@ where
     F: FnMut(i64, &[u8]) -> Result<(), P::Error>,
 {
     /// Reads what is below a page.
-    pub(super) fn subtree(&mut self, place: Place) -> Result<(), ScanError<P::Error>> {
+    pub(super) fn subtree(&mut self, place: PagePosition) -> Result<(), ScanError<P::Error>> {
         let mut page = self.reader.spare.pop().unwrap_or_default();
         self.scan.take_page(place.page)?;
         page.read(self.pages, &self.scan.tree, place.page)?;
@@ -52,21 +52,21 @@ where
         Ok(())
     }
 
-    fn interior(&mut self, page: &Page, place: Place, kind: Kind) -> Result<(), ScanError<P::Error>> {
-        let Place { level, mut above, up_to, .. } = place;
+    fn interior(&mut self, page: &Page, place: PagePosition, kind: Kind) -> Result<(), ScanError<P::Error>> {
+        let PagePosition { level, mut above, up_to, .. } = place;
         for cell in 0..page.cells() {
             let rowid = (kind == Kind::Table).then(|| page.interior_rowid(cell)).transpose()?;
-            self.subtree(Place { page: page.child(cell)?, level: level + 1, above, up_to: rowid })?;
+            self.subtree(PagePosition { page: page.child(cell)?, level: level + 1, above, up_to: rowid })?;
             match rowid {
                 Some(_) => above = rowid,
                 None => self.entry(page, cell)?,
             }
         }
-        self.subtree(Place { page: page.child(page.cells())?, level: level + 1, above, up_to })
+        self.subtree(PagePosition { page: page.child(page.cells())?, level: level + 1, above, up_to })
     }
 
     /// The rows of a leaf.
-    fn rows(&mut self, page: &Page, place: Place) -> Result<(), ScanError<P::Error>> {
+    fn rows(&mut self, page: &Page, place: PagePosition) -> Result<(), ScanError<P::Error>> {
         // What the interior pages say holds for all rows: the first shows one end, the last the other.
         if let Some(above) = place.above
             && self.last_rowid.is_none_or(|last| last < above)

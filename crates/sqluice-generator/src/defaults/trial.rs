@@ -12,7 +12,7 @@ use crate::parse::parse;
 use crate::random::Key;
 use crate::sqlite_rows::{insert, owned, rows};
 use crate::table_spec::TableSpec;
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 /// Rows that are made for a try.
 const ROWS: usize = 500;
@@ -88,7 +88,7 @@ fn values(generator: &dyn Generate) -> Result<Vec<Sql>> {
     let world = World { seed: 1, rows: Vec::new() };
     let at = Scope::new(Key::of_column(1, "trial", "trial"), &world);
     let mut vector = Vector::default();
-    generator.fill(at, Rows { first: 0, count: ROWS }, &mut vector)?;
+    generator.fill(at, RowRange { first: 0, count: ROWS }, &mut vector)?;
     let mut values: Vec<Sql> = (0..ROWS).map(|row| owned(vector.get(row))).collect();
     if let Some(domain) = generator.domain() {
         let count = domain.count(&world)?;

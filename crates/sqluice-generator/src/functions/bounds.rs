@@ -9,7 +9,7 @@ use super::calendar::{self, DAY, DAY_BYTES, SECOND_BYTES};
 use super::{Arguments, Fault, Generate, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
 use crate::random::{below64, unit};
-use crate::vector::{Rows, SLACK, Vector};
+use crate::vector::{RowRange, SLACK, Vector};
 
 /// What is between the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn moment(value: Value<'_>, width: usize) -> Option<u64> {
 }
 
 impl Generate for Between {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let bounds = fill_all(&self.bounds, at.child(0), rows)?;
         out.values();
         for (index, row) in (rows.first..).take(rows.count).enumerate() {

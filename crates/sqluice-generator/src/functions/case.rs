@@ -13,7 +13,7 @@ use super::{Fault, Function, Generate, fill_all};
 use crate::generator::{Class, Parent, Scope, Size};
 use crate::names::Context;
 use crate::parse::{Comparison, Condition, Expr};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const CASE: Function = Function {
     name: "case",
@@ -90,7 +90,7 @@ impl Case {
     }
 
     /// The branch of each row.
-    fn picked(&self, at: Scope<'_>, rows: Rows) -> Result<Vec<usize>> {
+    fn picked(&self, at: Scope<'_>, rows: RowRange) -> Result<Vec<usize>> {
         let operands = fill_all(&self.operands, at.child(0), rows)?;
         let branch = |row| {
             let holds = |test: &Test| test.holds(&operands, row) == Some(true);
@@ -175,7 +175,7 @@ fn compare_int(int: i64, real: f64) -> Option<Ordering> {
 }
 
 impl Generate for Case {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let picked = self.picked(at, rows)?;
         let values = fill_all(&self.values, at.child(1), rows)?;
         out.choose(&values, &picked);
@@ -226,7 +226,7 @@ impl Parent for Case {
         out.clear();
         let mut parent = Vec::new();
         for &first in rows {
-            let branch = self.picked(at, Rows { first, count: 1 })?[0];
+            let branch = self.picked(at, RowRange { first, count: 1 })?[0];
             parent.clear();
             if let Some(referring) = self.values[branch].parent() {
                 referring.rows(at.child(1).child(branch as u64), &[first], &mut parent)?;

@@ -14,7 +14,7 @@ use super::{Arguments, Fault, Function, Generate, SMALL, compile_in};
 use crate::generator::{Class as ValueClass, Domain, Parent, Scope, Size, World};
 use crate::parse::{Literal, Node};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Cell, Class, Kind, Rows, Vector};
+use crate::vector::{Cell, Class, Kind, RowRange, Vector};
 
 pub(super) const CHOICE: Function = Function {
     name: "choice",
@@ -189,7 +189,7 @@ struct Progression {
 }
 
 impl Generate for Progression {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let Progression { first, step, count } = *self;
         let out = out.ints(rows.count);
         if step == 0 {
@@ -356,8 +356,8 @@ impl Table {
 }
 
 impl Generate for Literals {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
-        let Rows { first, count } = rows;
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
+        let RowRange { first, count } = rows;
         match &self.table {
             Table::Null => out.null(count),
             Table::Ints(ints) => self.picker.pick(key, first, out.ints(count), |index| ints[index]),
@@ -471,7 +471,7 @@ impl Nested {
 }
 
 impl Generate for Nested {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let pick = |key, picked: &mut [usize]| self.picker.pick(key, rows.first, picked, |index| index);
         self.choose(at, |option, at, child| option.fill(at, rows, child), (pick, rows.count), out)
     }
@@ -512,7 +512,7 @@ struct Null {
 }
 
 impl Generate for Null {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         self.inner.fill(at.child(1), rows, out)?;
         let mut present = [true; ROWS_MAX];
         let present = &mut present[..rows.count];

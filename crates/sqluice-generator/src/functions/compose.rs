@@ -9,7 +9,7 @@ use sqluice_core::error::Result;
 use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
 use crate::parse::{Expr, Node, parse};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const TEMPLATE: Function = Function {
     name: "template",
@@ -169,7 +169,7 @@ fn write_string(text: &[u8], out: &mut Vec<u8>) {
 }
 
 impl Generate for Joined {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let values = fill_all(&self.values, at, rows)?;
         let write = if self.json { write_json } else { write_plain };
         out.values();

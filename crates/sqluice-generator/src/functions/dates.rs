@@ -10,7 +10,7 @@ use super::{Arguments, Fault, Function, Generate, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World};
 use crate::parse::{Literal, Node};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Kind, Rows, SLACK, Vector};
+use crate::vector::{Kind, RowRange, SLACK, Vector};
 
 pub(super) const DATE: Function = Function {
     name: "date",
@@ -94,7 +94,7 @@ impl Moments {
 }
 
 impl Generate for Moments {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         self.make(at.key, (rows.first..).take(rows.count), rows.count, out);
         Ok(())
     }

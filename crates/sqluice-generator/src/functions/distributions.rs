@@ -8,7 +8,7 @@ use sqluice_core::error::Result;
 use super::{Function, Generate};
 use crate::generator::{Class, Scope, Size};
 use crate::random::{Key, unit};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const NORMAL: Function = Function {
     name: "normal",
@@ -51,7 +51,7 @@ enum Reals {
 }
 
 impl Generate for Reals {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let slots = out.reals(rows.count);
         match *self {
             Reals::Normal { mean, deviation } => {
@@ -82,7 +82,7 @@ impl Generate for Reals {
 struct Ranks(Zipf);
 
 impl Generate for Ranks {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         for (row, slot) in (rows.first..).zip(out.ints(rows.count)) {
             *slot = self.0.rank(at.key.row(row)) as i64;
         }

@@ -18,7 +18,7 @@ use crate::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::names::Context;
 use crate::parse::{Expr, Literal, Node};
 use crate::random::{Key, Shuffle, permute};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 /// Combinations that are told apart: what has more is not used up.
 const COMBINATIONS_MAX: u64 = 1 << 62;
@@ -214,7 +214,7 @@ fn combinations(counts: &[u64]) -> u64 {
 }
 
 impl Generate for Distinct {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let numbers = self.numbers(at, (rows.first..).take(rows.count))?;
         self.nth(at, &numbers, out)
     }
@@ -270,7 +270,7 @@ struct Ascending {
 }
 
 impl Generate for Ascending {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let mut numbers = [0; ROWS_MAX];
         let numbers = &mut numbers[..rows.count];
         (rows.first..).zip(&mut *numbers).for_each(|(row, number)| *number = row);

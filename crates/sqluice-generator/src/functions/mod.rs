@@ -37,7 +37,7 @@ use super::Fault;
 use super::generator::{Generate, Scope, Size};
 use super::names::{Context, Names};
 use super::parse::{Argument, Expr, Literal, Node};
-use super::vector::{Rows, Vector};
+use super::vector::{RowRange, Vector};
 pub(crate) use calendar::shifted;
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
@@ -171,7 +171,7 @@ pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Ge
 }
 
 /// The values of several generators for the same rows.
-fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: Rows) -> Result<Vec<Vector>, Error> {
+fn fill_all(parts: &[Arc<dyn Generate>], at: Scope<'_>, rows: RowRange) -> Result<Vec<Vector>, Error> {
     let fill = |(index, part): (usize, &Arc<dyn Generate>)| {
         let mut vector = Vector::default();
         part.fill(at.child(index as u64), rows, &mut vector)?;

@@ -18,7 +18,7 @@ use super::{Arguments, Fault, Function, Generate, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
 use crate::parse::{Literal, Node};
 use crate::random::below64;
-use crate::vector::{Kind, Rows, SLACK, Vector};
+use crate::vector::{Kind, RowRange, SLACK, Vector};
 
 pub(super) const AFTER: Function = Function {
     name: "after",
@@ -185,7 +185,7 @@ impl After {
 }
 
 impl Generate for After {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let from = &fill_all(&self.from, at.child(0), rows)?[0];
         self.make(from, (rows.first..).map(|row| at.key.word(row)), rows.count, out);
         Ok(())
@@ -222,7 +222,7 @@ struct Latest {
 }
 
 impl Generate for Latest {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let all = fill_all(&self.of, at, rows)?;
         out.values();
         for row in 0..rows.count {

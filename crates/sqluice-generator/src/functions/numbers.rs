@@ -8,7 +8,7 @@ use super::bounds::{Between, Kind};
 use super::{Function, Generate, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World, draw, draw_at};
 use crate::random::{below32, below64};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 use sqluice_format::value::SerialType;
 
 pub(super) const ROW: Function = Function {
@@ -83,7 +83,7 @@ pub(super) fn int_bytes(int: i64) -> u64 {
 struct Row;
 
 impl Generate for Row {
-    fn fill(&self, _: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, _: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let first = rows.first as i64 + 1;
         for (index, slot) in out.ints(rows.count).iter_mut().enumerate() {
             *slot = first + index as i64;
@@ -118,7 +118,7 @@ struct Int {
 }
 
 impl Generate for Int {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let out = out.ints(rows.count);
         let low = self.low;
         // One less than the count of outcomes, which may be 2^64.
@@ -167,7 +167,7 @@ struct Real {
 }
 
 impl Generate for Real {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let (low, high) = (self.low, self.high);
         key.map64(rows.first, out.reals(rows.count), |bits| {
             // From 1 to 2, 52 random bits; then from 0 to 1. `high - low` could be infinite, this is not.
@@ -198,7 +198,7 @@ struct Decimal {
 }
 
 impl Generate for Decimal {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         draw(self, at, rows, out)
     }
 

@@ -11,7 +11,7 @@ use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_
 use crate::generator::{Class, Scope, Size};
 use crate::names::Context;
 use crate::parse::{Expr, Literal, Node};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const LOWER: Function = Function {
     name: "lower",
@@ -90,7 +90,7 @@ fn first_characters(text: &[u8], count: usize) -> &[u8] {
 }
 
 impl Generate for Mapped {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let inner = &fill_all(&self.inner, at, rows)?[0];
         out.values();
         for row in 0..rows.count {
@@ -202,7 +202,7 @@ fn compute(operator: char, left: Value<'_>, right: Value<'_>) -> Value<'static> 
 }
 
 impl Generate for Binary {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let operands = fill_all(&self.operands, at, rows)?;
         out.values();
         for row in 0..rows.count {

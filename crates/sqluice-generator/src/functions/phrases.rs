@@ -15,7 +15,7 @@ use super::words::{
 use super::{Function, Generate};
 use crate::generator::{Class, Domain, Scope, Size, World, draw, draw_at};
 use crate::random::{below32, below64};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 /// A part of a phrase.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +257,7 @@ impl Phrase {
 }
 
 impl Generate for Phrase {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         if let [Word(list), Suffix(_)] = self.pieces {
             // One word: found where it is.
             return fill_words(list, at, rows, out);
@@ -283,7 +283,7 @@ impl Generate for Phrase {
     }
 }
 
-fn fill_words(list: &[&str], at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+fn fill_words(list: &[&str], at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
     out.values();
     let mut numbers = vec![0; rows.count];
     at.key.map64(rows.first, &mut numbers, |bits| below64(bits, list.len() as u64) as usize);
@@ -326,7 +326,7 @@ struct Prose {
 }
 
 impl Generate for Prose {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         out.values();
         for row in rows.first..rows.first + rows.count as u64 {
             let key = at.key.row(row);
@@ -378,7 +378,7 @@ impl Generate for Prose {
 struct Mac;
 
 impl Generate for Mac {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         draw(self, at, rows, out)
     }
 

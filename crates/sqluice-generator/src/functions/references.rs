@@ -20,7 +20,7 @@ use crate::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::names::Context;
 use crate::parse::{Literal, Node};
 use crate::random::{Key, Shuffle, below64};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const REF: Function = Function {
     name: "ref",
@@ -90,7 +90,7 @@ pub(super) fn column(
 struct Same(Column);
 
 impl Generate for Same {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         self.0.generator.fill(self.0.scope(at), rows, out)
     }
 
@@ -137,7 +137,7 @@ struct OfParent {
 }
 
 impl Generate for OfParent {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let rows: Vec<u64> = (rows.first..).take(rows.count).collect();
         self.fill_at(at, &rows, out)
     }
@@ -305,7 +305,7 @@ impl Reference {
     }
 
     /// The numbers of the parents of rows that follow each other.
-    fn pick_rows(&self, at: Scope<'_>, rows: Rows, out: &mut [u64]) -> Result<()> {
+    fn pick_rows(&self, at: Scope<'_>, rows: RowRange, out: &mut [u64]) -> Result<()> {
         at.draw_once(rows, out, |out| self.pick(at, (rows.first..).take(rows.count), out))
     }
 
@@ -349,7 +349,7 @@ fn each(key: Key, row: u64, low: u64, high: u64) -> u64 {
 }
 
 impl Generate for Reference {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let mut picked = [0; ROWS_MAX];
         let picked = &mut picked[..rows.count];
         self.pick_rows(at, rows, picked)?;
@@ -404,7 +404,7 @@ impl Parent for Reference {
 
     fn rows(&self, at: Scope<'_>, rows: &[u64], out: &mut Vec<Option<u64>>) -> Result<()> {
         let mut picked = vec![0; rows.len()];
-        let all = Rows { first: rows.first().copied().unwrap_or(0), count: rows.len() };
+        let all = RowRange { first: rows.first().copied().unwrap_or(0), count: rows.len() };
         if (all.first..).zip(rows).all(|(next, &row)| next == row) {
             self.pick_rows(at, all, &mut picked)?;
         } else {

@@ -16,7 +16,7 @@ use sqluice_core::schema::{Column, quoted};
 
 use super::{Arguments, Fault, Function, Generate, fill_all, references, size_of_all};
 use crate::generator::{Class, Scope, Size};
-use crate::vector::{Rows, Vector};
+use crate::vector::{RowRange, Vector};
 
 pub(super) const SQL: Function = Function {
     name: "sql",
@@ -109,7 +109,7 @@ impl Computed {
         &self,
         connection: &Connection,
         values: &[Vector],
-        rows: Rows,
+        rows: RowRange,
         out: &mut Vector,
     ) -> rusqlite::Result<()> {
         connection.execute_batch("BEGIN; DELETE FROM t")?;
@@ -153,7 +153,7 @@ impl Computed {
 }
 
 impl Generate for Computed {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let values = fill_all(&self.columns, at, rows)?;
         let failed = |error: rusqlite::Error| {
             let (first, last) = (rows.first + 1, rows.first + rows.count as u64);

@@ -11,7 +11,7 @@ use sqluice_core::error::Result;
 use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Kind, Layout, Rows, SLACK, Vector};
+use crate::vector::{Kind, Layout, RowRange, SLACK, Vector};
 
 const DIGITS_MAX: i64 = 1000;
 
@@ -98,7 +98,7 @@ fn six_digits(bits: &mut u64) -> u64 {
 }
 
 impl Generate for Digits {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let count = self.count;
         let out = out.fixed(Kind::Text, count, rows.count);
         if count <= 6 {
@@ -203,7 +203,7 @@ struct Hex {
 }
 
 impl Generate for Hex {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let words = self.count.div_ceil(16) as u64;
         let bytes = out.fixed(Kind::Text, self.count, rows.count);
         for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(self.count)).take(rows.count) {
@@ -261,7 +261,7 @@ impl Bytes {
 }
 
 impl Generate for Bytes {
-    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let kind = if self.text { Kind::Text } else { Kind::Blob };
         let content =
             Content { key: key.child(1), first: rows.first, words: u64::from(self.max.div_ceil(8)) };

@@ -6,7 +6,7 @@ use sqluice_core::error::Result;
 
 use super::{Function, Generate};
 use crate::generator::{Class, Scope, Size};
-use crate::vector::{Kind, Rows, Vector};
+use crate::vector::{Kind, RowRange, Vector};
 
 pub(super) const UUID4: Function = Function {
     name: "uuid4",
@@ -41,7 +41,7 @@ struct Uuid {
 }
 
 impl Generate for Uuid {
-    fn fill(&self, at: Scope<'_>, rows: Rows, out: &mut Vector) -> Result<()> {
+    fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let bytes = out.fixed(Kind::Text, WIDTH, rows.count);
         for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(WIDTH)).take(rows.count) {
             let (mut high, low) = (at.key.word(row.wrapping_mul(2)), at.key.word(row.wrapping_mul(2) + 1));

@@ -17,7 +17,7 @@ use super::generator::{Generate, Scope, World};
 use super::parse::parse;
 use super::random::Key;
 use super::random::tests::{assert_fits, deviations};
-use super::vector::{Rows, Vector};
+use super::vector::{RowRange, Vector};
 use super::{Preset, Spec};
 
 /// A value that owns its bytes.
@@ -55,7 +55,7 @@ fn values(expression: &str, seed: u64, first: u64, count: usize, batch: usize) -
     let mut vector = Vector::default();
     let mut values = Vec::new();
     for start in (0..count).step_by(batch) {
-        let rows = Rows { first: first + start as u64, count: batch.min(count - start) };
+        let rows = RowRange { first: first + start as u64, count: batch.min(count - start) };
         generator.fill(Scope::new(key, &WORLD), rows, &mut vector).unwrap();
         let mixed = vector.mixed_values();
         let column = vector.column(&mixed);
@@ -372,7 +372,7 @@ fn classes_of_columns_follow_from_the_expression() {
     ] {
         let mut vector = Vector::default();
         let at = Scope::new(Key::of_column(1, "t", "c"), &WORLD);
-        generator(expression).fill(at, Rows { first: 0, count: 100 }, &mut vector).unwrap();
+        generator(expression).fill(at, RowRange { first: 0, count: 100 }, &mut vector).unwrap();
         let mixed = vector.mixed_values();
         assert_eq!(shape(&vector.column(&mixed)), expected, "{expression}");
     }
@@ -497,7 +497,7 @@ fn distinct_values_are_distinct_for_as_many_rows_as_there_are_values() {
         let generator = generator(expression);
         assert_eq!(generator.rows_max(&WORLD).unwrap(), Some(count as u64), "{expression}");
         let at = Scope::new(Key::of_column(5, "t", "c"), &WORLD);
-        let more = generator.fill(at, Rows { first: count as u64, count: 1 }, &mut Vector::default());
+        let more = generator.fill(at, RowRange { first: count as u64, count: 1 }, &mut Vector::default());
         assert!(more.unwrap_err().without_hint().contains("for more rows than that"), "{expression}");
         let in_order = seen.is_sorted();
         seen.sort();

@@ -35,7 +35,7 @@ pub use self::bound::MemoryBound;
 pub use self::damaged::silence_reader_panics;
 #[cfg(feature = "parquet")]
 pub(crate) use self::damaged::{BoxedError, read_damaged};
-pub use self::part::{ArrowSource, Rows};
+pub use self::part::{ArrowRows, ArrowSource};
 
 /// What becomes of decimals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

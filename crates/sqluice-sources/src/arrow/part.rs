@@ -24,7 +24,7 @@ pub(crate) const PART_ROWS: usize = 128 << 10;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// What becomes of the columns of record batches.
-pub struct Rows {
+pub struct ArrowRows {
     file: PathBuf,
     /// What fills the columns of the table.
     pub columns: Vec<Filled>,
@@ -32,7 +32,7 @@ pub struct Rows {
     options: ArrowOptions,
 }
 
-impl Rows {
+impl ArrowRows {
     /// Rows that have a column for each of `columns`, which are filled from batches with so many `fields`; `as_text` says which of them
     /// have TEXT affinity. Messages call the input `file`.
     ///
@@ -44,8 +44,8 @@ impl Rows {
         columns: Vec<ColumnFrom>,
         as_text: &[bool],
         options: ArrowOptions,
-    ) -> Rows {
-        Rows { file, columns: Filled::all(columns, fields), as_text: as_text.to_vec(), options }
+    ) -> ArrowRows {
+        ArrowRows { file, columns: Filled::all(columns, fields), as_text: as_text.to_vec(), options }
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -90,7 +90,7 @@ impl Rows {
 
 /// Rows of a batch.
 struct Slice<'r> {
-    rows: &'r Rows,
+    rows: &'r ArrowRows,
     batch: RecordBatch,
     /// The number of the first.
     first_row: u64,
@@ -102,10 +102,10 @@ struct Slice<'r> {
     overfull: bool,
 }
 
-impl give::Rows for Slice<'_> {
+impl give::GivenRows for Slice<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         let batch = self.batch.slice(rows.start, rows.len());
-        let Rows { columns, as_text, options, .. } = self.rows;
+        let ArrowRows { columns, as_text, options, .. } = self.rows;
         let mut converted = Vec::new();
         let mut refused: Vec<RefusedRow> = Vec::new();
         let is_one = rows.len() == 1;
@@ -179,7 +179,7 @@ impl give::Rows for Slice<'_> {
 /// Record batches, one after another.
 pub struct ArrowSource {
     batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-    rows: Arc<Rows>,
+    rows: Arc<ArrowRows>,
     /// What is left of the present batch.
     rest: Option<RecordBatch>,
     first_row: u64,
@@ -191,7 +191,7 @@ impl ArrowSource {
     /// The rows of `batches`, numbered from `numbers.start` on; at its end reading stops.
     pub fn new(
         batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-        rows: Rows,
+        rows: ArrowRows,
         numbers: Range<u64>,
     ) -> ArrowSource {
         let rows = Arc::new(rows);
@@ -235,7 +235,7 @@ impl Counted for ArrowSource {
 /// Some rows of a record batch.
 struct ArrowPart {
     batch: RecordBatch,
-    rows: Arc<Rows>,
+    rows: Arc<ArrowRows>,
     first_row: u64,
     input_bytes: u64,
 }

@@ -47,7 +47,7 @@ const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursd
 
 /// What a format says, and no other directive may say again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum DatePart {
     Year,
     Month,
     Day,
@@ -61,20 +61,20 @@ enum Part {
     Zone,
 }
 
-impl Part {
+impl DatePart {
     fn words(self) -> &'static str {
         match self {
-            Part::Year => "the year",
-            Part::Month => "the month",
-            Part::Day => "the day",
-            Part::DayOfYear => "the day of the year",
-            Part::Weekday => "the weekday",
-            Part::Hour => "the hour",
-            Part::Half => "AM or PM",
-            Part::Minute => "the minute",
-            Part::Second => "the second",
-            Part::Fraction => "the fraction of a second",
-            Part::Zone => "the zone",
+            DatePart::Year => "the year",
+            DatePart::Month => "the month",
+            DatePart::Day => "the day",
+            DatePart::DayOfYear => "the day of the year",
+            DatePart::Weekday => "the weekday",
+            DatePart::Hour => "the hour",
+            DatePart::Half => "AM or PM",
+            DatePart::Minute => "the minute",
+            DatePart::Second => "the second",
+            DatePart::Fraction => "the fraction of a second",
+            DatePart::Zone => "the zone",
         }
     }
 }
@@ -84,7 +84,7 @@ enum Item {
     Literal(Vec<u8>),
     /// `min` to `max` digits.
     Number {
-        part: Part,
+        part: DatePart,
         min: usize,
         max: usize,
     },
@@ -168,7 +168,7 @@ impl DateFormat {
             return Err((why, directives()));
         }
         let items = fixed_before_digits(items)?;
-        let (has_time, has_zone) = (parts.contains(&Part::Hour), parts.contains(&Part::Zone));
+        let (has_time, has_zone) = (parts.contains(&DatePart::Hour), parts.contains(&DatePart::Zone));
         Ok(DateFormat { text: text.to_owned(), items, has_time, has_zone })
     }
 
@@ -200,45 +200,45 @@ impl DateFormat {
 }
 
 /// What the character behind a percent sign means.
-fn directive(letter: char) -> Option<(Part, Item)> {
+fn directive(letter: char) -> Option<(DatePart, Item)> {
     let number = |part, max| (part, Item::Number { part, min: 1, max });
     Some(match letter {
-        'Y' => (Part::Year, Item::Number { part: Part::Year, min: 4, max: 4 }),
-        'y' => (Part::Year, Item::ShortYear),
-        'm' => number(Part::Month, 2),
-        'b' | 'B' => (Part::Month, Item::MonthName),
-        'd' => number(Part::Day, 2),
-        'e' => (Part::Day, Item::PaddedDay { min: 1 }),
-        'j' => number(Part::DayOfYear, 3),
-        'a' | 'A' => (Part::Weekday, Item::WeekdayName),
-        'H' => number(Part::Hour, 2),
-        'I' => (Part::Hour, Item::Hour12 { min: 1 }),
-        'p' => (Part::Half, Item::Half),
-        'M' => number(Part::Minute, 2),
-        'S' => number(Part::Second, 2),
-        'f' => (Part::Fraction, Item::Fraction),
-        'z' => (Part::Zone, Item::Offset),
-        'Z' => (Part::Zone, Item::ZoneName),
+        'Y' => (DatePart::Year, Item::Number { part: DatePart::Year, min: 4, max: 4 }),
+        'y' => (DatePart::Year, Item::ShortYear),
+        'm' => number(DatePart::Month, 2),
+        'b' | 'B' => (DatePart::Month, Item::MonthName),
+        'd' => number(DatePart::Day, 2),
+        'e' => (DatePart::Day, Item::PaddedDay { min: 1 }),
+        'j' => number(DatePart::DayOfYear, 3),
+        'a' | 'A' => (DatePart::Weekday, Item::WeekdayName),
+        'H' => number(DatePart::Hour, 2),
+        'I' => (DatePart::Hour, Item::Hour12 { min: 1 }),
+        'p' => (DatePart::Half, Item::Half),
+        'M' => number(DatePart::Minute, 2),
+        'S' => number(DatePart::Second, 2),
+        'f' => (DatePart::Fraction, Item::Fraction),
+        'z' => (DatePart::Zone, Item::Offset),
+        'Z' => (DatePart::Zone, Item::ZoneName),
         _ => return None,
     })
 }
 
 /// What a format lacks, or has without what belongs to it.
-fn incomplete(parts: &[Part]) -> Option<String> {
+fn incomplete(parts: &[DatePart]) -> Option<String> {
     let has = |part| parts.contains(&part);
-    if has(Part::DayOfYear) && (has(Part::Month) || has(Part::Day)) {
+    if has(DatePart::DayOfYear) && (has(DatePart::Month) || has(DatePart::Day)) {
         return Some("it has the day of the year beside month or day".to_owned());
     }
-    let mut needed = vec![Part::Year];
-    if !has(Part::DayOfYear) {
-        needed.extend([Part::Month, Part::Day]);
+    let mut needed = vec![DatePart::Year];
+    if !has(DatePart::DayOfYear) {
+        needed.extend([DatePart::Month, DatePart::Day]);
     }
     let needs = [
-        (Part::Half, Part::Hour),
-        (Part::Minute, Part::Hour),
-        (Part::Second, Part::Minute),
-        (Part::Fraction, Part::Second),
-        (Part::Zone, Part::Hour),
+        (DatePart::Half, DatePart::Hour),
+        (DatePart::Minute, DatePart::Hour),
+        (DatePart::Second, DatePart::Minute),
+        (DatePart::Fraction, DatePart::Second),
+        (DatePart::Zone, DatePart::Hour),
     ];
     needed.extend(needs.into_iter().filter(|(part, _)| has(*part)).map(|(_, needed)| needed));
     needed.into_iter().find(|part| !has(*part)).map(|part| format!("{} is missing in it", part.words()))
@@ -282,12 +282,12 @@ impl Moment {
             Item::Number { part, min, max } => {
                 let number = number(rest, *min, *max)?;
                 match part {
-                    Part::Year => self.year = number,
-                    Part::Month => self.month = number,
-                    Part::Day => self.day = number,
-                    Part::DayOfYear => self.day_of_year = Some(number),
-                    Part::Hour => self.hour = number,
-                    Part::Minute => self.minute = number,
+                    DatePart::Year => self.year = number,
+                    DatePart::Month => self.month = number,
+                    DatePart::Day => self.day = number,
+                    DatePart::DayOfYear => self.day_of_year = Some(number),
+                    DatePart::Hour => self.hour = number,
+                    DatePart::Minute => self.minute = number,
                     _ => self.second = number,
                 }
             }

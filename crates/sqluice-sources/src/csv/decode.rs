@@ -27,7 +27,7 @@ use super::find::Finder;
 use super::naive::{Limits, Parser, Record};
 use super::nulls::NullTokens;
 use super::records::{Next, Read, Records, Scratch, Valid, unescape};
-use crate::give::{Rows, give};
+use crate::give::{GivenRows, give};
 use crate::text::{Pool, Position};
 
 /// What all parts of a file know.
@@ -201,7 +201,7 @@ struct Found<'f> {
     cursor: &'f mut Cursor,
 }
 
-impl Rows for Found<'_> {
+impl GivenRows for Found<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         self.part.batch(rows.clone(), self.scratch, sink)?;
         // The rows are in order.

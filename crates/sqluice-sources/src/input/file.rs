@@ -32,13 +32,13 @@ const KEPT_BYTES: usize = 64 << 10;
 pub struct InputFile {
     name: PathBuf,
     options: InputOptions,
-    place: Place,
+    place: FileAt,
     /// What the last sample has read of a regular file: the next one is often of the same bytes.
     kept: Option<Sample>,
 }
 
 /// Where an input is.
-enum Place {
+enum FileAt {
     /// A regular file.
     Path(PathBuf),
     /// A regular file that is open, from `start` on.
@@ -92,9 +92,9 @@ impl InputFile {
         let about = fs::metadata(path).map_err(|error| Error::read(path, error))?;
         refuse_folder(path, &about)?;
         let place = if about.is_file() {
-            Place::Path(path.to_owned())
+            FileAt::Path(path.to_owned())
         } else {
-            Place::Stream(Stream::start(OpenedLater::Named(path.to_owned()), path, &options)?)
+            FileAt::Stream(Stream::start(OpenedLater::Named(path.to_owned()), path, &options)?)
         };
         Ok(InputFile { name: path.to_owned(), options, place, kept: None })
     }
@@ -108,9 +108,9 @@ impl InputFile {
         refuse_folder(&name, &about)?;
         let place = if about.is_file() {
             let start = file.stream_position().map_err(|error| Error::read(&name, error))?;
-            Place::Open { file: Arc::new(file), start, bytes: about.len().saturating_sub(start) }
+            FileAt::Open { file: Arc::new(file), start, bytes: about.len().saturating_sub(start) }
         } else {
-            Place::Stream(Stream::start(file, &name, &options)?)
+            FileAt::Stream(Stream::start(file, &name, &options)?)
         };
         Ok(InputFile { name, options, place, kept: None })
     }
@@ -123,15 +123,15 @@ impl InputFile {
     /// How many bytes it has where it lies, compressed or not, if that is known now.
     pub fn bytes(&self) -> Option<u64> {
         match &self.place {
-            Place::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
-            Place::Open { bytes, .. } => Some(*bytes),
-            Place::Stream(_) => None,
+            FileAt::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
+            FileAt::Open { bytes, .. } => Some(*bytes),
+            FileAt::Stream(_) => None,
         }
     }
 
     /// Whether it can be opened more than once.
     pub fn can_reopen(&self) -> bool {
-        !matches!(self.place, Place::Stream(_))
+        !matches!(self.place, FileAt::Stream(_))
     }
 
     /// The first `bytes` bytes of the text. Nothing is lost by it: whoever opens the input gets all of it.
@@ -140,7 +140,7 @@ impl InputFile {
     /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is none yet: it comes
     /// when it is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
-        let Place::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
+        let FileAt::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
         let raw = Box::new(stream.replay(&self.name, &mut failed)?);
         let (sample, error) = beginning(Decoded::new(raw, &self.name, self.options.encoding)?, bytes);
@@ -207,7 +207,7 @@ impl InputFile {
         let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
         let raw = self.take_bytes()?.reader;
         let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
-        self.place = Place::Open { file: Arc::new(file), start: 0, bytes };
+        self.place = FileAt::Open { file: Arc::new(file), start: 0, bytes };
         Ok(())
     }
 
@@ -217,9 +217,9 @@ impl InputFile {
     /// When it can't be opened, or can be read only once.
     pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
         match &self.place {
-            Place::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
-            Place::Stream(_) => Err(read_before(&self.name)),
-            Place::Path(path) => {
+            FileAt::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
+            FileAt::Stream(_) => Err(read_before(&self.name)),
+            FileAt::Path(path) => {
                 let unreadable = |error| Error::read(&self.name, error);
                 let file = File::open(path).map_err(unreadable)?;
                 let bytes = file.metadata().map_err(unreadable)?.len();
@@ -232,9 +232,9 @@ impl InputFile {
     fn take_bytes(&mut self) -> Result<Bytes> {
         let unreadable = |error| Error::read(&self.name, error);
         let (file, start, bytes) = match &mut self.place {
-            Place::Stream(stream) => return stream.take(&self.name),
-            Place::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
-            Place::Path(path) => {
+            FileAt::Stream(stream) => return stream.take(&self.name),
+            FileAt::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
+            FileAt::Path(path) => {
                 let file = File::open(path).map_err(unreadable)?;
                 let bytes = file.metadata().map_err(unreadable)?.len();
                 (Arc::new(file), 0, bytes)

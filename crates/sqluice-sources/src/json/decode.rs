@@ -19,7 +19,7 @@ use super::nested::space_end;
 use super::record::{ESCAPED, INT, REAL, Scratch, TEXT, bits_of_span, object, place_of, span_of_bits};
 use super::text::unescape;
 use super::{Layout, PART_BYTES};
-use crate::give::{Rows, give};
+use crate::give::{GivenRows, give};
 use crate::text::{Pool, Position};
 
 /// What all parts of a file know.
@@ -247,7 +247,7 @@ struct Found<'f> {
     cursor: &'f mut Cursor,
 }
 
-impl Rows for Found<'_> {
+impl GivenRows for Found<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         self.part.batch(rows, self.scratch, sink)
     }

@@ -43,7 +43,7 @@ use sqluice_core::source::{Part, Sink, Source};
 use self::pages::{Group, Held};
 pub use self::refused::ENCRYPTED_MAGIC;
 use self::views::Texts;
-use super::arrow::{ArrowOptions, BoxedError, MemoryBound, Rows, read_damaged};
+use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
 
 /// What a file begins and ends with.
 pub const MAGIC: &[u8] = b"PAR1";
@@ -192,7 +192,7 @@ impl ParquetFile {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
         });
-        let rows_of = Rows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
+        let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
         let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
     }
@@ -232,7 +232,7 @@ struct Shared {
     /// The columns that are read, ascending.
     read: Vec<usize>,
     memory: MemoryBound,
-    rows: Rows,
+    rows: ArrowRows,
 }
 
 /// A file whose rows can be read.

@@ -66,7 +66,7 @@ pub use options::{Durability, Journal, Options, PAGE_SIZE};
 
 use clock::Clock;
 use pool::Pool;
-use reader::{Part, Reader};
+use reader::{BlobPart, Reader};
 use writer::{Change, Changes, Writer};
 
 /// Blobs by key; see the module's description.
@@ -129,7 +129,7 @@ impl BlobStore {
     /// # Errors
     /// When it can't be read; `blob` may have anything then.
     pub fn get_into(&self, key: impl AsRef<[u8]>, blob: &mut Vec<u8>) -> Result<bool> {
-        self.read(key.as_ref(), &Part::Whole, blob).map(|length| length.is_some())
+        self.read(key.as_ref(), &BlobPart::Whole, blob).map(|length| length.is_some())
     }
 
     /// Some bytes of a blob, as far as it has them, without reading the others; `None` if the key does not exist.
@@ -138,7 +138,7 @@ impl BlobStore {
     /// When they can't be read.
     pub fn range(&self, key: impl AsRef<[u8]>, range: Range<u64>) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::new();
-        let length = self.read(key.as_ref(), &Part::Range(range), &mut bytes)?;
+        let length = self.read(key.as_ref(), &BlobPart::Range(range), &mut bytes)?;
         Ok(length.map(|_| bytes))
     }
 
@@ -147,7 +147,7 @@ impl BlobStore {
     /// # Errors
     /// When it can't be read.
     pub fn len(&self, key: impl AsRef<[u8]>) -> Result<Option<u64>> {
-        self.read(key.as_ref(), &Part::Nothing, &mut Vec::new())
+        self.read(key.as_ref(), &BlobPart::Nothing, &mut Vec::new())
     }
 
     /// Whether the key exists.
@@ -221,7 +221,7 @@ impl BlobStore {
         self.batch(&mut |change| keys.try_for_each(|key| change(Change::Remove(key.as_ref()))))
     }
 
-    fn read(&self, key: &[u8], part: &Part, out: &mut Vec<u8>) -> Result<Option<u64>> {
+    fn read(&self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Result<Option<u64>> {
         self.pool.with(|reader| reader.read(key, part, out))
     }
 

@@ -21,14 +21,14 @@ pub(super) type Slot = Option<Reader>;
 
 /// A slot, and whether it was used since readers were last stopped.
 #[derive(Default)]
-struct Place {
+struct ReaderPlace {
     slot: Mutex<Slot>,
     used: AtomicBool,
 }
 
 /// See the module's description.
 pub(super) struct Pool {
-    places: Vec<Place>,
+    places: Vec<ReaderPlace>,
     path: PathBuf,
     layout: Layout,
     options: Options,
@@ -58,7 +58,7 @@ impl Drop for Stopped<'_> {
 impl Pool {
     pub(super) fn new(path: PathBuf, layout: Layout, options: Options) -> Pool {
         Pool {
-            places: (0..options.readers_max).map(|_| Place::default()).collect(),
+            places: (0..options.readers_max).map(|_| ReaderPlace::default()).collect(),
             path,
             layout,
             options,
@@ -110,7 +110,7 @@ impl Pool {
     }
 
     /// The slot of this thread, or any that is free; if none is, its own when it is free.
-    fn slot(&self) -> (&Place, MutexGuard<'_, Slot>) {
+    fn slot(&self) -> (&ReaderPlace, MutexGuard<'_, Slot>) {
         if self.shut.load(Ordering::Acquire) {
             drop(self.gate.lock().unwrap_or_else(PoisonError::into_inner));
         }

@@ -63,7 +63,7 @@ impl ToSql for Key<'_> {
 
 /// What is wanted of a blob.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum BlobPart {
     Whole,
     /// These bytes, as far as the blob has them.
     Range(Range<u64>),
@@ -71,13 +71,13 @@ pub(super) enum Part {
     Nothing,
 }
 
-impl Part {
+impl BlobPart {
     /// The bytes of a blob with that number of bytes.
     fn of(&self, bytes: u64) -> Range<u64> {
         match self {
-            Part::Whole => 0..bytes,
-            Part::Range(range) => range.start.min(bytes)..range.end.min(bytes),
-            Part::Nothing => 0..0,
+            BlobPart::Whole => 0..bytes,
+            BlobPart::Range(range) => range.start.min(bytes)..range.end.min(bytes),
+            BlobPart::Nothing => 0..0,
         }
     }
 }
@@ -138,7 +138,7 @@ impl Reader {
     }
 
     /// Puts a part of a blob into `out`; returns the length of all of it, `None` if the key does not exist.
-    pub(super) fn read(&mut self, key: &[u8], part: &Part, out: &mut Vec<u8>) -> Result<Option<u64>> {
+    pub(super) fn read(&mut self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Result<Option<u64>> {
         out.clear();
         self.hold()?;
         match self.by_pages(key, part, out) {
@@ -170,7 +170,7 @@ impl Reader {
     }
 
     /// `None` where SQLite must be asked.
-    fn by_pages(&mut self, key: &[u8], part: &Part, out: &mut Vec<u8>) -> Option<Result<Option<u64>>> {
+    fn by_pages(&mut self, key: &[u8], part: &BlobPart, out: &mut Vec<u8>) -> Option<Result<Option<u64>>> {
         let (header, roots) = self.held?.pages?;
         let mut pages = Pages {
             file: RawFile::of(&self.connection)?,
@@ -207,11 +207,11 @@ impl Reader {
     fn by_sql(
         &self,
         key: &[u8],
-        part: &Part,
+        part: &BlobPart,
         inflater: &mut Option<Inflater>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>> {
-        if matches!(part, Part::Whole) {
+        if matches!(part, BlobPart::Whole) {
             return self.whole(key, inflater, out);
         }
         let failed = |error| failed(error, "read", &self.path);

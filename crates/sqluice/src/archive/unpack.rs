@@ -138,7 +138,7 @@ impl Unpack {
         let (archive, connections) = Archive::open(&self.database, self.layout, threads)?;
         let root = self.make_folder()?;
         progress.phase("unpack", Some(Amount { rows: archive.rows, bytes: 0 }));
-        let run = Run {
+        let run = UnpackRun {
             unpack: self,
             archive: &archive,
             root: root.as_fd(),
@@ -202,7 +202,7 @@ impl Ranges {
 }
 
 /// One run.
-struct Run<'r> {
+struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
     root: BorrowedFd<'r>,
@@ -266,7 +266,7 @@ impl Restored {
     }
 }
 
-impl Run<'_> {
+impl UnpackRun<'_> {
     /// Restores all files, and folders on their way.
     fn all(&self, connections: &mut [Connection]) -> Result<Restored> {
         std::thread::scope(|scope| {
@@ -392,7 +392,7 @@ impl Run<'_> {
 
 /// One thread and what it needs.
 struct Thread<'r> {
-    run: &'r Run<'r>,
+    run: &'r UnpackRun<'r>,
     below: Below<'r>,
     inflater: Option<Inflater>,
     restored: Restored,

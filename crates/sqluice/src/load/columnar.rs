@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
-use sqluice_sources::arrow::{ArrowOptions, ArrowSource, Rows, ipc};
+use sqluice_sources::arrow::{ArrowOptions, ArrowRows, ArrowSource, ipc};
 use sqluice_sources::input::InputFile;
 use sqluice_sources::parquet::{FilePart, ParquetFile};
 
@@ -43,7 +43,7 @@ impl ColumnarFile {
                     return Err(changed());
                 }
                 let fields = schema.fields().len();
-                let of = Rows::new(input.name().to_owned(), fields, map, as_text, self.options);
+                let of = ArrowRows::new(input.name().to_owned(), fields, map, as_text, self.options);
                 Ok(Box::new(ArrowSource::new(batches, of, rows)))
             }
         }
