@@ -1,7 +1,7 @@
 //! What tests of several crates share. It uses no other crate of the workspace, so that tests of the lowest may use it.
 //!
 //! * `skip`: a test that cannot run here says so, and fails in CI.
-//! * `sqlite`: SQLite's verdict on a database, by the library and by the system's `sqlite3`.
+//! * `sqlite`: SQLite's verdict on a database, by the library and by the system's shell.
 //! * `disk`: small file systems of their own.
 
 #[cfg(target_os = "linux")]

@@ -52,6 +52,7 @@ mod sniff;
 #[cfg(test)]
 mod tests;
 #[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
 mod twins;
 
 use std::io::Read;

@@ -37,6 +37,7 @@ mod record;
 mod tests;
 mod text;
 #[cfg(any(test, fuzzing))]
+#[cfg_attr(fuzzing, allow(dead_code))]
 mod twins;
 
 use std::io::Read;
