@@ -25,7 +25,7 @@ pub(super) trait GivenRows {
 
 /// Gives `rows` rows to the sink: at once, and those that it refuses one by one, between the runs of the others.
 pub(super) fn give(rows: usize, found: &mut dyn GivenRows, sink: &mut dyn Sink) -> Result<()> {
-    // Refused and not told yet, the first last.
+    // Refused rows that are not reported yet, in reverse order.
     let mut refused: Vec<RefusedRow> = Vec::new();
     let mut from = 0;
     while from < rows {

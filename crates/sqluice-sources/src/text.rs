@@ -1,4 +1,4 @@
-//! What all sources of text share: the text as it comes, how much of it there was, and buffers that are used again.
+//! What all sources of text share: the text as it arrives, how much of it was read, and buffers that are reused.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(super) struct Position {
     pub(super) byte: u64,
     /// The physical line, counted from 1. Lines end with LF, CRLF or CR, also within quotes.
     pub(super) line: u64,
-    /// The character in the line, counted from 1; a byte order mark is none.
+    /// The character in the line, counted from 1; a byte order mark is not a character.
     pub(super) column: u64,
 }
 
@@ -49,7 +49,7 @@ impl Position {
     }
 }
 
-/// The text as it comes, read a part at a time.
+/// The text as it arrives, read a part at a time.
 pub(super) struct Text {
     input: Box<dyn Read + Send>,
     /// For messages.
@@ -60,7 +60,7 @@ pub(super) struct Text {
     pub(super) at: Position,
     /// All is read that will be.
     pub(super) ended: bool,
-    /// Why, if the input did not end. Told after what was read before.
+    /// The error, if the input did not end. Reported after what was read before.
     pub(super) failed: Option<Error>,
 }
 
@@ -137,7 +137,7 @@ impl<S> Pool<S> {
         self.data.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    /// Takes a buffer back, unless a giant record has made it larger than so many bytes.
+    /// Takes a buffer back, unless a giant record has made it larger than `bytes_max` bytes.
     pub(super) fn give_back(&self, mut data: Vec<u8>, bytes_max: usize) {
         data.clear();
         if data.capacity() <= bytes_max {
@@ -145,7 +145,7 @@ impl<S> Pool<S> {
         }
     }
 
-    /// Lends what a worker needs, which is made where there is none.
+    /// Lends what a worker needs; it is made if none is free.
     pub(super) fn with<R>(&self, make: impl FnOnce() -> S, use_it: impl FnOnce(&mut S) -> R) -> R {
         let pooled = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = pooled.unwrap_or_else(make);

@@ -10,7 +10,7 @@ use sqluice_core::size::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryBound(pub Option<u64>);
 
-/// The values of a row take this share of it at most: they are there a few times over, as they are read, converted and encoded.
+/// The values of a row take at most this share of it: they are held several times, as read, as converted and as encoded.
 const ROW_SHARE: u64 = 8;
 
 impl MemoryBound {

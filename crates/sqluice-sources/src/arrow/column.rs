@@ -60,7 +60,7 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) enum Refusal {
     Fault(Fault),
-    /// Its texts and blobs have at least so many bytes, which is too many.
+    /// Its texts and blobs have at least this number of bytes, which is too many.
     Room(usize),
 }
 
@@ -111,7 +111,7 @@ fn resolved(array: &dyn Array, places: Vec<Option<usize>>) -> (&dyn Array, Vec<O
             });
             let places = places.collect();
             match values.data_type() {
-                // No row: nobody asks what the values are.
+                // No row: the values are never read.
                 DataType::RunEndEncoded(_, _) => (values, places),
                 _ => resolved(values, places),
             }

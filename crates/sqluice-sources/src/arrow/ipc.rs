@@ -235,7 +235,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(taken)
     }
 
-    /// So many bytes, if the input has them.
+    /// The given number of bytes, if the input still has them.
     fn left(&self, bytes: u64) -> Result<usize, BoxedError> {
         match self.at.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
             true => Ok(usize::try_from(bytes)?),
@@ -297,7 +297,7 @@ fn inflated(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<u64, Boxe
         let declared =
             at.checked_add(8).and_then(|end| body.get(at..end)).ok_or("a buffer is beyond its body")?;
         match i64::from_le_bytes(declared.try_into()?) {
-            // It is there as it is.
+            // The data is not compressed.
             -1 => {}
             bytes => all = all.saturating_add(u64::try_from(bytes)?),
         }

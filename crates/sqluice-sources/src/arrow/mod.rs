@@ -1,4 +1,4 @@
-//! Arrow: record batches, from IPC files and streams, or from whoever has them.
+//! Arrow: record batches from IPC files, from streams, or from a program.
 //!
 //! ```text
 //!  Iterator<Item = Result<RecordBatch>> ──> ArrowSource::next_part ──> ArrowPart::decode ──> Batch
@@ -37,7 +37,7 @@ pub use self::damaged::silence_reader_panics;
 pub(crate) use self::damaged::{BoxedError, read_damaged};
 pub use self::part::{ArrowRows, ArrowSource};
 
-/// What becomes of decimals.
+/// How decimals are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecimalAs {
@@ -50,7 +50,7 @@ pub enum DecimalAs {
     Real,
 }
 
-/// What becomes of timestamps.
+/// How timestamps are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampAs {
@@ -65,9 +65,9 @@ pub enum TimestampAs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArrowOptions {
-    /// What becomes of decimals.
+    /// How decimals are stored.
     pub decimal: DecimalAs,
-    /// What becomes of timestamps.
+    /// How timestamps are stored.
     pub timestamp: TimestampAs,
     /// Unsigned integers beyond 64 bits with a sign are the nearest floats, which is what SQLite makes of such numbers. A load sets
     /// this with its own `lossy`.

@@ -24,7 +24,7 @@ pub(super) fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Writes the date so many days after 1970-01-01; `None`: it has no year of four digits.
+/// Writes the date `days` days after 1970-01-01. `None`: its year does not have four digits.
 pub(super) fn date(days: i64, out: &mut String) -> Option<()> {
     // Days since 0000-03-01, in eras of 400 years, as in "chrono-Compatible Low-Level Date Algorithms".
     let days = days.checked_add(719_468)?;
@@ -44,7 +44,7 @@ pub(super) fn date(days: i64, out: &mut String) -> Option<()> {
     })
 }
 
-/// Writes a time of day; `None`: it is none.
+/// Writes a time of day. `None`: the value is not a time of day.
 pub(super) fn time(value: i64, unit: TimeUnit, out: &mut String) -> Option<()> {
     let (seconds, fraction) = (value.div_euclid(per_second(unit)), value.rem_euclid(per_second(unit)));
     (0..DAY_SECONDS).contains(&seconds).then(|| {
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
     use rusqlite::Connection;
 
-    /// What SQLite calls the moment so many seconds after 1970 began.
+    /// How SQLite writes the moment `seconds` seconds after the start of 1970.
     fn in_sqlite(seconds: i64) -> Option<String> {
         let connection = Connection::open_in_memory().unwrap();
         let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1, 'unixepoch')";

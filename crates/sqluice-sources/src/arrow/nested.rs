@@ -17,7 +17,7 @@ use super::moment;
 /// JSON that grows, and what is wrong with it.
 pub(super) struct Json<'a> {
     pub(super) text: &'a mut String,
-    /// The first value that has no JSON. It is there as the number that Arrow has for it, so that a bad row can be shown.
+    /// The first value that has no JSON form. It is written as the number that Arrow stores, so that the bad row can be shown.
     pub(super) fault: Option<String>,
     /// Where nothing more is written, because it is refused for its length.
     end: usize,

@@ -23,7 +23,7 @@ pub(crate) const PART_ROWS: usize = 128 << 10;
 /// What the texts and blobs of one batch have at most, unless it is a single row. A dictionary can make any number of a few bytes.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// What becomes of the columns of record batches.
+/// How the columns of record batches become columns of a batch.
 pub struct ArrowRows {
     file: PathBuf,
     /// What fills the columns of the table.
@@ -33,8 +33,8 @@ pub struct ArrowRows {
 }
 
 impl ArrowRows {
-    /// Rows that have a column for each of `columns`, which are filled from batches with so many `fields`; `as_text` says which of them
-    /// have TEXT affinity. Messages call the input `file`.
+    /// Rows with one column for each of `columns`, filled from batches that have `fields` fields. `as_text` says which columns have TEXT
+    /// affinity. Messages call the input `file`.
     ///
     /// # Panics
     /// When a field is named that there is not.
@@ -145,7 +145,7 @@ impl give::GivenRows for Slice<'_> {
                 }
             }
         }
-        // Each column tells its first: without that row it tells the next.
+        // Each column reports its first bad row; once that row is removed, it reports the next.
         if let Some(first) = refused.into_iter().min_by_key(|refused| refused.row) {
             return Err(Refused::Rows(vec![first]));
         }

@@ -8,8 +8,8 @@
 //!
 //! This runs under a lock, so it looks only at quotes, escapes, comments and line ends. It judges nothing, and need not: where
 //! a record ends does not depend on what is wrong within it (see [`naive`](super::naive)). An input that ends within quotes
-//! ends with a record. Only one that is longer than allowed is cut off, just behind the limit, so that whoever decodes the
-//! part sees that; it is the last.
+//! ends with a record. Only a record that is longer than allowed is cut off, just behind the limit, so that decoding the part notices it;
+//! that part is the last.
 //!
 //! Invariant: a cut depends on the bytes and on `part_bytes`, never on how much a read returned.
 
@@ -69,7 +69,7 @@ impl Cutter {
         }
     }
 
-    /// Goes past so many lines, whatever they hold.
+    /// Skips `lines` lines, whatever they hold.
     pub(super) fn skip_lines(&mut self, lines: u64) {
         let mut data = std::mem::take(&mut self.text.rest);
         while self.text.at.line <= lines {
@@ -158,7 +158,7 @@ impl Cutter {
     fn cut(&mut self, mut data: Vec<u8>, scan: &Scan) -> Result<Option<Cut>> {
         let in_record = scan.record < data.len();
         if in_record && self.text.failed.is_some() {
-            // What is there of this record says nothing about it.
+            // The bytes read so far of this record say nothing about it.
             data.truncate(scan.record);
         }
         if data.is_empty() {

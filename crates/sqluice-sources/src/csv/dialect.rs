@@ -14,9 +14,9 @@ pub struct Dialect {
     pub delimiter: Delimiter,
     /// Around fields; `None`: a quote is a character like any other.
     pub quote: Option<u8>,
-    /// Within quotes, the next character stands for itself. The quote itself as escape is none: quotes are always doubled.
+    /// Within quotes, the next character stands for itself. The quote itself counts as no escape: quotes are always doubled.
     pub escape: Option<u8>,
-    /// A line that begins with it, where a record might begin, is none.
+    /// A line that begins with it, where a record might begin, is a comment.
     pub comment: Option<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Dialect {
         Dialect::default()
     }
 
-    /// Whether these characters can be told apart.
+    /// Checks that these characters can be distinguished.
     ///
     /// # Errors
     /// When one of them can't be what it should, or would be two things.
@@ -104,13 +104,13 @@ impl Dialect {
     }
 }
 
-/// What no byte that a finder finds equals: a quote or escape that there is none of.
+/// A byte that a finder never looks for: stands for a quote or escape that the dialect does not have.
 const NO_BYTE: u8 = 0xff;
 
 /// A dialect for hot loops: no `Option`s but one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
-    /// The delimiter, or its first byte if it is wide: then only [`Delimiter::bytes_at`] tells it.
+    /// The delimiter, or its first byte if it is wide: then only [`Delimiter::bytes_at`] recognises it.
     pub(super) delimiter: u8,
     pub(super) quote: u8,
     pub(super) escape: u8,

@@ -16,7 +16,7 @@ pub struct Renamed {
     pub to: String,
 }
 
-/// The names of the fields: each is there, and no two are the same (ASCII letters in either case).
+/// The names of the fields: none is missing, and no two are the same (ASCII letters in either case).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Header {
@@ -42,7 +42,7 @@ impl Header {
         Header { names, at: record.iter().map(|field| field.at).collect(), renamed: Vec::new() }
     }
 
-    /// Names for a file of so many fields whose first row is at `at`.
+    /// Names for a file of `fields` fields whose first row is at `at`.
     pub(super) fn of_fields(fields: usize, at: Position) -> Header {
         Header { names: (0..fields).map(by_position).collect(), at: vec![at; fields], renamed: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a CSV file, where, and in what words it is told.
+//! What can be wrong with a CSV file, where, and the messages for it.
 
 use std::path::Path;
 

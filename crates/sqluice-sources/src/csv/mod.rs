@@ -9,7 +9,7 @@
 //!
 //! * The first record is the header, or else a row like the others: fields are called `column1`, `column2`, ... then. How many
 //!   every record has, the first one says, or [`CsvOptions::fields`]. Names
-//!   that are missing in the header, or there already (ASCII letters in either case are the same), are made up and told
+//!   that are missing in the header, or repeated (ASCII letters in either case are the same), are made up and reported
 //!   ([`CsvReader::renamed`]).
 //! * Fields are separated by a delimiter of any characters, of which the first match counts (`a|||b` with `||` is `a` and
 //!   `|b`), or by runs of blanks, which separate nothing at the start and the end of a line. Records end with LF, CRLF or CR, or with the file. Empty lines are no records; a
@@ -117,7 +117,7 @@ pub struct CsvOptions {
     pub part_bytes: usize,
     /// A longer value is malformed. At most [`FIELD_BYTES_MAX`].
     pub field_bytes_max: usize,
-    /// A longer record (with its quotes, without its line end) or comment is an error: so much may be in memory for one part. At
+    /// A longer record (with its quotes, without its line end) or comment is an error: it bounds the memory of one part. At
     /// most [`RECORD_BYTES_MAX`].
     pub record_bytes_max: usize,
 }
@@ -252,8 +252,8 @@ impl CsvReader {
         &self.header.renamed
     }
 
-    /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on: so many come
-    /// before this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
+    /// Goes on to the rows, which have a column for each of `columns`. They are numbered from `rows.start` on, the number of rows before
+    /// this file. At `rows.end` reading stops: nothing after that is looked at. Bad rows count.
     ///
     /// # Panics
     /// When `columns` names a field that there is not.
@@ -298,8 +298,8 @@ fn no_record(file: &Path, options: &CsvOptions) -> Error {
 }
 
 impl CsvSource {
-    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as whoever
-    /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as the reader of the file
+    /// keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> CsvSource {
         self.handed_out = HandedOut::new(read, total);

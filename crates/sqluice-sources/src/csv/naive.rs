@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         self.input.get(self.read).copied()
     }
 
-    /// Steps over a character of so many bytes.
+    /// Steps over a character of `bytes` bytes.
     fn advance(&mut self, bytes: usize) {
         let ends_line = match self.input[self.read] {
             b'\n' => true,
@@ -246,7 +246,7 @@ impl<'p, 'a> Reading<'p, 'a> {
         let Dialect { delimiter, quote, escape, .. } = self.parser.dialect;
         let mut keep = false;
         match self.state {
-            // The quote comes first: as its own escape it means the same.
+            // The quote is tested first: as its own escape it means the same.
             State::Quoted if Some(byte) == quote => self.state = State::QuoteInQuoted,
             State::Quoted if Some(byte) == escape => self.state = State::Escaped,
             State::Quoted => keep = true,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A field without doubled quotes is never copied. The span (0,0) stands for an empty unquoted field, which no other field
-//! can have: it is not empty, or a quote comes before it. So NULL costs nothing until a batch is done, and then one
+//! can have: it is not empty, or a quote precedes it. So NULL costs nothing until a batch is done, and then one
 //! comparison.
 //!
 //! What is malformed is only noticed here; [`naive`](super::naive) says what and where it is.
@@ -92,7 +92,7 @@ pub(super) enum Next {
     Malformed,
 }
 
-/// How the delimiter is told: the compiler makes a loop for each kind.
+/// How the delimiter is recognised: the compiler makes a loop for each kind.
 trait Between: Copy {
     /// Another byte than a delimiter's may begin like one, and within a delimiter there may be hits.
     const WIDE: bool;
@@ -350,7 +350,7 @@ pub(super) fn unescape(data: &mut Vec<u8>, marks: Marks, scratch: &mut Scratch) 
         while let Some(mark) = memchr::memchr2(marks.quote, marks.escape, &data[search..end]) {
             data.extend_from_within(from..search + mark);
             from = search + mark + 1;
-            // What is there stands for itself.
+            // The character stands for itself.
             search = from + 1;
         }
         data.extend_from_within(from..end);

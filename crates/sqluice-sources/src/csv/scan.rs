@@ -21,7 +21,7 @@ use super::delimiter::Delimiter;
 use super::dialect::Marks;
 use super::find::{Finder, mask, short};
 
-/// With so many hits in a block, it pays to look at all of them at once.
+/// From this number of hits in a block on, it pays to look at all of them at once.
 const HITS_MIN: u32 = 8;
 
 /// How far a part has been looked through.
@@ -259,7 +259,7 @@ impl Scan {
         Continue(())
     }
 
-    /// The present record is longer than allowed, and enough of it is there to see that.
+    /// Whether the current record is longer than allowed, and enough of it has been read to see that.
     pub(super) fn record_too_long(&self, delimiter: &Delimiter, data_bytes: usize, ended: bool) -> bool {
         // One of the unseen bytes may be the line end.
         data_bytes - self.record > self.record_bytes_max + unseen(delimiter, ended)

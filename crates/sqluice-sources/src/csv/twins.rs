@@ -31,7 +31,7 @@ pub(super) enum Taken {
     Bad { error: Told, raw: Vec<u8> },
 }
 
-/// What comes of a file.
+/// The result of reading a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) header: Vec<String>,
@@ -84,9 +84,9 @@ pub(super) struct Setup {
 pub(super) struct Taste {
     /// It takes bad rows.
     pub(super) bad_rows: bool,
-    /// It refuses one row of so many, at random; 0: none.
+    /// It refuses one row in `refuses`, at random; 0: none.
     pub(super) refuses: u64,
-    /// It names so many of them at a time.
+    /// The number of refused rows that it names at a time.
     pub(super) names: usize,
     pub(super) seed: u64,
 }
@@ -161,12 +161,12 @@ pub(super) fn fill(outcome: &mut Outcome, input: &[u8], setup: &Setup) -> Result
         let mut part = match source.next_part() {
             Ok(Some(part)) => part,
             Ok(None) => break,
-            // The error of an earlier part comes first.
+            // The error of an earlier part takes precedence.
             Err(error) => return result.and(Err(error)),
         };
         input_bytes += part.input_bytes();
         if result.is_err() {
-            // Other threads may decode what comes later: it must not panic.
+            // Other threads may decode later parts: that must not panic.
             let _ = part.decode(&mut |_: &Batch<'_>| Ok(()));
             continue;
         }
@@ -287,7 +287,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     outcome
 }
 
-/// Where the records begin: after a mark and so many lines.
+/// Where the records begin: after a byte order mark and `skip_lines` lines.
 pub(super) fn start(input: &[u8], skip_lines: u64) -> (&[u8], Position) {
     let mut at = if input.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut line = 1;

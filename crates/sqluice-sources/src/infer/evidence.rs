@@ -27,7 +27,7 @@
 //!   exponents from which on printers use them count, and integers beyond 64 bits are text.
 //! * No column of SQLite keeps the sign of a zero, so `-0.0` is text.
 //!
-//! Where the source tells numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
+//! Where the source distinguishes numbers from text, as JSON does, a number is one however it is written: integers are INTEGER, floats are
 //! REAL, and with them integers up to 2^53, which floats hold; a text makes TEXT, whatever it says, and so does a number that neither
 //! holds, which such a source gives as text.
 //!
@@ -181,7 +181,7 @@ impl Evidence {
         negative_exponent_min: u16::MAX,
     };
 
-    /// Whatever comes, the column is TEXT.
+    /// The column is TEXT, whatever values follow.
     const TEXT: Evidence = Evidence {
         flags: ALL_FLAGS,
         printers: Printers::NONE,
@@ -194,7 +194,7 @@ impl Evidence {
         negative_exponent_min: 0,
     };
 
-    /// There are integers that no float holds: the column is INTEGER as long as nothing else comes.
+    /// The column has integers that no float holds: it is INTEGER as long as no other values follow.
     const ONLY_INTEGER: Evidence = Evidence { flags: ALL_FLAGS & !NOT_INTEGER, ..Evidence::TEXT };
 
     /// A float that the source itself says is one.
@@ -224,7 +224,7 @@ impl Evidence {
         *self == Evidence::NONE
     }
 
-    /// Whether the column is TEXT, whatever comes.
+    /// Whether the column is TEXT, whatever values follow.
     pub fn is_final(&self) -> bool {
         *self == Evidence::TEXT
     }

@@ -15,8 +15,8 @@ use sqluice_core::source::{BadRow, Part, Refused, Sink, Source};
 
 use super::{Evidence, see_all};
 
-/// The evidence of each of `columns`, over all rows of the source but those that are malformed: whoever loads them tells of
-/// these. `progress` hears of the bytes of each part; the phase is the caller's to name.
+/// The evidence of each of `columns`, over all rows of the source except malformed ones, which the load reports. `progress` is given the
+/// bytes of each part; the caller names the phase.
 ///
 /// What is known when the source can't be read any further is returned with the error.
 pub fn scan(

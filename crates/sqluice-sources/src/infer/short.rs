@@ -11,7 +11,7 @@ const HELD_MAX_DIGITS: u128 = 0x0900_0007_0109_0902_0504_0704_0009_0902;
 /// What some short values say.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
-    /// A value is none.
+    /// A value is not a number.
     pub(super) no_number: bool,
     pub(super) not_as_r: bool,
     /// Bit `n`: a value has `n` decimals; bit `16 + n`: and these end in a zero.

@@ -167,7 +167,7 @@ struct Watching<'a> {
 
 impl Sink for Watching<'_> {
     fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
-        // Of a batch that is refused, only the values to blame count: without them it comes again.
+        // Of a refused batch, only the values to blame count: the batch is given again without them.
         self.sink.rows(batch).inspect_err(|refused| match refused {
             Refused::Rows(rows) => rows.iter().for_each(|row| self.blame(batch, row.row, row.column)),
             Refused::Stop { at, .. } => at.iter().for_each(|&(row, column)| self.blame(batch, row, column)),

@@ -1,4 +1,4 @@
-//! Reading ahead: a thread of its own reads, whoever wants the bytes takes them, and can stop waiting.
+//! Reading ahead: a separate thread reads, and the consumer takes the bytes and can stop waiting.
 //!
 //! ```text
 //!              full blocks: as many as there are, then the end or an error
@@ -8,8 +8,7 @@
 //! ```
 //!
 //! The thread ends with its input, or when it notices that the [`Ahead`] is gone: at once if it waits for an empty block. If
-//! it is in a read of a pipe that gives nothing, it stays there until the pipe gives something or ends, and nobody waits
-//! for it.
+//! it is in a read of a pipe that gives nothing, it stays there until the pipe gives something or ends, and no other thread waits for it.
 
 use std::io::{self, Read};
 use std::thread;

@@ -78,7 +78,7 @@ pub(super) struct Decompress<'a> {
 }
 
 impl Decompress<'_> {
-    /// Whatever is not the engine's own error comes from the decompressor.
+    /// An error that is not the engine's own is the decompressor's.
     fn explain(&self, error: io::Error) -> Error {
         let what = self.compression;
         let error = match error.downcast::<Error>() {

@@ -19,8 +19,8 @@ pub(super) struct Decoded<'a> {
 }
 
 impl<'a> Decoded<'a> {
-    /// The text of what `raw` reads, which messages call `name`. All work is done by whoever reads it, who also gets the
-    /// faults of the content.
+    /// The text of what `raw` reads, which messages call `name`. All work is done on the thread that reads it, which also gets the faults
+    /// of the content.
     ///
     /// # Errors
     /// When nothing can be read, or it has a format that is not read here.

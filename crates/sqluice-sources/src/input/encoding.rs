@@ -1,4 +1,4 @@
-//! What text is encoded in: named by the user, or told by a byte order mark.
+//! The encoding of a text: named by the user, or recognised by a byte order mark.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub(super) const MARK_BYTES_MAX: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     encoding: &'static encoding_rs::Encoding,
-    /// `utf-16` alone does not say which byte of a character comes first: the mark may.
+    /// `utf-16` alone does not give the byte order: a byte order mark may.
     order_by_mark: bool,
 }
 

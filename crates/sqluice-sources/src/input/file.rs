@@ -134,11 +134,11 @@ impl InputFile {
         !matches!(self.place, FileAt::Stream(_))
     }
 
-    /// The first `bytes` bytes of the text. Nothing is lost by it: whoever opens the input gets all of it.
+    /// The first `bytes` bytes of the text. Nothing is consumed: opening the input afterwards still gives all of it.
     ///
     /// # Errors
-    /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is none yet: it comes
-    /// when it is read.
+    /// When it can't be read, or is compressed in a way that is not read here. A fault of the content is not an error yet: it is reported
+    /// when the content is read.
     pub fn sample(&mut self, bytes: usize) -> Result<Sample> {
         let FileAt::Stream(stream) = &mut self.place else { return self.sample_of_file(bytes) };
         let mut failed = false;
@@ -196,7 +196,7 @@ impl InputFile {
     }
 
     /// Copies what can be read only once to a temporary file in `folder`, so that it can be opened many times; what can
-    /// be opened many times is left as it is. Progress is told of the bytes; the phase is the caller's.
+    /// be opened many times is left as it is. Progress counts the bytes; the caller names the phase.
     ///
     /// # Errors
     /// When it can't be read, or the copy can't be written.
@@ -302,7 +302,7 @@ fn beginning(decoded: Decoded<'_>, bytes: usize) -> (Sample, Option<io::Error>) 
     let plain = compression.is_none() && encoding.is_none();
     let mut reader = decoded.reader;
     let (mut text, mut filled, mut whole, mut fault) = (Vec::new(), 0, false, None);
-    // One byte more, because only that tells whether there is more.
+    // One byte more, because only that shows whether the input has more.
     let bytes_max = bytes.saturating_add(1);
     while filled < bytes_max {
         if filled == text.len() {

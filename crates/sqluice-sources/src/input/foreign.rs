@@ -7,10 +7,10 @@ use std::path::Path;
 use sqluice_core::error::{Error, Place};
 use sqluice_format::database::MAGIC;
 
-/// So many bytes tell whether more are needed: a pipe may give no more for long.
+/// This number of bytes shows whether more are needed: a pipe may give no more for a long time.
 pub(super) const MAGIC_BYTES_MAX: usize = 10;
 
-/// So many bytes tell what it is, also what is in a ZIP file: its first entries.
+/// This number of bytes shows what the file is, also what a ZIP file holds: its first entries.
 pub(super) const HEAD_BYTES: usize = 4096;
 
 /// A format that is not read here.
@@ -23,7 +23,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// What the user is told of a file.
+    /// The error for a file of this format.
     pub fn error(self, file: &Path) -> Error {
         Error::input(format!("this is {}, which is not read here", self.name))
             .at(Place::file(file))
@@ -92,7 +92,7 @@ pub(super) fn is_likely(magic: &[u8]) -> bool {
     of_bytes(magic).is_some() || SIGNATURES.iter().any(begins)
 }
 
-/// What bytes are that begin so, if that is a format with a signature; [`HEAD_BYTES`] tell it.
+/// The format of a file that begins with these bytes, if it has a signature; [`HEAD_BYTES`] of them are enough.
 pub(super) fn of_bytes(head: &[u8]) -> Option<Foreign> {
     if is_zip(head) {
         return Some(of_zip(head));
@@ -127,7 +127,7 @@ fn of_zip(head: &[u8]) -> Foreign {
     }
 }
 
-/// What text is that begins so, if that is markup or an archive of files: text that may be meant as rows is none of these.
+/// The format of a text that begins with these bytes, if it is markup or an archive of files. Text that may be meant as rows has none.
 pub fn of_text(head: &[u8]) -> Option<Foreign> {
     if head.get(257..262) == Some(b"ustar") {
         return Some(Foreign { name: "a tar archive", remedy: ARCHIVE });

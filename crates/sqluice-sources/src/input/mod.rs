@@ -8,9 +8,9 @@
 //!                                            bytes    if it must be           if it must be
 //! ```
 //!
-//! What a file is, its first bytes tell, not its name: gzip, zstd, a byte order mark. Whatever takes time or may keep one
-//! waiting (decompression, transcoding, a pipe) is done by a thread that runs ahead; a plain file is read as it is, by
-//! whoever wants the bytes.
+//! The first bytes of a file decide what it is, not its name: gzip, zstd, a byte order mark. Whatever takes time or may keep one
+//! waiting (decompression, transcoding, a pipe) is done by a thread that runs ahead; a plain file is read as it is, by the thread that
+//! needs the bytes.
 //!
 //! Invariant: the reader gives all of the text, or the text up to a fault and then an error with its place. It never ends
 //! early without a word, and never replaces what it does not understand.
@@ -54,7 +54,7 @@ pub const STANDARD_INPUT: &str = "standard input";
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct InputOptions {
-    /// What the text is encoded in. It wins over a byte order mark; `None`: the mark tells, and without one it is UTF-8.
+    /// What the text is encoded in. It wins over a byte order mark; `None`: the mark decides, and without one it is UTF-8.
     pub encoding: Option<Encoding>,
     /// Ends the wait for a pipe that gives nothing.
     pub cancel: Cancel,

@@ -1,4 +1,4 @@
-//! A look at the first bytes of a stream, which are then read as if nobody had looked.
+//! A look at the first bytes of a stream, which can still be read afterwards.
 
 use std::io::{self, Read};
 use std::mem;
@@ -54,7 +54,7 @@ impl<'a> Peek<'a> {
     }
 }
 
-/// An error can be given once; whoever reads on must not take it for a clean end.
+/// An error can be given only once. A further read must not look like a clean end.
 fn again() -> io::Error {
     io::Error::other("read again after an error")
 }

@@ -1,7 +1,7 @@
 //! The bytes of an input as they lie: counted, and with errors that name it.
 //!
-//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above tell a file that can't be read
-//! from one whose content is at fault.
+//! Invariant: an error of a [`Raw`] reader holds the engine's [`Error`]. So the layers above distinguish a file that can't be read from one
+//! whose content is at fault.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -68,7 +68,7 @@ impl Read for Positioned {
     }
 }
 
-/// A file that is opened by its first read: opening a FIFO waits for whoever writes to it.
+/// A file that is opened by its first read: opening a FIFO waits for its writer.
 pub(super) enum OpenedLater {
     Named(PathBuf),
     Open(File),

@@ -107,7 +107,7 @@ impl<R: Read> Transcode<R> {
         let shown: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
         let plural = if bad == 1 { "" } else { "s" };
         let what = format!("byte{plural} {}", shown.join(" "));
-        // All bytes were decoded before the decoder was told that there are no more: it waited for the rest of a character.
+        // All bytes were decoded before the decoder learned that the input ended: it waited for the rest of a character.
         let error = if self.ended {
             Error::input(format!("the text ends in the middle of a character of {}: {what}", self.encoding))
                 .hint("was the file copied or written to its end?")

@@ -208,7 +208,7 @@ impl Cutter {
     fn end(&mut self, data: &mut Vec<u8>, scan: &mut Scan) {
         let begun = space_end(data, scan.record) < data.len();
         if begun && self.text.failed.is_some() {
-            // What is there of this record says nothing about it.
+            // The bytes read so far of this record say nothing about it.
             data.truncate(scan.record);
         } else {
             scan.records += u64::from(begun);
@@ -358,7 +358,7 @@ impl Scan {
         } else if found + 1 < data.len() || ended {
             self.at = (found + 2).min(data.len());
         } else {
-            // What it escapes comes next.
+            // The escaped character follows.
             self.at = found;
             return false;
         }

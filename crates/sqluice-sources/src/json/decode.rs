@@ -129,7 +129,7 @@ impl JsonPart {
             }
             match bad {
                 Some(Some((record, fault))) => self.malformed(record, fault, &mut cursor, sink)?,
-                // Told after the rows before it, of which one may be refused.
+                // Reported after the rows before it, one of which may be refused.
                 Some(None) => return Err(self.new_key(&reader.new, &mut cursor)),
                 None => {}
             }
@@ -141,7 +141,7 @@ impl JsonPart {
         &self.cut.data[..self.raw_bytes]
     }
 
-    /// A key that nobody has seen before ends the load, which can begin again with a column for it.
+    /// A new key ends the load, which can begin again with a column for it.
     #[cold]
     fn new_key(&self, new: &NewKeys, cursor: &mut Cursor) -> Error {
         self.shared.met_new.store(true, Ordering::Relaxed);
@@ -150,7 +150,7 @@ impl JsonPart {
         Error::input(format!("the key {name:?} is in no record before this one")).at(place)
     }
 
-    /// For whoever asked for the keys.
+    /// Records new keys for the caller that asked for them.
     fn note_keys(&self, new: NewKeys) {
         let mut cursor = Cursor { byte: 0, at: self.cut.at };
         let keys =
@@ -327,7 +327,7 @@ impl Reader {
         });
         let end = read.unwrap_or_else(|_| super::cut::element_end(data, start));
         self.from = (end + 1).min(data.len());
-        // Within an element nobody looks beyond its end.
+        // Within an element, nothing beyond its end is read.
         let read = read.map(drop).map_err(|fault| Fault { at: fault.at.min(end), ..fault });
         (end, read)
     }
@@ -401,7 +401,7 @@ impl<'s> SlotValues<'s> {
     }
 }
 
-/// Which values are there; empty: all.
+/// Which values exist; empty: all.
 fn validity(tags: &[u8]) -> Vec<u64> {
     if tags.iter().all(|tag| *tag != 0) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What can be wrong with a record of JSON, where, and in what words it is told.
+//! What can be wrong with a record of JSON, where, and the messages for it.
 
 use sqluice_core::error::{Error, Message, Setting, message};
 

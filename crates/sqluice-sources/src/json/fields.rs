@@ -6,7 +6,7 @@ use super::super::csv::COLUMNS_MAX;
 use super::text::unescape;
 use crate::text::Position;
 
-/// A key and where it comes first.
+/// A key and its first occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewKey {
     pub(super) name: String,
@@ -29,7 +29,7 @@ struct Known {
     target: Target,
 }
 
-/// What becomes of the value of a key.
+/// How the value of a key is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// It is gone past.
@@ -63,7 +63,7 @@ impl Wanted {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Known(usize),
-    /// Nobody asks for it.
+    /// The load does not use it.
     Unwanted,
     New(String),
 }

@@ -136,7 +136,7 @@ pub struct JsonOptions {
     pub records: Option<RecordsPath>,
     /// Parts end with the first record at or after this many bytes. At most 16 MiB.
     pub part_bytes: usize,
-    /// A longer record is an error: so much may be in memory for one part. At most [`RECORD_BYTES_MAX`].
+    /// A longer record is an error: it bounds the memory of one part. At most [`RECORD_BYTES_MAX`].
     pub record_bytes_max: usize,
     /// Which keys that are not known matter; all others are gone past.
     pub wanted: Wanted,
@@ -175,7 +175,7 @@ pub struct JsonColumn {
     pub as_text: bool,
 }
 
-/// A key of a file, and where it comes first.
+/// A key of a file, and its first occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Without escapes.
@@ -285,8 +285,8 @@ impl JsonSource {
         })
     }
 
-    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as whoever
-    /// reads the file keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
+    /// Input counts in the bytes of the file as it lies there, which may be compressed: `read` of them so far, as the reader of the file
+    /// keeps counting, and `total` in all. What is not given: bytes of text, and an unknown total.
     #[must_use]
     pub fn with_progress(mut self, read: Option<Arc<AtomicU64>>, total: Option<u64>) -> JsonSource {
         self.handed_out = HandedOut::new(read, total);

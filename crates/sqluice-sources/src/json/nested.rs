@@ -1,6 +1,6 @@
-//! Arrays and objects within a record: gone past, and checked on the way.
+//! Arrays and objects within a record: skipped, and checked on the way.
 //!
-//! No recursion: which of the two each level is, a bit tells.
+//! No recursion: one bit for each level says which of the two it is.
 
 use super::fault::{DEPTH_MAX, Fault, What};
 use super::number::number;

@@ -76,7 +76,7 @@ pub(super) struct Finder<'p> {
     string: Option<Quoted>,
 }
 
-/// What comes next in the object at hand.
+/// What follows in the current object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     /// The document's object.
@@ -191,7 +191,7 @@ pub(super) struct Closing {
 }
 
 impl Closing {
-    /// So many objects are open.
+    /// Closes `depth` open objects.
     pub(super) fn new(depth: usize) -> Closing {
         Closing { depth, ..Closing::default() }
     }

@@ -7,7 +7,7 @@
 //!          not looked up                               tags  tag TEXT   bits span of ["a","b"]
 //! ```
 //!
-//! A key that comes again takes the place of the one before it. What a record does not have is NULL, the tag 0.
+//! A repeated key replaces the earlier one. A key that a record does not have is NULL, the tag 0.
 
 use sqluice_core::batch::{ROWS_MAX, Span};
 
@@ -18,7 +18,7 @@ use super::number::{Number, number};
 use super::text::string_end;
 use crate::csv::FIELD_BYTES_MAX;
 
-/// What a value is; a column's tags together tell what it has.
+/// The kind of a value; the tags of a column together say which kinds it has.
 pub(super) const INT: u8 = 1;
 pub(super) const REAL: u8 = 2;
 /// A part of the data that is the value as it stands.
@@ -125,7 +125,7 @@ pub(super) fn object(
     }
 }
 
-/// A key that is not the one that is expected: what becomes of its value, and where that begins.
+/// Handles a key other than the expected one: how its value is handled, and where that begins.
 fn other_key(
     data: &[u8],
     at: usize,
@@ -209,8 +209,7 @@ fn text(
     Ok(())
 }
 
-/// Where the value of a key is in the record that begins at `start`, which is good: the last one, if it is there more than
-/// once.
+/// Where the value of a key is in the record that begins at `start`, which is valid: the last one, if the key is repeated.
 pub(super) fn place_of(data: &[u8], start: usize, fields: &Fields, wanted: usize) -> Option<usize> {
     let mut at = space_end(data, start);
     let mut found = None;

@@ -31,7 +31,7 @@ pub(super) enum Taken {
     Bad { error: String, raw: String },
 }
 
-/// What comes of a file.
+/// The result of reading a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) keys: Vec<String>,
@@ -121,7 +121,7 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
     let mut keys = Vec::new();
     if let Ok(mut source) = JsonSource::of_keys(input(), file, options, &[], 0..u64::MAX) {
         let met = source.new_keys();
-        // What is wrong is told again.
+        // The error is reported again.
         let _ = feed(&mut source, &mut Taker::default());
         keys = met.all().into_iter().map(|key| key.name).collect();
     }
@@ -131,7 +131,7 @@ pub(super) fn read_by(bytes: &[u8], options: &JsonOptions, mut sink: Taker, as_t
     Outcome { keys, taken: sink.taken, error: fed.err().map(|error| error.without_hint()) }
 }
 
-/// What serde_json says of a record: its values by their keys, or that it is none.
+/// What serde_json says of a record: its values by their keys, or `None` if it is not a record.
 pub(super) fn expected(record: &str) -> Option<HashMap<String, Cell>> {
     // Beyond the range of floats is no error here.
     let in_range = record.replace("1e999", "1e99");
@@ -161,7 +161,7 @@ pub(super) fn cell_of(raw: &str) -> Cell {
     }
 }
 
-/// Whether a float, written with as many digits as the text or as few as tell it, is the same number.
+/// Whether a float, written with as many digits as the text or as few as identify it, is the same number.
 pub(super) fn held(text: &str, real: f64) -> bool {
     let digits: String =
         text.split(['e', 'E']).next().unwrap().chars().filter(char::is_ascii_digit).collect();

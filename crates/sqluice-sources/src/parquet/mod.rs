@@ -54,7 +54,7 @@ const PART_ROWS: u64 = 128 << 10;
 /// Bytes of a part at most, roughly, as they are before compression.
 const PART_BYTES: u64 = 32 << 20;
 
-/// Rows that are decoded at once, and bytes of them, roughly, as the file tells.
+/// Rows that are decoded at once, and roughly their bytes, as the file states them.
 const BATCH_ROWS: u64 = 4096;
 const BATCH_BYTES: u64 = 8 << 20;
 
@@ -187,7 +187,7 @@ impl ParquetFile {
         let mut read: Vec<usize> = columns.iter().filter_map(field).collect();
         read.sort_unstable();
         read.dedup();
-        // What is read comes in the order of the file.
+        // Columns are read in the order of the file.
         let columns = columns.into_iter().map(|column| match column {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
             constant @ ColumnFrom::Constant(_) => constant,
@@ -199,7 +199,7 @@ impl ParquetFile {
 }
 
 /// The footer of a file, and whether it has an Arrow schema that can't be read: that is a hint, and Parquet's own schema says all that
-/// must be known. Timestamps of 96 bits, which nobody should write any more, are read to the microsecond: nanoseconds of 64
+/// must be known. Timestamps of 96 bits, which are deprecated, are read to the microsecond: nanoseconds of 64
 /// bits end in 2262.
 fn footer(input: &FilePart) -> Result<(ArrowReaderMetadata, bool), BoxedError> {
     let parquet = read_damaged(|| ParquetMetaDataReader::new().parse_and_finish(input))?;

@@ -34,7 +34,7 @@ type Result<T> = std::result::Result<T, ParquetError>;
 const HEADER_BYTES: u64 = 1 << 10;
 const HEADER_BYTES_MAX: u64 = 16 << 20;
 
-/// A chunk may be so much longer than it says: old writers left out the header of the dictionary.
+/// A chunk may be this much longer than it says: old writers left out the header of the dictionary.
 const SLACK_BYTES: u64 = 100;
 
 /// What the pages take that a part has in memory.
@@ -236,7 +236,7 @@ impl Pages {
         let lengths = self.after_levels(header, page);
         let extra = lengths.and_then(|lengths| prefixes::extra(lengths, encoding, values, window));
         let extra = extra.ok_or_else(|| damaged("a page has wrong lengths"))?;
-        // Where these are is told with 32 bits, of which the bytes of the page take some.
+        // Their positions have 32 bits, of which the bytes of the page use some.
         let memory = MemoryBound(Some(self.held.memory.0.unwrap_or(u64::MAX).min(1 << 31)));
         self.held.check(memory, "some values that begin like each other", extra.prefixes)?;
         self.hold(extra.lengths.saturating_add(extra.prefixes))

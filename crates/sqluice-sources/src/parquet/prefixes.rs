@@ -82,7 +82,7 @@ struct Lengths<'a> {
     in_miniblock: u64,
 }
 
-/// Numbers of so many bits, one after another from the lowest bit on.
+/// Numbers of a fixed number of bits, one after another from the lowest bit on.
 #[derive(Clone, Copy, Default)]
 struct Bits<'a> {
     bytes: &'a [u8],

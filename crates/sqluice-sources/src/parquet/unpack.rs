@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 use parquet::basic::CompressionCodec;
 use parquet::errors::ParquetError;
 
-/// Decompresses some bytes to so many, which it appends; or says what is wrong.
+/// Decompresses some bytes to the given number, which it appends; or says what is wrong.
 type Decompress = fn(&[u8], usize, &mut Vec<u8>) -> Result<(), String>;
 
 /// What decompresses the pages of a column chunk.
@@ -80,7 +80,7 @@ impl Unpack {
     }
 }
 
-/// Reads so many bytes, and one more if it has more.
+/// Reads `bytes` bytes, and one more if the input has more.
 fn read_at_most(from: impl Read, bytes: usize, out: &mut Vec<u8>) -> Result<(), ParquetError> {
     out.reserve_exact(bytes + 1);
     from.take(bytes as u64 + 1).read_to_end(out)?;

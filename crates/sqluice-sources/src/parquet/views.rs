@@ -1,8 +1,8 @@
 //! Which types of Arrow's the columns are read as.
 //!
-//! Texts and blobs are read as views, which point into the pages that they come from: a string of a dictionary is there once, in
-//! however many rows it is. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so
-//! that the rows with such text can be told from the others: texts as views, and blobs, to be told from them, as large ones.
+//! Texts and blobs are read as views, which point into the pages that they were read from: a string of a dictionary is stored once, however
+//! many rows have it. The reader refuses a page with text that is not UTF-8 as a whole. Then the column is read again as blobs, so that the
+//! rows with such text can be distinguished from the others: texts as views, and blobs, to be distinguished from them, as large ones.
 
 use std::sync::Arc;
 

@@ -156,7 +156,7 @@ impl Source for TpchTable {
     }
 }
 
-/// Part `part` of so many, counted from 1.
+/// Part `part` of `parts`, counted from 1.
 #[derive(Debug)]
 struct TpchPart {
     table: Table,

@@ -22,7 +22,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// In the order of the schema: what is referred to comes first.
+    /// In the order of the schema: referenced tables precede those that refer to them.
     pub(super) const ALL: [Table; 8] = [
         Table::Region,
         Table::Nation,
@@ -80,7 +80,7 @@ impl Table {
         }
     }
 
-    /// Gives the rows of part `part` of so many, counted from 1, to `sink`.
+    /// Gives the rows of part `part` of `parts`, counted from 1, to `sink`.
     pub(super) fn make(self, scale: f64, part: i32, parts: i32, sink: &mut dyn Sink) -> Result<()> {
         let columns = Columns::new(self.columns());
         match self {

@@ -114,7 +114,7 @@ fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, Kind)]) -> f64 {
     }
     let distinct: HashSet<&[u8]> = filled.iter().map(|(field, _)| &field.value[..]).collect();
     let mut score = 0.0;
-    // Few words recur, and the first is none of them.
+    // Few distinct words recur, and the first is not one of them.
     if filled.len() >= 5 && distinct.len() * 2 <= filled.len() {
         score += 0.8;
     }

@@ -11,9 +11,9 @@
 //!   counts against it once, whatever it is: a quote that never ends takes only its line.
 //! * **Around the table** may be a line `sep=;`, titles and comments before it and a footer after it. What is before is skipped, and said;
 //!   a footer stays a record, whose fault names it.
-//! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several, and nobody
-//!   knows which: [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded without being told. Commas in
-//!   sentences are neither: they vary in number, and a space follows.
+//! * **One column.** If no delimiter explains the file, it has one column; but if one is frequent, there may be several:
+//!   [`Sniffed::candidates`] then lists what they may be separated by, and the file is not loaded until the user names the delimiter.
+//!   Commas in sentences are neither: they vary in number, and a space follows.
 //! * **Quote and escape.** `"`, unless `'` stands around fields and explains more, or a column has it in all its records. `\` is the
 //!   escape where more records are sound with it. An apostrophe at the wrong place would otherwise cost text.
 //! * **Header.** All columns are heard (`header`). A close decision says so.
@@ -371,7 +371,7 @@ fn named_delimiter(text: &[u8]) -> Option<Delimiter> {
     if is_name { named.parse().ok() } else { None }
 }
 
-/// The first of so many lines that has text, shortened.
+/// The first of `lines` lines that has text, shortened.
 fn first_line(text: &[u8], lines: u64) -> String {
     let text = &text[..lines_bytes(text, lines as usize)];
     let line = text.split(|&byte| is_line_end(byte)).find(|line| !line.trim_ascii().is_empty());

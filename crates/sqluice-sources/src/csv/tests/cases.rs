@@ -275,7 +275,7 @@ fn a_quote_inside_an_unquoted_field_is_malformed_on_request() {
     let error = Some("in.csv:3:4: a quote inside a field that is not quoted");
     says_with(&strict, b"a,b\n1,\"x \"\"y\"\"\"\n2,x\"y\n", &["1|x \"y\""], error);
     says_with(&CsvOptions { pad: true, ..strict.clone() }, b"a,b\n1,2\n2,x\"y\n", &["1|2"], error);
-    // What comes first is told.
+    // The first fault is reported.
     let after = "in.csv:2:4: expected a comma or the end of the line after the closing quote, found 'b'";
     says_with(&strict, b"a\n\"a\"b\"\n", &[], Some(after));
     let none = CsvOptions { strict_quotes: true, ..dialect(b',', None, None, None) };

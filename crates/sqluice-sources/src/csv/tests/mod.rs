@@ -1,4 +1,4 @@
-//! What all tests of this module use: readers of one file that tell all that comes of it, so that they can be compared.
+//! What all tests of this module use: readers of one file that record everything they find, so that they can be compared.
 
 mod cases;
 mod files;

@@ -362,7 +362,7 @@ fn an_apostrophe_is_a_quote_only_where_that_is_clear() {
     for text in [
         "a,b\n'x',1\ny,2\n",     // one field that happens to have them
         "a,b\n'x',1\n",          // one record
-        "a,b\n'x',1\n\"y\",2\n", // the other quote is there
+        "a,b\n'x',1\n\"y\",2\n", // the other quote exists
         "a,b,c\n'x',1,\"p\"\n'y',2,\"q\"\n",
         "a,b\n'x'y,1\n'y',2\n", // not around the field
         "a,b\n'tis,1\n'twas,2\n",

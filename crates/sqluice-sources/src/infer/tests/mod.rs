@@ -64,7 +64,7 @@ fn integer() -> impl Strategy<Value = String> {
     ]
 }
 
-/// With so many decimals, or with any number.
+/// Decimals with the given number of fraction digits, or with any number of them.
 fn decimal(decimals: Option<usize>) -> impl Strategy<Value = String> {
     let len = match decimals {
         Some(decimals) => Just(decimals).boxed(),

@@ -38,7 +38,7 @@ pub(super) const C: Style = Style { letter: 'e', plus: true, width: 2 };
 /// A printer of floats.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Print {
-    /// So many significant digits at most, none of them a zero at the end; 17: as many as it takes.
+    /// At most this number of significant digits, without trailing zeros; 17: as many as needed.
     Digits(usize, Point, Exponents, Style),
     /// As R.
     R,

@@ -184,7 +184,7 @@ fn a_wrong_guess_stops_the_load_after_its_part() {
     assert_eq!((rows, loaded.unwrap_err().message()), (0, message.to_owned()));
 }
 
-/// Refuses a text, and counts what else comes.
+/// Refuses a text, and counts all other values.
 struct Refusing {
     text: &'static str,
     stop: bool,

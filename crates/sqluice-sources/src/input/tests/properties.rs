@@ -78,7 +78,7 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![prop::collection::vec(1..8usize, 1..4), Just(vec![1 << 20])]
 }
 
-/// What the bytes lie in: nothing, or so many members or frames.
+/// What wraps the bytes: nothing, or this number of members or frames.
 #[derive(Clone, Copy, Debug)]
 enum Wrap {
     Plain,

@@ -1,4 +1,4 @@
-//! Waiting for a pipe that gives nothing, and threads that nobody needs any more.
+//! Waiting for a pipe that gives nothing, and threads that are no longer needed.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -17,7 +17,7 @@ use super::{drain, gzip, options, pipe};
 /// Long enough for any machine, and no test waits for it unless it fails.
 const FAR_TOO_LONG: Duration = Duration::from_secs(20);
 
-/// What `work` fails with after the flag is set: that it comes back at all is the point.
+/// The error of `work` after the flag is set: the point is that it returns at all.
 fn interrupted<T: Send + 'static>(work: impl FnOnce(InputOptions) -> Result<T, Error> + Send + 'static) {
     let cancel = Cancel::new();
     let options = InputOptions { cancel: cancel.clone(), ..InputOptions::default() };
@@ -86,7 +86,7 @@ fn what_a_pipe_gives_is_there_at_once() {
     assert_eq!(reader.read(&mut line).unwrap(), 0);
 }
 
-/// Gives the same byte for ever; whoever has the other end of the pointer sees when it is gone.
+/// Gives the same byte for ever; the holder of the other pointer sees when it is gone.
 struct Endless(#[expect(dead_code, reason = "it is there to be dropped")] Arc<()>);
 
 impl Read for Endless {
