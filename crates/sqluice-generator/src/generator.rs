@@ -22,7 +22,7 @@ use super::vector::{RowRange, Vector};
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) seed: u64,
-    /// Of each table, in the schema's order; `None`: nobody said.
+    /// The rows of each table, in the schema's order; `None`: not given.
     pub(crate) rows: Vec<Option<u64>>,
 }
 
@@ -195,7 +195,7 @@ pub(crate) trait Generate: fmt::Debug + Send + Sync {
         None
     }
 
-    /// So many rows can have values, if there is a limit.
+    /// The most rows that can have values, if limited.
     fn rows_max(&self, _: &World) -> Result<Option<u64>> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Foreign keys whose rows are there because of how the values are made: nobody needs to look for them.
+//! Foreign keys whose parent rows always exist because of how the values are made: they need no check.
 //!
 //! * `ref(parent.column)`, which is what a REFERENCES clause gives by itself.
 //! * A column of `int(1, 1000)`, or a choice of such, that refers to the rowid of a table of 1,000 rows, numbered from 1.
@@ -14,7 +14,7 @@ use super::parse::{Expr, Literal, Node, parse};
 use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
-/// Whether the rows that each table of a new database refers to are there, whatever the seed. `rows` says how many each table
+/// Whether the rows that each table of a new database refers to exist, whatever the seed. `rows` says how many each table
 /// has, in the order of the schema. `false`: that is not known.
 pub fn are_there(schema: &Schema, spec: &Spec, rows: &[u64]) -> Vec<bool> {
     let Ok(catalogue) = catalogue(schema) else { return vec![false; schema.tables.len()] };
@@ -93,7 +93,7 @@ fn numbered_rows(schema: &Schema, spec: &Spec, rows: &[u64], key: &Key) -> Optio
     (points_to_it && made.counts_rows()).then_some(rows[place])
 }
 
-/// What the values of an expression lie between, in so many rows; NULL counts for nothing.
+/// The range of an expression's values in `rows` rows; NULL is ignored.
 fn values(expression: &str, rows: u64) -> Option<RangeInclusive<i64>> {
     range(&parse(expression, 0).ok()?, i64::try_from(rows).ok()?)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::schema::Schema;
 
-/// All presets. TPC-H is none of them: its rows are not the generator's.
+/// All presets. TPC-H is not one of them: its rows are not the generator's.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "user",
@@ -41,7 +41,7 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// A schema that comes with the program.
+/// A schema that is part of the program.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Preset {
@@ -58,7 +58,7 @@ impl Preset {
     /// The preset of that name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no preset has that name.
     pub fn find(name: &str) -> Result<Preset> {
         PRESETS.iter().find(|preset| preset.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -73,8 +73,8 @@ impl Preset {
         })
     }
 
-    /// How many rows each table has, when `rows` asks for so many: a number without a name counts the first table, and the others
-    /// follow; one with a name counts that table alone. What comes later counts more. Of tables that nobody counts nothing is said.
+    /// How many rows each table has, given the requested `rows`: a number without a name counts the first table, and the others follow; one
+    /// with a name counts that table alone. Later numbers override earlier ones. Tables without a count are left out.
     pub fn rows(&self, rows: &[(Option<String>, u64)]) -> Vec<(Option<String>, u64)> {
         let all = rows.iter().rfind(|(name, _)| name.is_none());
         let shares = self.tables.iter().filter_map(|&(table, share)| {
@@ -127,7 +127,7 @@ mod tests {
         let more = [&all[..], &[named("Items", 7)]].concat();
         assert_eq!(rows("shop", &[(Some("Items"), 7), (None, 1000)]), more);
         assert_eq!(rows("shop", &[(Some("items"), 7)]), [named("items", 7)]);
-        // Few orders are somebody's, none are nobody's.
+        // A few orders need at least one customer, no orders need none.
         assert_eq!(rows("shop", &[(None, 3)])[1..3], [named("customers", 1), named("products", 1)]);
         assert_eq!(rows("shop", &[(None, 0)]).iter().map(|(_, rows)| rows).sum::<u64>(), 0);
         assert_eq!(rows("user", &[(None, u64::MAX)]), [named("user", u64::MAX)]);

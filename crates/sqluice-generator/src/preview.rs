@@ -1,6 +1,7 @@
-//! The first rows of each table as they will be read, without a file.
+//! The first rows of each table as they will be stored, without a file.
 //!
-//! SQLite keeps them in memory, in the schema's own tables, and is asked for them: so affinities and generated columns are there.
+//! SQLite keeps them in memory, in the schema's own tables, and they are read back: so affinities are applied and generated columns have
+//! values.
 
 use std::fmt;
 

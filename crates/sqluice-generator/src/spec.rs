@@ -92,7 +92,7 @@ impl Spec {
             origins.push(of_row);
         }
         let names = Names::new(schema, exprs, compile_in);
-        // Mistakes in comments are told before what follows from them.
+        // Mistakes in comments are reported before their consequences.
         for origin in [Origin::Comment, Origin::Declaration] {
             for (table, origins) in origins.iter().enumerate() {
                 for column in (0..origins.len()).filter(|&column| origins[column] == origin) {

@@ -11,7 +11,7 @@ fn given(table: &Table) -> Vec<usize> {
     (0..table.columns.len()).filter(|&column| table.columns[column].generated.is_none()).collect()
 }
 
-/// Puts rows into a table; values that are there twice where they may not be are left out.
+/// Inserts rows into a table; rows that repeat a unique value are left out.
 pub(super) fn insert(connection: &Connection, table: &Table, rows: Vec<Vec<Sql>>) -> rusqlite::Result<()> {
     let names: Vec<String> = given(table).iter().map(|&column| quoted(&table.columns[column].name)).collect();
     let (name, places) = (quoted(&table.name), vec!["?"; names.len()].join(", "));

@@ -45,7 +45,7 @@ pub struct ColumnSpec {
     pub(super) generator: Option<Arc<dyn Generate>>,
 }
 
-/// Where an expression comes from.
+/// The origin of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {

@@ -3,7 +3,7 @@
 //! ```text
 //!  Experiment ── id, unit, count
 //!   └─ Case ── name, provenance, settings, command
-//!       └─ Work ── run(Ground) -> Took      makes its data, times one part of it, and says what is there afterwards
+//!       └─ Work ── run(Ground) -> Took      makes its data, times one part of it, and reports the resulting content
 //!              └── expected() -> Found      what must be there, by other means
 //! ```
 //!
@@ -19,7 +19,7 @@ use crate::published::{Figure, published};
 use crate::random::mixed;
 use crate::record::{Provenance, Skip};
 
-/// What goes wrong within a case is told, and the case fails.
+/// An error within a case is reported, and the case fails.
 pub(crate) type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// Rows, without their order: how many, and the sum of a hash of each.
@@ -114,7 +114,7 @@ impl<'a> Ground<'a> {
         self.folder.join(name)
     }
 
-    /// Whether whoever asks has to lose a row: once.
+    /// Whether the caller has to lose a row, to test the check: true once.
     pub(crate) fn must_drop(&self) -> bool {
         self.drop_row && !self.dropped.replace(true)
     }
@@ -130,7 +130,7 @@ impl<'a> Ground<'a> {
         self.clock(work)
     }
 
-    /// The same of what only reads: whoever has synced before need not do it again for each part.
+    /// Runs and times work that only reads: a case that has synced before need not sync again for each part.
     pub(crate) fn clock<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
         let start = Instant::now();
         let out = work()?;
@@ -143,7 +143,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// What a case took, and what is there now.
+/// What a case took, and the content that it left.
 #[derive(Clone, Debug)]
 pub(crate) struct Took {
     pub(crate) seconds: f64,
@@ -154,7 +154,7 @@ pub(crate) struct Took {
 }
 
 impl Took {
-    /// So many rows or operations in so many seconds.
+    /// `count` rows or operations in `seconds` seconds.
     pub(crate) fn rate(count: u64, seconds: f64, found: Found) -> Took {
         Took { seconds, sample: count as f64 / seconds, also: BTreeMap::new(), found }
     }

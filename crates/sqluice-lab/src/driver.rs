@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  round 1   variant 1  2  3      each: an empty folder, its data, sync, the part that is timed, digest = expected?, folder removed
-//!  round 2   variant 3  2  1      so that nobody always follows the same
+//!  round 2   variant 3  2  1      so that none always follows the same
 //!  round 3   variant 1  2  3
 //! ```
 //!
@@ -44,7 +44,7 @@ pub struct Settings<'a> {
     pub dir: PathBuf,
     /// The command line, for the record.
     pub command: String,
-    /// Is told of each step.
+    /// Is called at each step.
     pub watch: &'a dyn Fn(&Step<'_>),
     /// Ends the run after the variant that is running.
     pub stop: &'a AtomicBool,

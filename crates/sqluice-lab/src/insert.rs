@@ -1,4 +1,4 @@
-//! The ways to fill a new table: each takes the same rows, and what is there afterwards is compared with them.
+//! The ways to fill a new table: each takes the same rows, and the resulting content is compared with them.
 
 use std::ops::Range;
 use std::path::Path;
@@ -27,17 +27,17 @@ const BLOCKS_WAITING: usize = 8;
 /// How rows get into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A statement of its own for so many rows at a time, their values as text in it.
+    /// A separate statement for each group of this number of rows, with their values as text in it.
     Text(usize),
-    /// A prepared statement of so many rows as text, again and again: all rows are those of the first.
+    /// One prepared statement of this number of rows as text, repeated: all groups have the rows of the first.
     Constant(usize),
-    /// Bound parameters, so many rows a statement.
+    /// Bound parameters, this number of rows in each statement.
     Bound(usize),
-    /// The same, its rows made by so many threads.
+    /// Bound parameters, with rows made by several threads: rows in each statement, then threads.
     Producers(usize, usize),
-    /// SQLite's array, so many rows a statement: tables of one column of integers.
+    /// SQLite's `carray`, this number of rows in each statement: tables of one column of integers.
     Carray(u64),
-    /// `sqluice_rows`, so many rows a statement.
+    /// `sqluice_rows`, this number of rows in each statement.
     Rows(u64),
     /// From a database that has the same table.
     Attach,
@@ -344,7 +344,7 @@ fn insert(db: &Connection, table: &Table, way: Way, range: Range<u64>) -> Result
     }
 }
 
-/// Rows of a block that statements of so many rows use up.
+/// The rows of a block that statements of `degree` rows use up.
 fn whole(degree: usize) -> u64 {
     let degree = degree as u64;
     BLOCK_ROWS.max(degree) / degree * degree
@@ -370,7 +370,7 @@ fn constant(db: &Connection, table: &Table, degree: usize, range: Range<u64>) ->
     }
 }
 
-/// Inserts a block, so many rows a statement; those that are left over by one that has fewer.
+/// Inserts a block, `degree` rows in each statement; the remaining rows by a smaller one.
 fn bind_block(db: &Connection, table: &Table, degree: usize, block: &Block) -> Result {
     let full = block.rows - block.rows % degree;
     let mut statement: CachedStatement<'_>;
@@ -415,7 +415,7 @@ fn producers(db: &Connection, table: &Table, degree: usize, threads: usize, rang
                     let mut block = Block::default();
                     table.fill(first..next, &mut block);
                     if send.send(block).is_err() {
-                        // Whoever inserts has given up.
+                        // The inserting thread has given up.
                         return;
                     }
                     first = next;

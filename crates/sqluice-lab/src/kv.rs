@@ -18,7 +18,7 @@ use crate::case::{Digest, Ground, Result, RowHash};
 use crate::random::{mixed, permuted};
 use crate::sql::{self, Pragma};
 
-/// So many blobs, of a length each.
+/// A number of blobs, and the range of their lengths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blobs {
     pub(crate) count: u64,
@@ -73,7 +73,7 @@ impl Blobs {
         (0..self.count).map(move |at| permuted(at, self.count.max(2)) % self.count + 1)
     }
 
-    /// What must be there when the first so many of the random order have their second form.
+    /// The expected content once the first `changed` blobs of the random order have their second form.
     pub(crate) fn expected(self, changed: u64) -> Digest {
         let mut digest = Digest::default();
         let mut blob = Vec::new();

@@ -1,4 +1,4 @@
-//! The machine that a figure belongs to, as far as the system tells.
+//! The machine that a figure belongs to, as far as the system reports it.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub use crate::record::Machine;
 
 impl Machine {
-    /// Looks around; `folder` is where the files go. What the system does not tell is `unknown`, or 0.
+    /// Describes this machine; `folder` is where the files go. What the system does not report is `unknown`, or 0.
     pub fn here(folder: &Path) -> Machine {
         let cpu = field(&read("/proc/cpuinfo"), "model name");
         let memory = field(&read("/proc/meminfo"), "MemTotal");

@@ -61,7 +61,7 @@ pub struct Experiment {
 pub struct Figure {
     /// What was measured.
     pub variant: String,
-    /// In the experiment's unit; NaN: it was measured, and not told.
+    /// In the experiment's unit; NaN: it was measured, but not published.
     #[serde(default)]
     pub value: Option<f64>,
     /// Of the way before: the first write, and the same again.

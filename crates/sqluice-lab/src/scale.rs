@@ -14,7 +14,7 @@ pub enum Scale {
     Medium,
     /// As many as the publications.
     Full,
-    /// So many times small.
+    /// This factor times small.
     Factor(f64),
 }
 

@@ -57,10 +57,10 @@ impl Scratch {
     }
 }
 
-/// Bytes that are free for whoever runs this, on the file system of a folder.
+/// Bytes that are free for this user on the file system of a folder.
 ///
 /// # Errors
-/// When the system does not tell.
+/// When the system does not report it.
 pub fn free_bytes(folder: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(folder).map_err(|error| {
         Error::target(format!("cannot find out how much is free in {}", folder.display()))
@@ -70,10 +70,10 @@ pub fn free_bytes(folder: &Path) -> Result<u64> {
     Ok(disk.f_bavail * disk.f_frsize)
 }
 
-/// Removes a file if it is there, so that its space is free.
+/// Removes a file if it exists, so that its space is free.
 ///
 /// # Errors
-/// When it is there and stays.
+/// When it exists and can't be removed.
 pub fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -83,7 +83,7 @@ pub fn remove(file: &Path) -> Result<()> {
     }
 }
 
-/// Removes the folders of runs that were killed: nobody holds their lock.
+/// Removes the folders of runs that were killed: their locks are free.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {

@@ -10,7 +10,7 @@ use crate::case::{Digest, Ground, Result, RowHash};
 /// A setting: its name and its value.
 pub(crate) type Pragma = (&'static str, &'static str);
 
-/// No journal, and nobody waits for the disk: the two that every publication names.
+/// No journal and no waiting for the disk: the two that every publication names.
 pub(crate) const UNSAFE: &[Pragma] = &[("journal_mode", "OFF"), ("synchronous", "OFF")];
 
 /// Those of the billion rows.
@@ -22,10 +22,10 @@ pub(crate) const BILLION: &[Pragma] = &[
     ("temp_store", "MEMORY"),
 ];
 
-/// The log that nobody waits for, safe against all but the loss of the last transactions.
+/// A log without waiting for the disk, safe against all but the loss of the last transactions.
 pub(crate) const WAL_NORMAL: &[Pragma] = &[("journal_mode", "WAL"), ("synchronous", "NORMAL")];
 
-/// Databases up to so many bytes are checked for their integrity: larger ones take longer than what is measured.
+/// Databases up to this number of bytes are checked for their integrity: larger ones take longer than what is measured.
 const INTEGRITY_BYTES_MAX: u64 = 48 << 20;
 
 /// The settings as they are given.

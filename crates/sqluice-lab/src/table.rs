@@ -28,7 +28,7 @@ type Letters = Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>;
 pub(crate) enum Fill {
     /// With integers.
     Int(Arc<dyn Fn(u64) -> i64 + Send + Sync>),
-    /// With text of so many bytes, all ASCII.
+    /// With text of this number of bytes, all ASCII.
     Text(usize, Letters),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Block {
 /// A column of them.
 pub(crate) enum Filled {
     Ints(Vec<i64>),
-    /// Of so many bytes each.
+    /// Texts of this number of bytes each.
     Text(usize, Vec<u8>),
 }
 
@@ -81,7 +81,7 @@ impl Table {
         }
     }
 
-    /// So many columns of so many letters each.
+    /// `columns` columns of `bytes` letters each.
     pub(crate) fn strings(rows: u64, columns: u64, bytes: usize) -> Table {
         let names: Vec<String> = (1..=columns).map(|number| format!("s{number}")).collect();
         let declared: Vec<String> = names.iter().map(|name| format!("{name} TEXT")).collect();
@@ -166,7 +166,7 @@ impl Table {
         }
     }
 
-    /// Makes rows, so many at a time.
+    /// Makes rows, a block at a time.
     pub(crate) fn blocks<E>(
         &self,
         range: Range<u64>,

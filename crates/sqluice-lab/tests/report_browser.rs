@@ -1,4 +1,4 @@
-//! The page in Debian's Chromium, without a screen: it shows, complains of nothing and asks nobody for anything.
+//! The page in Debian's Chromium, without a screen: it is shown, reports no errors and requests nothing from the network.
 //!
 //! `SQLUICE_SCREENSHOTS=DIR` keeps what it looks like at the widths of a phone and of a desk, light and dark.
 
@@ -14,7 +14,7 @@ use sqluice_lab::record::{Outcome, Run};
 use sqluice_lab::report;
 use sqluice_testkit::skip::has;
 
-/// Figures that nobody measured.
+/// Made-up figures.
 const MADE_UP: &str = include_str!("fixture/made_up_run.json");
 
 /// The page with everything on it: wrong results, changes since an old run, names that would be markup.
@@ -148,7 +148,7 @@ fn on_a_phone_and_on_a_desk_the_page_is_not_wider_than_the_screen_and_not_empty(
             let shown = browse(folder.path(), &proxy, "page.html", &[&screenshot, &size, &preferred]);
             let picture = Picture::read(&file);
             assert_eq!((picture.width, picture.height), (width, height), "{shown:?}");
-            // A corner is paper; what is printed differs from it, and a little of it is there.
+            // A corner has the colour of the background; printed pixels differ from it, and some exist.
             let paper = picture.brightness(width - 1, 0);
             assert_eq!(paper > 128, light, "{name} {scheme}: {paper}");
             let printed = picture.share(|brightness| brightness.abs_diff(paper) > 90);

@@ -8,7 +8,7 @@ use sqluice_lab::advice;
 use sqluice_lab::record::{Experiment, Machine, Outcome, Provenance, Run, Skip, Variant};
 use sqluice_lab::report;
 
-/// Figures that nobody measured.
+/// Made-up figures.
 const MADE_UP: &str = include_str!("fixture/made_up_run.json");
 
 fn made_up() -> Run {
@@ -19,7 +19,7 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
 }
 
-/// Names as nobody should choose them, and plain ones.
+/// Names with unusual characters, and plain ones.
 fn text() -> impl Strategy<Value = String> {
     let hostile = [
         "<script>alert(1)</script>",
@@ -146,7 +146,7 @@ fn assert_harmless(page: &str) {
     assert!(!styles.contains("url(") && !styles.contains("@import") && !styles.contains("http"), "{styles}");
 }
 
-/// What is told, in a line: tags and line breaks aside.
+/// The visible text of each element in one line, without tags and line breaks.
 fn told(page: &str, selector: &str) -> Vec<String> {
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parsed = Html::parse_document(page);

@@ -70,7 +70,7 @@ impl Reader<'_> {
         token.is_word(self.sql, word)
     }
 
-    /// The parts between words at the outer level. An AND of BETWEEN is none.
+    /// The parts between words at the outer level. The AND of a BETWEEN separates no parts.
     fn split<'t>(&self, tokens: &'t [Token], word: &str) -> Vec<&'t [Token]> {
         let (mut depth, mut between, mut start) = (0, false, 0);
         let mut parts = Vec::new();

@@ -9,8 +9,8 @@
 //!  PRIMARY KEY, UNIQUE ── keys ──> distinct(...), row(), ...  ┘
 //! ```
 //!
-//! None is NULL, but for a column that refers to its own table. Whatever of a schema's constraints is not kept by all rows that are
-//! made for a try is told in a note, with what to do.
+//! No value is NULL, except in a column that refers to its own table. A note names each constraint of the schema that the rows made for a
+//! trial break, and what to do about it.
 
 mod checks;
 mod keys;
@@ -63,7 +63,7 @@ impl Defaults {
 struct Chooser<'a> {
     schema: &'a Schema,
     table: &'a Table,
-    /// What comments say; mistakes in them are told elsewhere.
+    /// What comments say; mistakes in them are reported elsewhere.
     commented: Vec<Option<Option<Expr>>>,
     bounds: Vec<Bounds>,
     trial: Option<Trial>,
@@ -122,7 +122,7 @@ impl<'a> Chooser<'a> {
         Ok(())
     }
 
-    /// Whether no two rows have the same value in a column, as far as its expression tells.
+    /// Whether no two rows have the same value in a column, as far as its expression shows.
     fn is_distinct(&self, column: usize) -> bool {
         let expr = match (&self.commented[column], &self.chosen[column]) {
             (Some(commented), _) => commented.clone(),
@@ -137,7 +137,7 @@ impl<'a> Chooser<'a> {
         match &name.to_ascii_lowercase()[..] {
             "row" | "permutation" | "uuid4" | "uuid7" => true,
             "ref" => arguments.get(1).is_some_and(|which| which.value.to_string() == "each(1)"),
-            // So many random characters never come twice.
+            // This number of random characters never repeats.
             "text" | "blob" | "hex" => {
                 let length = arguments.first().map(|length| &length.value.node);
                 matches!(length, Some(Node::Literal(Literal::Int(16..))))

@@ -1,4 +1,4 @@
-//! The order of moments, which their names tell: nothing is shipped before it is ordered, no order is older than its customer, and
+//! The order of moments, which their names imply: nothing is shipped before it is ordered, no order is older than its customer, and
 //! nothing happens after today.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! Today is the end of 2025: the same seed has to give the same bytes next year, too. Comments and CHECKs may say otherwise.
 //!
 //! Each moment of a row gets the interval that its values lie in. The intervals are narrowed until each begins and ends no earlier
-//! than the one before: then what follows always has room, and keeps the CHECKs that its interval comes from.
+//! than the one before: then what follows always has room, and keeps the CHECKs that its interval was derived from.
 
 use sqluice_core::error::Result;
 use sqluice_core::schema::Column;
@@ -39,7 +39,7 @@ const DAY: i64 = 86_400;
 /// What may lie between two rows of which one refers to the other.
 const CHILD_DAYS: i64 = 4000;
 
-/// When something happens in the life of a row: the words that tell it, and how many days at most after what was before.
+/// When something happens in the life of a row: the words that name it, and at most how many days after the stage before.
 const STAGES: &[(&str, i64)] = &[
     ("birth birthday birthdate dateofbirth dob born", 0),
     (
@@ -74,7 +74,7 @@ const UNNAMED: usize = 2;
 const LIMITS: &str = "due required expires expiry expiration deadline renewal scheduled";
 const LIMIT_DAYS: i64 = 30;
 
-/// What a name tells.
+/// What a name implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Birth,
@@ -352,13 +352,13 @@ impl Row {
         Ok(Row { births, chain, limits })
     }
 
-    /// What a row of another table that refers to this one comes after.
+    /// The moment that rows of other tables that refer to this one follow.
     fn first(&self) -> Option<&Moment> {
         self.chain.first()
     }
 }
 
-/// Chooses the moments of all tables anew, each after what comes before it.
+/// Chooses the moments of all tables again, each after those that precede it.
 pub(super) fn order(choosers: &mut [Chooser<'_>], ordered: &[bool]) -> Result<()> {
     let rows = choosers.iter().zip(ordered).map(|(chooser, ordered)| match ordered {
         true => Row::of(chooser),
@@ -411,7 +411,7 @@ fn name(name: &str) -> String {
 }
 
 impl Chooser<'_> {
-    /// Whether every value of a column comes from a row of another table.
+    /// Whether every value of a column is taken from a row of another table.
     fn names_rows(&self, column: usize) -> bool {
         let is_ref =
             |expr: &Expr| matches!(&expr.node, Node::Call { name, .. } if name.eq_ignore_ascii_case("ref"));

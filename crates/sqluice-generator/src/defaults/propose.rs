@@ -9,7 +9,7 @@ use super::{names, types};
 use crate::functions::shifted;
 use crate::parse::Literal;
 
-/// How far a range goes whose other end nobody says.
+/// The length of a range whose other end the schema does not give.
 const SPAN: i64 = 1_000_000;
 const SPAN_OF_REALS: f64 = 1000.0;
 /// Characters of a text of which only the least is said.
@@ -27,7 +27,7 @@ pub(super) fn proposals(table: &Table, index: usize, bounds: &Bounds) -> Vec<Str
     }
     let dates = is_date(column) || names::is_moment(&column.name);
     if has_column_end(bounds) {
-        // Against a value that is not known before, no try tells.
+        // Against a value that is not known in advance, no trial helps.
         proposals.extend(range(column, bounds, dates));
     }
     let named = names::expression(&table.name, column).map(|named| cut(named, column));

@@ -17,7 +17,7 @@ use crate::vector::{RowRange, Vector};
 /// Rows that are made for a try.
 const ROWS: usize = 500;
 
-/// Of a domain of so many values all are tried.
+/// A domain of at most this number of values is tried completely.
 const VALUES_MAX: u64 = 500;
 
 /// A table in memory that has no constraint, and the CHECKs that it would have.
@@ -122,7 +122,7 @@ pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Res
         return Ok(broken);
     }
     let most = spec.rows_max(1, all)?.map_or(ROWS as u64, |most| most.min(ROWS as u64));
-    // Rows that can't be made are told when they are asked for.
+    // Rows that can't be made are reported when they are requested.
     let Ok(rows) = spec.source_among(1, all, 0, most).and_then(|source| rows(source, table)) else {
         return Ok(broken);
     };
@@ -132,7 +132,7 @@ pub(crate) fn broken_checks(table: &Table, spec: &TableSpec, all: &[u64]) -> Res
         .and_then(|()| connection.execute_batch(&table.sql))
         .map_err(failed)?;
     let name = quoted(&table.name);
-    // A value that SQLite refuses is told by the run.
+    // A value that SQLite refuses is reported by the run.
     let _ = insert(&connection, table, rows);
     for check in checks(&table.sql) {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {name} WHERE NOT ({check}\n))");

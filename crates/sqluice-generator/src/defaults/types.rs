@@ -24,7 +24,7 @@ use crate::parse::parse;
 /// The longest value that a declared length makes.
 const LENGTH: u64 = 1000;
 
-/// So many random characters never come twice.
+/// This number of random characters never repeats.
 const NEVER_TWICE: u64 = 20;
 
 /// What a number without anything said about it is.

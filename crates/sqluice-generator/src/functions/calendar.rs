@@ -31,7 +31,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u64> {
     (written[..text.len()] == *text).then_some(moment)
 }
 
-/// The day or second that is so many days or seconds after one, in the same form; years from 1 to 9999.
+/// The day or second `steps` days or seconds after `text`, in the same form; years from 1 to 9999.
 pub(crate) fn shifted(text: &str, steps: i64) -> Option<String> {
     let width = text.len();
     let step = if width == DAY_BYTES { i64::from(DAY) } else { 1 };

@@ -20,7 +20,7 @@ use crate::parse::{Expr, Literal, Node};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
-/// Combinations that are told apart: what has more is not used up.
+/// Combinations are counted up to this number: more never run out.
 const COMBINATIONS_MAX: u64 = 1 << 62;
 
 pub(super) const PERMUTATION: Function = Function {
@@ -119,7 +119,7 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         {
             let member =
                 compile_in(&argument.value, Context { column: other, ..Context { names, table, column } })?;
-            // What has none is told where it stands.
+            // A member without a domain is reported at its own place.
             if member.domain().is_some() {
                 distinct.members.push(member);
             }

@@ -42,7 +42,7 @@ pub(crate) use calendar::shifted;
 pub(crate) use keys::group_of;
 pub(crate) use moments::{Form, literal as moment, seconds};
 
-/// Up to so many outcomes are drawn with 32 random bits, more with 64.
+/// Up to this number of outcomes are drawn with 32 random bits, more with 64.
 const SMALL: u64 = 1024;
 
 /// Bytes that a text or a blob may have: what is made at a time has to fit in memory.

@@ -144,7 +144,7 @@ impl After {
     fn drawn(&self, bits: u64, from: i64) -> i64 {
         let (mut low, mut high) = (from + self.least, (from + self.most).min(self.last));
         let step = if self.form == Form::Day { i64::from(DAY) } else { 1 };
-        // What comes after does so by its text, too: a day that has begun is before the seconds of it. What comes before likewise.
+        // A later moment is later by its text, too: a day that has begun precedes its seconds. Likewise for an earlier moment.
         high -= high.rem_euclid(step);
         low += if self.least < 0 { -low.rem_euclid(step) } else { (step - low.rem_euclid(step)) % step };
         let count = (high - low).max(0) / step + 1;

@@ -1,7 +1,7 @@
 //! Names of people, places and things: words out of lists, put together.
 //!
-//! All that a phrase can say are numbered: the number is cut into a digit for each of its lists. What comes after the last is the
-//! same again with a suffix, 2, 3 and so on, so that there are different ones for any number of rows.
+//! All phrases are numbered: the number is cut into a digit for each list. After the last phrase they repeat with a suffix, 2, 3 and so on,
+//! so that any number of rows can have different ones.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ enum Piece {
     /// A word of a list in small letters, without what is no letter.
     Small(&'static [&'static str]),
     Text(&'static str),
-    /// A number from the first to the second, in so many digits at least.
+    /// A number from the first to the second, with at least the given number of digits.
     Number(u64, u64, usize),
     /// Where a suffix goes that makes phrases different, after this text.
     Suffix(&'static str),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  a column of this row         its generator, its key, the same row
-//!  ref(customer.id)             row of orders ── a draw ──> row of customer ──> what customer.id is there
+//!  ref(customer.id)             row of orders ── a draw ──> row of customer ──> its customer.id
 //!  customer_id.city             the same draw, another column of that row
 //! ```
 //!
@@ -214,7 +214,7 @@ enum Which {
     Any,
     /// The most popular one most often: this is the exponent.
     Zipf(f64),
-    /// The first for so many rows, at least and at most, then the second, and so on; after the last the first again.
+    /// The first for a number of rows between these two, then the second, and so on; the first follows the last.
     Each(u64, u64),
 }
 
@@ -287,7 +287,7 @@ struct Reference {
     which: Which,
     /// Whether that is the table that refers.
     own: bool,
-    /// Whether the column tells rows apart.
+    /// Whether the column identifies rows.
     is_key: bool,
 }
 

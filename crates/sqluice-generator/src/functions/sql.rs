@@ -73,7 +73,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     }))
 }
 
-/// What SQLite says, without the statement that nobody wrote.
+/// SQLite's message, without the statement, which is not the user's.
 fn told(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),

@@ -86,7 +86,7 @@ struct Digits {
 /// Digits that one random word gives.
 const WORD_DIGITS: usize = 12;
 
-/// The next six digits of the fraction `bits / 2^64`, in the lower bytes; `bits` goes on to what comes after them.
+/// The next six digits of the fraction `bits / 2^64`, in the lower bytes; `bits` advances to those that follow.
 #[inline(always)]
 fn six_digits(bits: &mut u64) -> u64 {
     let mut triple = || {
@@ -147,7 +147,7 @@ impl Alphabet {
         self.0.len() as u64
     }
 
-    /// How many of `width` digits are numbered: so many fit a number up to 2^62.
+    /// How many of `width` digits are numbered: as many as fit a number up to 2^62.
     fn numbered(&self, width: usize) -> usize {
         let fits = |digits: &usize| self.base().checked_pow(*digits as u32).is_some_and(|n| n <= 1 << 62);
         (1..=width).take_while(fits).count()

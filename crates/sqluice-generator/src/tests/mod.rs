@@ -221,7 +221,7 @@ proptest! {
 
 const ROWS: usize = 200_000;
 
-/// How often each of `outcomes` comes.
+/// How often each of `outcomes` occurs.
 fn counts(expression: &str, seed: u64, outcomes: &[Owned]) -> Vec<u64> {
     let mut counts = vec![0; outcomes.len()];
     for value in values(expression, seed, 0, ROWS, ROWS_MAX) {

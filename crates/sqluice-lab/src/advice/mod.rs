@@ -133,7 +133,7 @@ impl<'a> Ways<'a> {
         a.spread.times(&b.spread, self.experiment.more_is_better).unwrap_or(1.0)
     }
 
-    /// Whether `a` is better than `b`, and not by chance as far as one can tell.
+    /// Whether `a` is better than `b`, and not by chance as far as the samples show.
     pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
         let is_apart = if can_tell(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };
         self.is_better(a, b) && is_apart
@@ -171,7 +171,7 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// What is less than this many times as good is as good: nobody should turn a knob for it.
+/// An improvement below this factor counts as none: it is not worth a setting.
 const NEARLY: f64 = 1.05;
 
 /// Whether both ran more than once, so that there are spreads.

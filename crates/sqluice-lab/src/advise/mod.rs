@@ -132,7 +132,7 @@ impl Advise {
         progress.phase("measure", Some(Amount { rows: each * u64::from(self.runs.max(1)), bytes: 0 }));
         for round in 0..self.runs.max(1) {
             let forward = 0..ways.len();
-            // In turns, and there and back: who comes after whom differs, and what the disk does meanwhile hits all.
+            // In turns, forwards and backwards: each variant follows different ones, and changes in the speed of the disk affect all.
             let order: Vec<usize> = if round % 2 == 0 { forward.collect() } else { forward.rev().collect() };
             for at in order {
                 cancel.check()?;

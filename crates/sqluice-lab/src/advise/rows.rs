@@ -36,7 +36,7 @@ pub(super) struct TableRows {
 }
 
 impl Rows {
-    /// So many rows of each table.
+    /// Makes `rows` rows of each table.
     pub(super) fn make(schema: &Schema, folder: &Path, rows: u64, cancel: &Cancel) -> Result<Rows> {
         let file = folder.join("rows.db");
         generate(schema, &file, rows, WriteOptions::default(), cancel)?;
@@ -67,7 +67,7 @@ impl Rows {
         bytes.sum()
     }
 
-    /// What is different in a database that has the first so many rows of each table; `None` when nothing is.
+    /// What differs in a database that has the first `rows_max` rows of each table; `None` if nothing does.
     pub(super) fn differs(&self, file: &Path, rows_max: Option<u64>) -> Result<Option<String>> {
         let connection = open_to_read(file)?;
         for table in &self.tables {

@@ -55,7 +55,7 @@ pub(super) struct Way {
 /// What became of a try.
 #[derive(Clone, Debug)]
 pub(super) enum Run {
-    /// It took so many seconds.
+    /// It ended after this number of seconds.
     Done { seconds: f64 },
     /// What it wrote is not what it had to write.
     Wrong(String),
@@ -128,7 +128,7 @@ pub(super) fn all(schema: &Schema) -> Vec<Way> {
     ways
 }
 
-/// A transaction a row is slow, and as slow for few rows; indexes are there when one is added.
+/// A transaction for each row is slow, and as slow for few rows; indexes exist when a row is added.
 fn alone(way: Way) -> Way {
     Way { transaction_rows: Some(1), rows_max: Some(ALONE_ROWS), indexes_after: false, ..way }
 }
@@ -277,7 +277,7 @@ impl Way {
         Ok(started.elapsed().as_secs_f64())
     }
 
-    /// Row by row, with a COMMIT after each so many.
+    /// Inserts row by row, with a COMMIT after a fixed number of rows.
     fn insert_each(
         &self,
         connection: &Connection,

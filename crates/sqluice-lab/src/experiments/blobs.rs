@@ -183,7 +183,7 @@ fn writing(blobs: Blobs) -> Experiment {
         .note(format!("{overwritten} of {} blobs are overwritten, in random order.", blobs.count))
 }
 
-/// What is put in the place of the first so many in random order, made beforehand.
+/// The blobs that replace the first `overwritten` in random order, made beforehand.
 fn changes(blobs: Blobs, overwritten: u64) -> Vec<(u64, Vec<u8>)> {
     let numbers = blobs.in_random_order().take(overwritten as usize);
     let contents = numbers.map(|number| {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The sample is the first write, in milliseconds; `rewrite_ms` is the same write again. Each is one transaction. Where fewer
-//! entities are written than the name says, the time is that of so many times as many.
+//! entities are written than the name says, the time is extrapolated to that number.
 
 use std::fs;
 
@@ -327,7 +327,7 @@ fn replace<const COLUMNS: usize>(db: &Connection, table: &str, rows: &[[&dyn ToS
     Ok(())
 }
 
-/// Bytes of memory that the process has or had, if the system tells.
+/// Bytes of memory that the process has or had, if the system reports it.
 fn memory(which: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(which)?.strip_prefix(':'))?;

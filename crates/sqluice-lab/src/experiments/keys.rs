@@ -37,7 +37,7 @@ fn outside_in(row: u64, rows: u64) -> u64 {
 
 /// Every tenth, then those after them.
 fn sawtooth(row: u64, rows: u64) -> u64 {
-    // So many teeth have one more.
+    // `longer` of the teeth have one row more.
     let (whole, longer) = (rows / TOOTH, rows % TOOTH);
     let in_longer = longer * (whole + 1);
     if row < in_longer {
@@ -48,7 +48,7 @@ fn sawtooth(row: u64, rows: u64) -> u64 {
     }
 }
 
-/// The number in place `row`, so many numbers there are.
+/// The number in place `row`, given the number of rows.
 type Order = fn(u64, u64) -> u64;
 
 const ORDERS: [(&str, Order); 8] = [

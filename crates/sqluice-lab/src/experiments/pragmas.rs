@@ -12,7 +12,7 @@ use crate::sql::{self, Pragma, WAL_NORMAL};
 
 const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, t1 TEXT, t2 TEXT, t3 TEXT)";
 
-/// Settings that do not wait for the disk at each operation do so many times as many operations.
+/// Settings that do not wait for the disk at each operation do this many times as many operations.
 const FAST: u64 = 20;
 
 /// A setting: its name, PRAGMAs, operations of a transaction, and whether it seldom waits for the disk.
@@ -136,7 +136,7 @@ fn case(setting: &Setting, operations: u64) -> Case {
         move |ground| run(ground, pragmas, operations, per_transaction),
         move || Ok(expected(operations)),
     );
-    // The log grows by a page or more an operation where nobody makes a checkpoint.
+    // Without checkpoints the log grows by a page or more for each operation.
     case.settings(sql::told(pragmas)).disk(operations * 8192 + (1 << 20))
 }
 
@@ -147,7 +147,7 @@ enum Operation {
     Delete(i64),
 }
 
-/// The operation of that number, after so many rows have been inserted.
+/// Operation `number`, after `inserted` rows have been inserted.
 fn operation(number: u64, inserted: u64) -> Operation {
     let random = mixed(number);
     let id = ((random >> 8) % inserted.max(1)) as i64 + 1;

@@ -22,7 +22,7 @@ impl Spread {
         Spread::of_samples(samples)
     }
 
-    /// Of so many samples.
+    /// The spread of these samples; `None` if none of them is finite.
     pub fn of_samples(samples: &[f64]) -> Option<Spread> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);

@@ -65,7 +65,7 @@ pub(super) fn page(run: &Run, old: Option<&Run>) -> String {
             }
         }
     };
-    // What is no character to HTML is none on the page, whichever name brought it.
+    // Characters that HTML does not allow are replaced, whichever name they are part of.
     let replaced =
         |c: char| if matches!(c, '\n' | '\t') || is_shown(c) { c } else { char::REPLACEMENT_CHARACTER };
     markup.into_string().chars().map(replaced).collect()

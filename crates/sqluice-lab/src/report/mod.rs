@@ -20,7 +20,7 @@ use crate::record::{Experiment, Run, Skip};
 
 pub use compare::{Change, Contradiction, change, contradictions, times_published};
 
-/// Pairs of variants that contradict the publication which are told in full.
+/// The number of pairs of variants contradicting the publication that are reported in full.
 const CONTRADICTIONS_MAX: usize = 3;
 
 /// The run as one page that needs no network; with `old`, what has changed since is marked.
