@@ -129,7 +129,7 @@ def _of_rows(data: Iterable[Any], columns: Sequence[str] | None, known_columns: 
         if columns is not None:
             return "chosen", list(columns), itertools.chain(head, rows)
         head += itertools.islice(rows, _HEAD_ROWS - 1)
-        # One that is none is told with its place.
+        # A row that is not a mapping is reported later, with its place.
         names = list(dict.fromkeys(key for row in head if isinstance(row, Mapping) for key in row))
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:

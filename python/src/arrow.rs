@@ -1,4 +1,4 @@
-//! Arrow from whoever has it, through [its PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
+//! Arrow from any library, through [its PyCapsules](https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html).
 //!
 //! ```text
 //!  __arrow_c_stream__  ──> a stream of record batches
@@ -248,7 +248,7 @@ unsafe fn without_buffers_of_nulls(array: *mut Raw, kind: &DataType) {
     for (index, kind) in
         of_children.into_iter().enumerate().take(usize::try_from(array.n_children).unwrap_or(0))
     {
-        // SAFETY: there are so many children, of these types.
+        // SAFETY: `index` is below the number of children, which have these types.
         unsafe { without_buffers_of_nulls(*array.children.add(index), kind) };
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  1, 2, None, 3          Int [1, 2, 0, 3]        valid 1101
-//!  1, 'a', None           Any [1, 'a', NULL]      once values of two kinds are there
+//!  1, 'a', None           Any [1, 'a', NULL]      once it has values of two kinds
 //!  text, blobs            spans of one buffer
 //! ```
 
@@ -201,7 +201,7 @@ impl Cells {
         self.rows += 1;
     }
 
-    /// The cells, now that values of several kinds are there.
+    /// The cells, now that the column has values of several kinds.
     fn any(&mut self) -> &mut Vec<Cell> {
         if !matches!(self.values, Kind::Any(_)) {
             let cells = (0..self.rows).map(|row| self.cell(row)).collect();
@@ -265,7 +265,7 @@ fn seen_of(int: i64) -> Seen {
     if int.unsigned_abs() > FLOAT_INT_MAX { Seen::INT.and(Seen::LARGE) } else { Seen::INT }
 }
 
-/// So many values that are NULL, and then one.
+/// `nulls` values that are NULL, and then `value`.
 fn with_last<T: Clone + Default>(nulls: usize, value: T) -> Vec<T> {
     let mut values = vec![T::default(); nulls];
     values.push(value);

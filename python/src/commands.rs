@@ -46,7 +46,7 @@ impl Noted {
     }
 }
 
-/// Has the engine do `work`, and tells what came of it.
+/// Has the engine do `work`, and returns its report.
 fn reported<T: Serialize + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,

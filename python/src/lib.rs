@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  calling thread    rows of Python or Arrow ──> columns ──> channel      holds the GIL while it takes rows, and only then;
-//!                    watches for Ctrl-C, tells progress                   waits without it
+//!                    watches for Ctrl-C, reports progress                 waits without it
 //!  engine's threads  channel ──> source ──> pages                         never touch Python
 //! ```
 //!

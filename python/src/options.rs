@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-/// What becomes of Arrow's decimals and timestamps.
+/// How Arrow's decimals and timestamps are stored.
 pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
     let decimal = match decimal {
         "auto" => DecimalAs::Auto,
@@ -85,7 +85,7 @@ pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
     })
 }
 
-/// What is none of the words that may be there.
+/// The error for a value that is not one of the allowed words.
 pub(crate) fn choice(name: &str, given: &str, words: &str) -> Error {
     Error::usage(format!("{name}: {given:?} is not one of {words}"))
 }

@@ -212,7 +212,7 @@ impl RowFeed {
         Ok(())
     }
 
-    /// Takes a value of one of the types that SQLite knows; otherwise says that it is none.
+    /// Takes a value of one of the types that SQLite knows; otherwise says that it did not.
     #[inline]
     fn push_exact(&self, value: &Bound<'_, PyAny>, column: usize, cells: &mut Cells) -> PyResult<bool> {
         let py = value.py();

@@ -1,4 +1,4 @@
-//! A run of the engine on a thread of its own, while the calling thread feeds it, watches for Ctrl-C, and tells progress.
+//! A run of the engine on a thread of its own, while the calling thread feeds it, watches for Ctrl-C, and reports progress.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -13,7 +13,7 @@ use crate::errors::raised_by;
 use crate::source::Piece;
 use crate::terms::Function;
 
-/// How long Ctrl-C may wait, and how often progress is told.
+/// How long Ctrl-C may wait, and how often progress is reported.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What gives the pieces of a run, on the calling thread; after the last, `None`.
@@ -51,7 +51,7 @@ impl Progress for Watch {
     }
 }
 
-/// Tells progress and looks for signals, when it is time.
+/// Reports progress and looks for signals, when it is time.
 struct Ticker<'t, 'py> {
     watch: &'t Watch,
     callback: Option<&'t Bound<'py, PyAny>>,
@@ -87,8 +87,8 @@ pub(crate) fn run<T: Send>(
     run_fed(py, callback, None, work)?.map_err(|error| raised_by(py, &error, function))
 }
 
-/// Has the engine do `work`, which takes what is fed to it. An exception of whoever feeds, or Ctrl-C, ends the run and is raised when
-/// the engine has taken everything back; an error of the engine itself is returned.
+/// Has the engine do `work`, which takes what is fed to it. An exception of the code that feeds it, or Ctrl-C, ends the run and is raised
+/// when the engine has taken everything back; an error of the engine itself is returned.
 pub(crate) fn run_fed<T: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,

@@ -22,7 +22,7 @@ pub(crate) enum Piece {
     Rows(RowsOfPython),
     /// Rows of Arrow.
     Batch(RecordBatch),
-    /// There are no more: whoever goes away without saying so has failed.
+    /// No more rows follow: a sender that is dropped without this has failed.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! A spool: rows that wait in a file without a name until all are there.
+//! A spool: rows that wait in a file without a name until all have arrived.
 //!
 //! ```text
 //!  rows of Python    a word: how many rows     a column, a column, ...     again and again

@@ -76,7 +76,7 @@ impl TableArgs {
         names.iter().cloned().zip(types).collect()
     }
 
-    /// The types that columns have in this table of which so much is known.
+    /// The types that columns have in this table, as far as it is known.
     pub(crate) fn types_found(
         &self,
         names: &[String],
@@ -146,7 +146,7 @@ pub(crate) fn of_arrow(
     Box::new(Numbered(ArrowSource::new(Box::new(batches), rows, 0..u64::MAX)))
 }
 
-/// The names that columns get: as in files, no two are the same, and each is there. And what is said about those that changed.
+/// The names that columns get: as in files, no two are the same and none is empty. Also the notes about names that changed.
 pub(crate) fn column_names(given: Vec<String>) -> (Vec<String>, Vec<String>) {
     let (names, renamed) = unique_names(given);
     let notes = renamed.iter().map(|renamed| {
@@ -164,7 +164,7 @@ pub(crate) enum Given<'py> {
     Arrow(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>),
 }
 
-/// The names of the columns of a table that is there that take values.
+/// The names of the columns of an existing table that take values.
 #[pyfunction]
 pub(crate) fn columns_of(py: Python<'_>, target: PathBuf, table: &str) -> PyResult<Option<Vec<String>>> {
     let found = py.detach(|| table_of(&target, table, &WriteOptions::default()));

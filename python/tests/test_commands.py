@@ -214,7 +214,7 @@ def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(d
             # A query that is not read to its end keeps its lock.
             rows.fetchall()
         other.execute("COMMIT")
-        # An idle connection is in nobody's way.
+        # An idle connection does not block.
         sqluice.write(db, [(2,)], "t", if_exists="append")
         assert other.execute("SELECT count(*) FROM t").fetchone() == (2 if rows is not None else 3,)
     assert sound(db)

@@ -455,7 +455,7 @@ def test_a_polars_column_of_objects_is_refused_by_its_name(db: Path) -> None:
             sqluice.write(db, data, "t")
         assert raised.value.column == "thing"
     assert not db.exists()
-    # A field of that name is none.
+    # A field of that name is not a column of objects.
     sqluice.write(db, pl.DataFrame({"Object": [{"Object": 1}]}), "t")
     assert query(db, "SELECT * FROM t") == [('{"Object":1}',)]
 

@@ -12,7 +12,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
-# What the installed package must do, with a database that is there.
+# What the installed package must do, with an existing database.
 TRIED = """
 import sqlite3, sys
 import sqluice

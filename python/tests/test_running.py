@@ -173,7 +173,7 @@ def test_a_callback_is_told_of_all_phases_and_may_end_the_run(db: Path, tmp_path
 
 
 def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # However short it is, its end is told.
+    # However short it is, its end is reported.
     sqluice.generate(db, preset="user", rows=200_000, progress=True)
     told = capsys.readouterr()
     assert told.out == ""

@@ -25,7 +25,7 @@ pub(crate) enum Format {
     Arrow,
 }
 
-/// What becomes of decimals.
+/// How decimals are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Decimal {
     /// Numbers where those hold all digits that the type has, which are 15, or 18 without a fraction; else text
@@ -36,7 +36,7 @@ pub(crate) enum Decimal {
     Real,
 }
 
-/// What becomes of timestamps.
+/// How timestamps are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Timestamp {
     /// Text, as ISO 8601 has it

@@ -64,7 +64,7 @@ fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<u64> {
         return whole.checked_mul(factor as u64);
     }
     let value = digits.parse::<f64>().ok()? * factor;
-    // Beyond 2^53 a float no longer says which whole number is meant, and nobody has as many rows.
+    // Beyond 2^53 a float no longer says which whole number is meant, and no input has as many rows.
     (value.fract() == 0.0 && (0.0..9e15).contains(&value)).then_some(value as u64)
 }
 

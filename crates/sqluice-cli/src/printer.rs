@@ -1,7 +1,7 @@
 //! The one place that decides what is said, where, and in which colour.
 //!
 //! Standard output is for data: a report as JSON, a plan, what `check` and `info` found. Everything else goes to standard
-//! error. Nothing is told by colour alone.
+//! error. No information is given by colour alone.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ impl Printer {
         !self.quiet && !self.no_progress
     }
 
-    /// Whether only errors are told.
+    /// Whether only errors are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -76,8 +76,8 @@ impl Printer {
         let _ = io::stderr().write_all(question.as_bytes());
     }
 
-    /// Data, on standard output. When nobody reads it any more, they have seen enough: that is no error, and what the
-    /// command found still decides its exit code.
+    /// Prints data on standard output. A closed pipe is no error, since the reader has seen enough; what the command found still decides
+    /// its exit code.
     pub(crate) fn data(&self, text: &str) -> anyhow::Result<()> {
         self.bytes(text.as_bytes())
     }
@@ -101,7 +101,7 @@ impl Printer {
         }
     }
 
-    /// Whether more than the least is told.
+    /// Whether more than the minimum is printed.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
@@ -144,7 +144,7 @@ impl Printer {
     }
 
     fn say(&self, text: &str) {
-        // Nobody is left to tell when this fails.
+        // An error here can't be reported anywhere.
         let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
 

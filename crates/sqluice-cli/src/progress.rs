@@ -8,8 +8,7 @@
 //! ```
 //!
 //! Phases follow each other, some twice. What is counted is whatever the engine counts in that phase: bytes of input as they
-//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar. A narrow terminal cuts off
-//! what comes last.
+//! lie there, compressed or not, rows that are written. A phase whose end is not known has no bar. A narrow terminal cuts off the end.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -71,7 +70,7 @@ impl State {
         (total > 0).then(|| (done as f64 / total as f64).min(1.0))
     }
 
-    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.381 GB`, after so many seconds.
+    /// `12%  9 s left  120,000,000 rows  94.1 M rows/s  2.381 GB`, after `seconds` seconds.
     fn describe(&self, seconds: f64) -> String {
         let seconds = seconds.max(1e-3);
         let Amount { rows, bytes } = self.done;
@@ -175,7 +174,7 @@ impl Progress for Lines {
         let Ok(mut state) = self.0.lock() else { return };
         state.add(done);
         if state.is_due(LINE_EVERY) {
-            // When nobody listens, that is no reason to stop.
+            // A closed standard error is no reason to stop.
             let _ = writeln!(io::stderr(), "{}: {}", state.phase, state.describe_now());
         }
     }

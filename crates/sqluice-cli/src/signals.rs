@@ -21,7 +21,7 @@ pub(crate) fn listen(cancel: &Cancel) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started us wants `signal` ignored, as nohup does with SIGHUP.
+/// Whether the parent process wants `signal` ignored, as nohup does with SIGHUP.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -126,7 +126,7 @@ fn print_preview(previews: &[Preview], printer: &Printer) -> anyhow::Result<Exit
     Ok(Exit::SUCCESS)
 }
 
-/// The database and the schema file among the arguments: each is there or not, as --discard and --preset say.
+/// The database and the schema file among the arguments: --discard and --preset decide which of them are given.
 fn files(args: &Generate) -> Result<(Option<PathBuf>, Option<PathBuf>), Error> {
     let mut files = args.files.iter().cloned();
     // A preview is of no database; one may be named, because only --preview was added.

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
         return Ok(Exit::SUCCESS);
     }
     let old = args.compare.as_deref().map(read).transpose()?;
-    // Whatever is wrong with it shall be known before the hour is over.
+    // An export that can't be written must fail now, not after an hour.
     let exports = [&args.export_json, &args.export_html, &args.export_markdown];
     for file in exports.into_iter().flatten() {
         let opened = OpenOptions::new().create(true).append(true).open(file);
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Lab, printer: &Printer, cancel: &Cancel) -> anyhow::Res
     Ok(end(&record, printer))
 }
 
-/// What failed is told once more, where it can't be overlooked.
+/// Repeats what failed at the end, where it can't be overlooked.
 fn end(record: &Run, printer: &Printer) -> Exit {
     let mut failed = false;
     for (experiment, variant) in variants(record) {
@@ -143,7 +143,7 @@ impl Watch {
         let Some(Ok(mut shown)) = self.shown.as_ref().map(Mutex::lock) else { return };
         if shown.elapsed() >= LINE_EVERY {
             *shown = Instant::now();
-            // When nobody listens, that is no reason to stop.
+            // A closed standard error is no reason to stop.
             let _ = writeln!(io::stderr(), "lab: {}", said(step));
         }
     }

@@ -100,7 +100,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::FAILURE)
 }
 
-/// What becomes of a table that is there.
+/// How an existing table is handled.
 fn if_exists(args: &Load) -> IfExists {
     match &args.upsert {
         Some(keys) => IfExists::Upsert(keys.clone()),
@@ -110,7 +110,7 @@ fn if_exists(args: &Load) -> IfExists {
     }
 }
 
-/// Refuses a database that is there already and looks like a file to load: the two were named the wrong way round.
+/// Refuses an existing database file that looks like a file to load: the two were named the wrong way round.
 fn refuse_swapped(db: &Path) -> Result<(), Error> {
     let extension = db.extension().unwrap_or_default();
     let of_data = ["csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "parquet", "arrow", "gz", "zst"]

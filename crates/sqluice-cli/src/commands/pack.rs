@@ -11,7 +11,7 @@ use crate::args::{Compress, Pack};
 use crate::printer::Printer;
 use crate::quantities::counted;
 
-/// What is left out is named up to so many times.
+/// The number of skipped entries that are named.
 const SKIPPED_MAX: usize = 20;
 
 pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     Ok(Exit::SUCCESS)
 }
 
-/// What becomes of a table that is there.
+/// How an existing table is handled.
 fn if_exists(args: &Pack) -> IfExists {
     match args {
         Pack { append: true, .. } => IfExists::Append,

@@ -16,7 +16,7 @@ use crate::args::Unpack;
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};
 
-/// Rows that are refused are named up to so many times.
+/// The number of refused rows that are named.
 const REFUSALS_MAX: usize = 50;
 
 pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -156,7 +156,7 @@ fn list_json(args: &Unpack, selection: &Selection, cancel: &Cancel) -> anyhow::R
     Ok(if refused == 0 { Exit::SUCCESS } else { Exit::FAILURE })
 }
 
-/// What `sqlite3 -Atv` tells before a name.
+/// What `sqlite3 -Atv` prints before a name.
 fn details(listed: &Listed) -> String {
     let mut text = String::new();
     text.push(match listed.kind {
@@ -188,7 +188,7 @@ fn cannot_write(error: io::Error) -> Error {
     Error::target("cannot write to standard output").because(error)
 }
 
-/// Standard output. When nobody reads it any more, they have seen enough: that is no error.
+/// Standard output. A closed pipe is no error: the reader has seen enough.
 struct Out(Option<BufWriter<io::StdoutLock<'static>>>);
 
 impl Out {

@@ -11,7 +11,7 @@ use crate::support::{Ran, SQLUICE, end, folder, generate, names, run, start, tel
 use rusqlite::{Connection, ErrorCode};
 use sqluice_testkit::skip::skipped;
 
-/// The arguments that make x.db from the preset, whatever is there.
+/// The arguments that make x.db from the preset, replacing an existing file.
 fn overwrite(rows: &str) -> Vec<&str> {
     [&generate("x.db", rows)[..], &["--overwrite"]].concat()
 }
@@ -224,7 +224,7 @@ fn a_database_that_somebody_uses_is_not_replaced() {
         (Left::Rollback, "BEGIN EXCLUSIVE"),
         (Left::Wal, "BEGIN; SELECT * FROM old"),
         (Left::Wal, "BEGIN IMMEDIATE; UPDATE old SET i = i"),
-        // In WAL mode, whoever has read from it counts as a user until the end.
+        // In WAL mode, a connection that has read from it counts as a user until it is closed.
         (Left::Wal, "SELECT * FROM old"),
         (Left::StaleWal, "SELECT * FROM old"),
     ] {
@@ -235,7 +235,7 @@ fn a_database_that_somebody_uses_is_not_replaced() {
         connection.execute_batch(use_it).unwrap();
         let before = names(folder.path());
         assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
-        // What SQLite's locks tell by themselves.
+        // What SQLite's locks show by themselves.
         if let Some(ran) = run_blind(folder.path(), &overwrite("3")) {
             assert_in_use(&ran, LOCKED);
         }
@@ -259,7 +259,7 @@ fn who_has_a_rollback_database_open_and_idle_is_seen_though_there_is_no_lock() {
     let idle = Connection::open(&path).unwrap();
     assert_in_use(&run(folder.path(), overwrite("3")), &this_process());
     drop(idle);
-    // Another file of that name is nobody's business.
+    // Another file of that name does not matter.
     let elsewhere = crate::support::folder();
     Left::Rollback.make(elsewhere.path());
     let _other = Connection::open(elsewhere.path().join("x.db")).unwrap();

@@ -41,7 +41,7 @@ fn a_folder_goes_and_comes_back_with_a_word_on_each() {
             "{name}"
         );
     }
-    // Again: all is there.
+    // Again: all files exist.
     let again = run(folder, ["unpack", "x.db", "to", "--no-progress"]);
     assert_eq!(again.code(), Some(1));
     assert!(again.stderr.contains("refused: b: a file or link of its name exists"), "{again:?}");

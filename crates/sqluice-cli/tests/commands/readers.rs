@@ -61,7 +61,7 @@ fn go_on(mut strace: Child) -> Ran {
         thread::sleep(Duration::from_millis(5));
     }
     let ran = Ran::from(strace.wait_with_output().unwrap());
-    // A signal that comes while the run ends can confuse strace, which then fails although the run, as its report says, has not.
+    // A signal that arrives while the run ends can confuse strace, which then fails although the run, as its report says, has not.
     match ran.stderr.strip_suffix("strace: Unexpected wait status 0\n") {
         Some(report) if report.contains(" rows into ") && !report.contains("error:") => {
             Ran { status: ExitStatus::default(), stderr: report.to_owned(), ..ran }
@@ -91,7 +91,7 @@ struct Seen {
     busy: usize,
 }
 
-/// What a reader and who watches it tell each other.
+/// The state that a reader and the thread that watches it share.
 #[derive(Default)]
 struct Signs {
     /// It has seen the old state.
@@ -110,7 +110,7 @@ fn read_until_done(signs: &Signs, case: &Case, folder: &Path, anew: bool) -> See
     loop {
         let last = signs.done.load(Ordering::SeqCst);
         if anew {
-            // Who closes a database checkpoints it, if nobody else has it open.
+            // Closing a database checkpoints it if no other connection has it open.
             connection = open(folder, Duration::ZERO);
         }
         let tail = fs::metadata(&path).unwrap().len() > case.old_bytes;
@@ -356,7 +356,7 @@ fn loads_among_the_transactions_of_others_lose_none() {
                     let started = Instant::now();
                     connection.execute(sql, []).unwrap();
                     written += 1;
-                    // SQLite is not fair: who pauses for less than it writes lets nobody in.
+                    // SQLite is not fair: a writer that pauses for less time than it writes lets no other in.
                     thread::sleep(started.elapsed().max(Duration::from_millis(3)));
                     if last {
                         drop(connection);
@@ -397,7 +397,7 @@ fn of_two_runs_at_once_each_is_one_transaction() {
         assert_eq!(case.content_in_place(folder.path()), Content::New, "{journal:?}");
         case.assert_clean(folder.path(), "two tables");
 
-        // The same rows: one of them comes too late.
+        // The same rows: one of them is too late.
         let folder = append.folder();
         let children = [append.args(), append.args()].map(|args| start(folder.path(), args));
         let ran = children.map(end);

@@ -10,8 +10,8 @@ use crate::support::{
     Ran, SQLUICE, end, folder, generate, integrity, names, run, send, sqluice, start, wait_for_writes,
 };
 
-/// Starts the command with signals as a terminal would have them (whoever runs the tests may ignore some, and that is
-/// inherited), and waits until it listens to them.
+/// Starts the command with signals as a terminal would have them (the test runner may ignore some, and that is inherited), and waits until
+/// it listens to them.
 fn start_listening(folder: &Path, args: &[&str]) -> Child {
     let child = Command::new("env")
         .args(["--default-signal=INT,TERM,HUP", SQLUICE])
@@ -198,7 +198,7 @@ fn nobody_reading_standard_output_is_no_error() {
             assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{args:?}: {ran:?}");
         }
     }
-    // Nobody reads the verdict; the exit code still is one.
+    // The verdict is not read; the exit code still gives it.
     fs::write(folder.join("z.db"), "no database").unwrap();
     assert_eq!(run_to_nobody(folder, &["check", "z.db"], false).code(), Some(1));
     assert_eq!(run_to_nobody(folder, &["check", "nothing.db"], true).code(), Some(1));
@@ -229,7 +229,7 @@ fn without_a_terminal_progress_is_a_line_now_and_then_and_nobody_need_read_it() 
     let mut silent = started(&["--no-progress"]);
     let mut unheard = started(&[]);
     drop(unheard.stderr.take());
-    // The first line comes after five seconds.
+    // The first line appears after five seconds.
     let mut line = [0; 10];
     talking.stderr.as_mut().unwrap().read_exact(&mut line).unwrap();
     assert_eq!(&line, b"generate: ");

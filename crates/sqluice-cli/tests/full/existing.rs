@@ -1,4 +1,4 @@
-//! Writes that fail while a database that is there is changed: full disks, limits on file sizes, and system calls that fail one
+//! Writes that fail while an existing database is changed: full disks, limits on file sizes, and system calls that fail one
 //! after the other. The run must say so, the database must be as it was, in its journal mode, and the next run must leave nothing
 //! behind.
 //!
@@ -131,7 +131,7 @@ fn assert_faults_are_harmless(scenario: Scenario) {
     }
 }
 
-/// Whoever succeeds has made the new database; who fails has left the old one, or says that nobody knows.
+/// A run that succeeds has made the new database; one that fails has left the old one, or says that this is unknown.
 #[track_caller]
 fn assert_harmless(ran: Ran, found: &Content, at: &str) {
     if ran.status.success() {
@@ -168,7 +168,7 @@ fn calls_that_fail_while_rows_go_through_sqlite_leave_the_old_database() {
     assert_faults_are_harmless(Scenario::Sql);
 }
 
-/// Loads 60 MB from a pipe, of which nobody knows before how much that is.
+/// Loads 60 MB from a pipe, whose size is unknown in advance.
 fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     let mut command = sqluice(root);
     command.args(["load", "x.db", "-"]).args(flags);
@@ -179,7 +179,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
         let padding = "x".repeat(980);
         let _ = pipe.write_all(b"id,name,n\n");
         for i in 1000..61_000 {
-            // Whoever reads it gives up before its end.
+            // The reader gives up before its end.
             if pipe.write_all(format!("{i},{padding}{i},{i}\n").as_bytes()).is_err() {
                 break;
             }

@@ -19,7 +19,7 @@ error: cannot write x.db
 hint: free some space or choose another folder; nothing was left behind
 ";
 
-/// Loads 60 MB from a pipe, of which nobody knows before how much that is.
+/// Loads 60 MB from a pipe, whose size is unknown in advance.
 fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     let args = ["load", "x.db", "-", "--table", "big", "--type", "a=TEXT"];
     let mut command = sqluice(root);
@@ -28,7 +28,7 @@ fn load_too_much(root: &Path, flags: &[&str]) -> Ran {
     let mut pipe = child.stdin.take().unwrap();
     let writer = thread::spawn(move || {
         let row = format!("{}\n", "x".repeat(999));
-        // Whoever reads it gives up before its end.
+        // The reader gives up before its end.
         let _ = pipe.write_all(format!("a\n{}", row.repeat(60_000)).as_bytes());
     });
     let ran = end(child);
@@ -129,7 +129,7 @@ hint: choose a folder that you may write to
         let args = [&generate("x.db", "3")[..], &["--overwrite", flag]].concat();
         run(&root, args).failed(1, "x.db is read-only, and is not replaced\n\nhint: ");
     }
-    // What is there can be looked at.
+    // The existing database can be checked.
     run(&root, ["check", "--full", "x.db"]).ok();
     run(&root, ["info", "x.db"]).ok();
     assert_eq!(names(&root), before);

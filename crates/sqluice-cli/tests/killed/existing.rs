@@ -1,6 +1,6 @@
-//! SIGKILL while a database that is there is changed: at chosen system calls, so many in each phase of each scenario in each journal
-//! mode, and at random moments. SQLite must find all of the old database or all of the new one, in its journal mode, and the next
-//! run must leave nothing behind.
+//! SIGKILL while an existing database is changed: at chosen system calls, a number of them in each phase of each scenario in each journal
+//! mode, and at random moments. SQLite must find all of the old database or all of the new one, in its journal mode, and the next run must
+//! leave nothing behind.
 //!
 //! ```text
 //!  open, read, plan  | BEGIN IMMEDIATE, schema | pages past the end | fdatasync, roots, COMMIT | checkpoint, close
@@ -35,7 +35,7 @@ enum Phase {
     Pages,
     /// They are synced, and become part of the database. On the SQL scenario: SQLite writes.
     Publishing,
-    /// The new database is there; what follows is a checkpoint, and closing.
+    /// The new database is committed; a checkpoint and closing follow.
     Committed,
 }
 
@@ -121,7 +121,7 @@ fn moments(case: &Case) -> BTreeMap<Phase, Vec<Moment>> {
     for call in &calls(&log) {
         let nth = counts.entry((call.thread, call.name.clone())).or_default();
         *nth += 1;
-        // strace counts in each thread: whichever comes first to that number is killed.
+        // strace counts in each thread: the first to reach that number is killed.
         let is_first = named.insert((call.name.clone(), *nth));
         if !call.args.contains(of_folder) && !call.args.contains("x.db") {
             continue;
@@ -165,7 +165,7 @@ fn assert_old_or_new(case: &Case, folder: &Path, at: &str) -> (Content, String) 
     (found, left)
 }
 
-/// Kills a run when it comes to that call; tells where it was.
+/// Kills a run when it reaches that call; returns where it was.
 fn kill_at(case: &Case, moment: &Moment) -> Option<(Phase, Content, String)> {
     let folder = case.folder();
     let folder = folder.path();

@@ -15,7 +15,7 @@ use crate::support::{
 /// About 200 MB: long enough that there are moments to choose from.
 const ROWS: &str = "11M";
 
-/// How far a killed run had come, told from what it left.
+/// How far a killed run had got, judged by what it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     /// No temporary file, or an empty one.
@@ -24,7 +24,7 @@ enum Phase {
     Writing { tenths: u64 },
     /// All pages: what was missing is fsync or the name.
     BeforeTheName,
-    /// The target is there: it was too late.
+    /// The target exists: the signal was too late.
     Named,
 }
 
@@ -76,7 +76,7 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     let folder = folder();
     let folder = folder.path();
     for name in SIBLINGS {
-        // An empty journal is no journal: it is in nobody's way, and stays.
+        // An empty journal is no journal: it does no harm, and stays.
         fs::write(folder.join(name), if name.ends_with("-journal") { "" } else { name }).unwrap();
     }
     let untouched = siblings(folder);
@@ -94,7 +94,7 @@ fn a_killed_run_leaves_no_target_and_the_next_run_clears_what_it_left() {
     let mut phases = Vec::new();
     for round in 0..rounds {
         let mut child = start(folder, generate("big.db", ROWS));
-        // Few before the first write, where little can go wrong. The last tenth is left to whoever is late.
+        // Few before the first write, where little can go wrong. The last tenth is left to late signals.
         let early = random.fraction() < 0.05;
         let (from, to) =
             if early { (0.0, first_write_seconds) } else { (first_write_seconds, run_seconds * 0.9) };

@@ -100,7 +100,7 @@ fn a_run_that_is_interrupted_while_it_spills_leaves_nothing() {
     for signal in ["INT", "TERM", "HUP"] {
         let folder = prepared();
         let (folder, temp) = (folder.path(), folder.path().canonicalize().unwrap().join("temp"));
-        // Long enough for a signal that comes late.
+        // Long enough for a late signal.
         let mut child = start(folder, spilling("5M"));
         wait_for_spill(&mut child, &temp);
         send(&child, signal);

@@ -1,4 +1,4 @@
-//! The order in which a database that is there is changed, as strace sees it, replayed as a power failure may leave it after
+//! The order in which an existing database is changed, as strace sees it, replayed as a power failure may leave it after
 //! each call.
 //!
 //! SIGKILL can't show a missing fsync: what was written stays in the kernel. So the calls are recorded, and what was not synced is
@@ -17,7 +17,7 @@ use crate::support::disk::{Files, Loss, Op, Recorded, after, losses, record, sho
 use crate::support::existing::{Case, Content, Journal, Scenario, rounds, scratch};
 use crate::support::{Random, tell};
 
-/// The file of that name, as it is known to the operations: the database is the only one that is there before.
+/// The file of that name, as it is known to the operations: the database is the only one that exists before the run.
 const DATABASE: usize = 0;
 
 /// Power failures of a recording, about.

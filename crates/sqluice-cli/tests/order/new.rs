@@ -171,8 +171,8 @@ impl Disk {
                     writes.push((offset, bytes));
                 }
             }
-            // Without a sync of the folder the rename may not have happened: nothing is there, which is well, as long as
-            // nobody was told that the database is made.
+            // Without a sync of the folder the rename may not have happened: then no file exists, which is correct as long as the run has
+            // not reported success.
             if end == ops.len() && !is_synced(renamed, Op::SyncFolder) {
                 return Err("the run has ended well, and the target may be absent".to_owned());
             }

@@ -322,7 +322,7 @@ fn killed_at_each_call_it_leaves_the_old_database_or_the_new_one() {
                 assert_eq!(left_behind, ["x.db"], "{at}");
             }
             assert_eq!(content(&folder.join("x.db")), expected, "{at}");
-            // Whoever comes next finds nothing in the way.
+            // The next run finds nothing in the way.
             run(folder, overwrite()).ok();
             assert_eq!(names(folder), ["x.db"], "{at}");
             assert_eq!(content(&folder.join("x.db")), NEW, "{at}");

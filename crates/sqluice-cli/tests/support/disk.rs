@@ -34,7 +34,7 @@ pub(crate) struct Recorded {
     pub(crate) ops: Vec<Op>,
 }
 
-/// Runs the command in a folder with x.db, and records what becomes of that and its siblings.
+/// Runs the command in a folder with x.db, and records all changes to it and its siblings.
 pub(crate) fn record(folder: &Path, args: &[&str]) -> Recorded {
     let before = read(folder);
     let log = tempfile::NamedTempFile::new().unwrap();
@@ -151,7 +151,7 @@ fn file_name(args: &str) -> String {
 pub(crate) struct Loss {
     /// Operations that never reached the disk.
     lost: Vec<usize>,
-    /// A write of which the first so many bytes did.
+    /// A write of which only the first bytes did: its number, and how many.
     torn: Option<(usize, usize)>,
     /// What is lost of a file may count in its size, and then reads as zeros.
     grown: bool,

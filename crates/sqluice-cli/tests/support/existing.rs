@@ -1,7 +1,7 @@
-//! A database that is there, the scenarios by which the command changes it, and what may be found in it afterwards.
+//! An existing database, the scenarios by which the command changes it, and what may be found in it afterwards.
 //!
 //! ```text
-//!              ┌─ sqluice ROAD, killed, out of space, watched ─> x.db: all that was there, or all of the new ─┐
+//!              ┌─ sqluice COMMAND, killed, out of space, watched ─> x.db: the old content, or all of the new ─┐
 //!  x.db, rows ─┤                                                                                              ├─ the same
 //!              └─ INSERT, CREATE INDEX by SQLite ─────────────> twin ─────────────────────────────────────────┘
 //! ```
@@ -33,7 +33,7 @@ pub(crate) enum Scenario {
     Append,
     /// Many rows to a table with indexes, which are made anew.
     IndexedAppend,
-    /// Indexes of a table that is there.
+    /// Indexes of an existing table.
     Index,
     /// Rows that replace others, with triggers: by SQLite.
     Sql,
@@ -136,7 +136,7 @@ fn keyed() -> Vec<Row> {
     (301..=12_800).map(|i| (i, format!("{:08x}", i * 7919 % 16_384 * 65536), i * 17 % 1013)).collect()
 }
 
-/// Every third of them is there.
+/// Every third of them exists.
 fn audited() -> Vec<Row> {
     let row = |i: i64| (i, format!("audited {}", if i % 3 == 0 { i } else { i + 10_000 }), i * 3);
     (151..=900).map(row).collect()
@@ -323,7 +323,7 @@ pub(crate) fn mode_in_header(database: &Path) -> Journal {
     }
 }
 
-/// Asserts that the file of a database that nobody uses ends with its last page.
+/// Asserts that the file of a database that is not in use ends with its last page.
 #[track_caller]
 pub(crate) fn assert_no_tail(database: &Path, at: &str) {
     let file_bytes = fs::metadata(database).unwrap().len();

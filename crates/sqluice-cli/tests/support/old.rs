@@ -143,7 +143,7 @@ pub(crate) fn content(database: &Path) -> Content {
     read().unwrap_or_else(|error| Content::Neither(error.to_string()))
 }
 
-/// The journal mode of a database that nobody else uses.
+/// The journal mode of a database that is not in use.
 pub(crate) fn journal_mode(database: &Path) -> String {
     Connection::open(database)
         .and_then(|connection| connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)))

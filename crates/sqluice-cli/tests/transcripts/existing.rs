@@ -1,4 +1,4 @@
-//! Databases that are there: what becomes of their tables, what is refused, and what is told.
+//! Existing databases: how their tables are handled, what is refused, and what is reported.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -273,7 +273,7 @@ fn rows_that_others_refer_to_are_not_replaced_where_that_would_change_the_others
         let replaced = with(&sql(on_delete), "load x.db one.csv --replace-table").succeeds();
         replaced.holds("SELECT b, p FROM one, child", "2|1");
     }
-    // The row comes again before anybody asks.
+    // The row is inserted again before the constraint is checked.
     let replaced = with(&sql("NO ACTION"), "load x.db one.csv --replace-table --foreign-keys").succeeds();
     replaced.holds("SELECT b, p FROM one, child", "2|1");
 }

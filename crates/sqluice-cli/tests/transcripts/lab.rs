@@ -82,7 +82,7 @@ fn ctrl_c_keeps_what_was_measured_and_writes_the_record() {
     ];
     let child = start(folder.path(), lab);
     let scratch = folder.path().join("x");
-    // The first variant is at work when its folder is there.
+    // The first variant runs once its folder exists.
     while !fs::read_dir(&scratch).is_ok_and(|mut entries| {
         entries.any(|entry| entry.is_ok_and(|entry| entry.path().join("case").exists()))
     }) {

@@ -13,7 +13,7 @@ fn load(args: &str) -> Transcript {
     sqluice(&format!("load x.db {args}")).file(ONE_ROW.0, ONE_ROW.1)
 }
 
-/// More rows than a sample has, whose last is none of a number.
+/// More rows than a sample has, the last of which is not a number.
 fn late_text() -> String {
     (0..400_000).fold("n\n".to_owned(), |text, n| text + &format!("{n}\n")) + "x\n"
 }
@@ -122,7 +122,7 @@ fn where_no_terminal_is_progress_is_a_line_now_and_then() {
     let loads = ["--no-progress", "-q", "--color=never"].map(start);
     let feed = |child: &Child| child.stdin.as_ref().unwrap().write_all(late_text().as_bytes()).unwrap();
     loads.iter().for_each(|(child, _)| feed(child));
-    // A line comes with the first news after five seconds.
+    // The first progress after five seconds prints a line.
     std::thread::sleep(Duration::from_secs(7));
     loads.iter().for_each(|(child, _)| feed(child));
     let lines = loads.map(|(child, _folder)| {

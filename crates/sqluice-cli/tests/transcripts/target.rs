@@ -168,7 +168,7 @@ fn a_dangling_link_makes_the_file_that_it_points_to() {
     fs::create_dir(folder.join("data")).unwrap();
     symlink("data/other.db", folder.join("x.db")).unwrap();
     symlink("x.db", folder.join("y.db")).unwrap();
-    // A journal beside the link is nobody's: SQLite looks beside the file.
+    // A journal beside the link belongs to no database: SQLite looks beside the file.
     fs::write(folder.join("y.db-journal"), "nothing").unwrap();
     run(folder, generate("y.db", "3")).ok();
     assert!(folder.join("y.db").is_symlink() && folder.join("x.db").is_symlink());

@@ -1,4 +1,4 @@
-//! A command line and what comes of it: what is said, the exit code, the files, the rows.
+//! A command line and its results: messages, exit code, files, rows.
 //!
 //! ```ignore
 //! sqluice("load x.db in.csv").file("in.csv", "a\n1\n").succeeds().says("1 row to x.db: [..]").holds("SELECT a FROM \"in\"", "1");
@@ -20,7 +20,7 @@ use crate::support::{self, Ran, folder, integrity};
 /// A file with a header and a row.
 pub(crate) const ONE_ROW: (&str, &str) = ("one.csv", "a,b\n1,2\n");
 
-/// What is run, and the files that are there before.
+/// The command, and the files that exist before it runs.
 pub(crate) struct Transcript {
     folder: TempDir,
     args: Vec<String>,
