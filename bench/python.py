@@ -68,7 +68,7 @@ class Way:
         self.memory.append(memory("VmHWM") - before)
 
 
-# So much memory a way of sqluice may take beyond the data.
+# The most memory that sqluice may take beyond the data.
 MEMORY_CLAIMED = 200 * MIB
 
 # How many times as long another way takes: its name, ours, and how many at least.
@@ -83,7 +83,7 @@ def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, fol
     print(f"\n{title}: {rows:,} rows", flush=True)
     wanted: list[Any] | None = None
     for lap in range(rounds):
-        # In turns, so that nobody always follows the same.
+        # In turns, so that none always follows the same.
         for way in ways if lap % 2 == 0 else reversed(ways):
             if way.rounds is not None and lap >= way.rounds:
                 continue

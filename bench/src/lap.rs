@@ -40,7 +40,7 @@ impl Lap {
         self.rows as f64 / self.seconds
     }
 
-    /// Verifies and removes what the lap left; then its time counts, and is told.
+    /// Verifies and removes what the lap left; then its time counts, and is printed.
     ///
     /// # Errors
     /// That of `verify`.

@@ -34,7 +34,7 @@ pub const UNSAFE_PRAGMAS: &str = "PRAGMA journal_mode = OFF;
 /// A count as people write it: `1000`, `1_000`, `1e9`, `10M`, `1B`.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is not a count.
 pub fn count(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "");
     let (digits, factor) = match plain.char_indices().last() {
@@ -72,7 +72,7 @@ pub fn warm(file: &Path) -> anyhow::Result<()> {
     read.map(drop).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// A copy of a file, which is in the page cache and on the disk: nobody else's pages are written meanwhile.
+/// A copy of a file, which is in the page cache and on the disk: no pages of others are written meanwhile.
 ///
 /// # Errors
 /// When it can't be made.

@@ -11,7 +11,7 @@ pub use sqluice_lab::machine::now;
 /// What was measured on, and what.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// As far as the system tells.
+    /// What the system reports.
     #[serde(flatten)]
     pub facts: sqluice_lab::machine::Machine,
     /// The commit, with a `+` when files were changed since.

@@ -1,4 +1,4 @@
-//! What every comparison can be told, and how it starts and ends.
+//! The options of every comparison, and how it starts and ends.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Options {
 /// A factor as people write it: `0.01`, `1`.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is not a factor.
 pub fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
@@ -80,10 +80,10 @@ pub fn compare(run: impl FnOnce(&Runner) -> anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// Tells an error, and the status to end with.
+/// Prints an error, and returns the exit status.
 pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
     let Err(error) = done else { return ExitCode::SUCCESS };
-    // Nobody is left to tell when this fails.
+    // An error here can't be reported anywhere.
     let _ = writeln!(io::stderr(), "error: {error:#}");
     ExitCode::from(if stopped { 130 } else { 1 })
 }
@@ -91,7 +91,7 @@ pub fn ended(done: anyhow::Result<()>, stopped: bool) -> ExitCode {
 /// Says something at once, also when the output is a file.
 ///
 /// # Errors
-/// When nobody listens.
+/// When standard output is closed.
 pub fn say(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")

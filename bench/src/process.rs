@@ -110,7 +110,7 @@ impl Runner {
     }
 }
 
-/// Asks a process to end; 0 is none.
+/// Asks a process to end; 0 stands for no process.
 fn end(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         // It may have ended by itself.

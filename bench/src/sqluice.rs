@@ -82,7 +82,7 @@ impl<'a> Sqluice<'a> {
         self.runner.run(Command::new(&self.file).args(arguments).args(["--json", "--no-progress"]))
     }
 
-    /// Runs a verb that writes so many rows, and reads its report.
+    /// Runs a verb that writes `rows` rows, and reads its report.
     ///
     /// # Errors
     /// When it fails, or reports other rows.

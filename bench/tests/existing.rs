@@ -1,4 +1,4 @@
-//! The comparison of ways to change databases that are there runs, and refuses to time what is wrong.
+//! The comparison of ways to change existing databases runs, and refuses to time what is wrong.
 
 mod support;
 

@@ -213,7 +213,7 @@ fn a_row_too_few_fails_the_run() {
 fn a_wrong_value_of_a_rival_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
-    // The rivals come first, so the next of the same rows tells.
+    // The other loaders run first, so the next one with the same rows shows the difference.
     let body =
         SQLITE_UTILS.replace(" ;;\n    *)", &format!(" && sqlite3 \"$2\" \"{WRONG_VALUE}\" ;;\n    *)"));
     stand_in(folder.path(), "sqlite-utils", &body);

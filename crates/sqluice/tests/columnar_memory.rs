@@ -102,7 +102,7 @@ fn put(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties
     writer.close().unwrap();
 }
 
-/// So many rows, all of which have the one string of a dictionary.
+/// `rows` rows, all of which have the one string of a dictionary.
 fn dictionary(path: &Path, bytes: usize, rows: usize) {
     let words = StringArray::from(vec!["x".repeat(bytes)]);
     let words = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0; rows]), Arc::new(words));

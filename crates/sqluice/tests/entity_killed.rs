@@ -77,7 +77,7 @@ fn start(file: &Path, job: &str) -> Child {
     command.env(FILE, file).env(JOB, job).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills it some time after it has said something; the last turn that it told.
+/// Kills it some time after its first output; returns the last turn that it printed.
 fn kill(mut child: Child, random: &mut Random) -> Option<u64> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let turn = |line: String| line.strip_prefix("turn ").and_then(|turn| turn.parse::<u64>().ok());
@@ -88,7 +88,7 @@ fn kill(mut child: Child, random: &mut Random) -> Option<u64> {
     lines.filter_map(turn).last().or(first)
 }
 
-/// The turn of all things that are there, with indexes that agree.
+/// The turn of all existing things, with indexes that agree.
 fn turn_of(file: &Path, things: &Entities<Thing>) -> u64 {
     let found = things.query(all().order("key")).unwrap();
     let turn = found.first().map_or(0, |thing| thing.turn);

@@ -1,4 +1,4 @@
-//! Memory is bounded by what it is told, not by the input.
+//! Memory is bounded by the setting, not by the input.
 //!
 //! Each case is a process of its own: this program again, with the case in its environment. What counts is `VmHWM`, the most
 //! that was resident at a time, code and all, against the memory that the load may take and [`BESIDES_BYTES`].
@@ -25,7 +25,7 @@ const CASE: &str = "SQLUICE_MEMORY_CASE";
 /// losses.
 const BESIDES_BYTES: u64 = 32 << 20;
 
-/// How the input comes.
+/// How the input arrives.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     Path,
@@ -33,7 +33,7 @@ enum From {
     Gzip,
 }
 
-/// What becomes of its rows.
+/// How its rows are handled.
 #[derive(Clone, Copy, PartialEq)]
 enum Rows {
     Declared,
@@ -76,7 +76,7 @@ fn memory_is_bounded_whatever_the_size_of_the_input() {
     }
 }
 
-/// How often a block of a mebibyte comes.
+/// How often a block of a mebibyte is repeated.
 fn blocks(rows: Rows) -> usize {
     let asked = std::env::var("SQLUICE_MEMORY_MIB").map_or(50, |mib| mib.parse().expect("a number of MiB"));
     if rows == Rows::Rejected { asked / 20 } else { asked }

@@ -18,7 +18,7 @@ use crate::record::{Record, Round};
 /// Bytes of a row in a file, at most: the table takes 20, and SQLite leaves a little more unused on its pages.
 const ROW_BYTES_MAX: u64 = 24;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     for (name, rows) in
         [("rows", settings.rows), ("sql-rows", settings.sql_rows), ("discard-rows", settings.discard_rows)]
@@ -64,14 +64,14 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// One round; the raw write comes first if its number of bytes is given, and after the generation otherwise.
+    /// One round; the raw write precedes the generation if its number of bytes is given, and follows it otherwise.
     fn round(&mut self, raw_first: Option<u64>, source: &Path) -> anyhow::Result<Round> {
         let first = raw_first.map(|bytes| self.raw(bytes)).transpose()?;
         let generate = self.big()?;
         let raw = first.map_or_else(|| self.raw(generate.bytes), Ok)?;
         let insert =
             self.sql("insert", &["insert".as_ref()], &[self.settings.sql_rows.to_string().as_ref()])?;
-        // Read once more right before it is copied, so that it comes from the page cache.
+        // Read once more right before it is copied, so that it is in the page cache.
         self.verify(source, self.settings.sql_rows)?;
         let attach = self.sql("attach", &["attach".as_ref()], &[source.as_os_str()])?;
         let discard = self.discard()?;

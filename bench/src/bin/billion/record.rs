@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, told as a table.
+//! What was measured: kept as JSON, printed as a table.
 
 use std::fmt::Write;
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, params};
 /// Rows at each end whose values are looked at. All rows are counted.
 const LOOKED_AT: i64 = 1_000_000;
 
-/// Sees that the table has so many rows, numbered from 1, and that those at both ends hold what they shall.
+/// Checks that the table has `rows` rows, numbered from 1, and that those at both ends have the right values.
 pub(crate) fn verify(file: &Path, rows: u64) -> anyhow::Result<()> {
     let rows = i64::try_from(rows).context("SQLite numbers rows with 63 bits")?;
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)

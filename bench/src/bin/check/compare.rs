@@ -18,7 +18,7 @@ use crate::record::{Input, Record, Round, Way};
 /// Bytes of a row in the table and in all indexes, at most.
 const ROW_BYTES_MAX: u64 = 150;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let dir = options.dir();

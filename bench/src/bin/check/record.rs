@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, told as a table in Markdown, which a README takes as it is.
+//! What was measured: kept as JSON, printed as a table in Markdown, ready for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

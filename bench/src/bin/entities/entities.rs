@@ -5,7 +5,7 @@
 //!  rows         the tables of the store, and a prepared INSERT ... ON CONFLICT DO UPDATE for each entity
 //!  published    a table of entities and one of index rows: four prepared statements for each entity
 //!
-//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones of others among 100,000 that are there
+//!  small        10,000 of about 150 bytes of JSON          into      10,000 small ones among 100,000 existing others
 //!  large        10,000 of about 10 kB
 //! ```
 //!
@@ -32,7 +32,7 @@ use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::stats::Spread;
 use sqluice_bench::{grouped, lap};
 
-/// Entities of a batch at scale 1, and how many times as many are there before, where some are.
+/// Entities of a batch at scale 1, and how many times as many exist before, if any.
 const ENTITIES: f64 = 10_000.0;
 const THERE: u64 = 10;
 
@@ -119,7 +119,7 @@ fn person() -> EntityType<Person> {
     EntityType::text("person", |person: &Person| &person.id).index("email", "$.email").index("age", "$.age")
 }
 
-/// The seconds of the three writes, and what is there in the end.
+/// The seconds of the three writes, and the final content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Done {
     first: f64,
@@ -136,7 +136,7 @@ struct Found(i64, i64, i64, i64);
 pub(crate) fn lap(file: &Path, way: Way, size: Size, entities: u64) -> anyhow::Result<()> {
     let there = if size == Size::Into { entities * THERE } else { 0 };
     let all = there + entities;
-    // Those of a batch lie anywhere among those that are there; the store gets neither in the order of their keys.
+    // Those of a batch lie anywhere among the existing ones; the store gets neither in the order of their keys.
     let numbers = |from: u64, to: u64| (from..to).map(move |at| permuted(at, all));
     let batch =
         |turn: u64| numbers(there, all).map(|number| Person::new(number, turn, size)).collect::<Vec<_>>();
@@ -320,7 +320,7 @@ struct Record {
     ratios: Vec<Ratio>,
 }
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn compare(options: &Options, scale: f64, runner: &Runner) -> anyhow::Result<()> {
     let entities = (ENTITIES * scale).max(1.0) as u64;
     let scratch = Scratch::new(&options.dir(), (1e9 * scale) as u64)?;
@@ -337,7 +337,7 @@ pub(crate) fn compare(options: &Options, scale: f64, runner: &Runner) -> anyhow:
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// One round, in one direction or the other, so that nobody always follows the same.
+/// One round, in one direction or the other, so that none always follows the same.
 fn round(backwards: bool, entities: u64, runner: &Runner, scratch: &Scratch) -> anyhow::Result<Round> {
     let mut round = Round::new();
     for size in Size::ALL {

@@ -23,15 +23,15 @@ use crate::{Section, Settings, data};
 const USER2: &str = include_str!("user2.sql");
 const ITEM: &str = include_str!("item.sql");
 
-/// What each part prepares: the database that is there, one to copy from, rows to load.
+/// What each part prepares: the existing database, one to copy from, rows to load.
 const BASE: &str = "base.db";
 const SOURCE: &str = "source.db";
 const ROWS: &str = "rows.csv";
 
-/// Databases of so many rows at most are checked by SQLite's integrity_check, others by its quick_check, once for each way.
+/// Databases of at most this number of rows are checked by SQLite's integrity_check, others by its quick_check, once for each way.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -117,7 +117,7 @@ impl Track<'_> {
         }
     }
 
-    /// The database that is there, with the table `user`.
+    /// Makes the existing database, with the table `user`.
     fn preset(&self, rows: u64) -> anyhow::Result<()> {
         let (base, number) = (self.scratch.file(BASE), rows.to_string());
         let flags = ["--preset", "user", "--rows", &number].map(OsStr::new);
@@ -125,7 +125,7 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// One round, in one direction or the other, so that nobody always follows the same.
+    /// One round, in one direction or the other, so that none always follows the same.
     fn round(
         &self,
         backwards: bool,
@@ -233,7 +233,7 @@ impl Track<'_> {
         Ok((took, Some(report.write_paths())))
     }
 
-    /// A lap that only reads, and tells its own time: reading the whole table first is no part of it.
+    /// A lap that only reads, and reports its own time, without that of reading the whole table first.
     fn look_up(&self, way: Way, found: &mut Option<Found>) -> anyhow::Result<Lap> {
         let base = self.scratch.file(BASE);
         warm(&base)?;

@@ -45,7 +45,7 @@ pub(crate) fn item(row: u64) -> Item {
     [id, key as i64, value as i64]
 }
 
-/// Writes so many rows of `item` from row `first` on as a CSV file, on the disk.
+/// Writes `rows` rows of `item` from row `first` on as a CSV file, and syncs it.
 pub(crate) fn items(first: u64, rows: u64, file: &Path) -> anyhow::Result<()> {
     csv(file, "id,key,value", |to| {
         for row in first..first + rows {

@@ -45,7 +45,7 @@ pub(crate) struct LookedUp {
 /// The whole table, so that looking up takes no time for reading; the same for all.
 const PRAGMAS: &str = "PRAGMA cache_size = -1000000; SELECT sum(age) FROM user;";
 
-/// Looks up the rows with `count` random ids of so many, again and again.
+/// Looks up `count` random ids among `rows`, repeatedly.
 pub(crate) fn look_up(file: &Path, rows: u64, count: u64, ids: Ids) -> anyhow::Result<LookedUp> {
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     rows::register(&db)?;
@@ -74,7 +74,7 @@ fn select(ids: &str) -> String {
     format!("SELECT count(*), sum(age) FROM user WHERE id IN ({ids})")
 }
 
-/// The same of keys that are there once.
+/// The query for ids that are unique.
 const JOIN: &str = "SELECT count(*), sum(age) FROM sqluice_rows(?1) JOIN user ON id = c1";
 
 fn by_rows(db: &Connection, sql: &str) -> anyhow::Result<impl FnMut(Vec<i64>) -> anyhow::Result<(i64, i64)>> {
@@ -162,7 +162,7 @@ impl<'a> CarrayQuery<'a> {
 
 impl Drop for CarrayQuery<'_> {
     fn drop(&mut self) {
-        // SAFETY: a prepared statement, or none, and nobody uses it afterwards.
+        // SAFETY: a prepared statement, or null, which is not used afterwards.
         unsafe { ffi::sqlite3_finalize(self.statement) };
     }
 }

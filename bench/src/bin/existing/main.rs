@@ -23,12 +23,11 @@
 //!           create, create_2         CREATE INDEX; with 200 MB of cache and two threads
 //! ```
 //!
-//! Nobody's settings risk the database: each way is one transaction with a journal and synchronous = FULL, and where a cache is
+//! No settings risk the database: each way is one transaction with a journal and synchronous = FULL, and where a cache is
 //! not named it is the default one. A lap has a fresh copy of the database, on the disk and in the page cache, and ends when the
-//! process does: with its COMMIT on the disk and, in WAL mode, with the pages in the database. Parts come one after the other;
-//! within a part ratios are taken within a round, and every second round goes backwards. Wherever a choice had to be made it
-//! favours SQLite: of several ways to do the same the fastest counts, and rows of its INSERTs come from memory where a load
-//! reads a file.
+//! process does: with its COMMIT on the disk and, in WAL mode, with the pages in the database. Parts run one after the other; within a part
+//! ratios are taken within a round, and every second round goes backwards. Wherever a choice had to be made it favours SQLite: of several
+//! ways to do the same the fastest counts, and rows of its INSERTs come from memory where a load reads a file.
 
 mod compare;
 mod data;

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, told as tables in Markdown, which a README takes as they are.
+//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use sqluice_bench::ratio::{self, Compared, Ratio};
 use crate::Section;
 use crate::lookup::TIMES;
 
-/// A way to change or to read a database that is there.
+/// A way to change or to read an existing database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -154,7 +154,7 @@ impl Section {
         }
     }
 
-    /// How many rows of the database that is there at scale 1.
+    /// How many rows the existing database has at scale 1.
     pub(crate) fn rows_there(self) -> f64 {
         match self {
             Section::Table => 50e6,

@@ -70,7 +70,7 @@ fn insert_batch(insert: &mut Statement<'_>, first: u64, next: u64) -> anyhow::Re
     Ok(())
 }
 
-/// Fills a new table by a prepared INSERT of so many rows.
+/// Fills a new table by a prepared INSERT of `degree` rows.
 pub(crate) fn insert_unrolled(file: &Path, rows: u64, degree: usize) -> anyhow::Result<()> {
     let db = open(file)?;
     db.execute_batch(&format!("BEGIN; {USER}"))?;

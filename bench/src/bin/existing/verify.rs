@@ -24,7 +24,7 @@ pub(crate) enum Check {
     QuickCheck,
 }
 
-/// Looks at a database, which is sound as far as SQLite tells, if that is asked for.
+/// Reads the content of a database, and has SQLite check it if `check` asks for that.
 pub(crate) fn verify(file: &Path, check: Option<Check>) -> anyhow::Result<Content> {
     // Not for reading only: in WAL mode that would leave files beside it.
     let db = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;

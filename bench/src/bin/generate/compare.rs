@@ -27,7 +27,7 @@ const ORDER_BYTES_MAX: f64 = 500.0;
 /// Bytes on the disk at scale 1: a database, CSV files, and a second database.
 const BYTES_AT_SCALE_1: f64 = 4.5e9;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
@@ -75,7 +75,7 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// One round, in one direction or the other, so that nobody always follows the same.
+    /// One round, in one direction or the other, so that none always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {

@@ -25,10 +25,10 @@ const TWO: &str = include_str!("two.sql");
 /// Bytes that a row takes at most, in all files that a part has at a time: tables, indexes, input and what is sorted.
 const ROW_BYTES_MAX: f64 = 160.0;
 
-/// Databases of so many rows at most are checked by SQLite's integrity_check, once for each way.
+/// Databases of at most this number of rows are checked by SQLite's integrity_check, once for each way.
 const CHECKED_ROWS_MAX: u64 = 1_000_000;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |way: &Way| settings.only.is_empty() || settings.only.contains(&way.part());
@@ -112,7 +112,7 @@ impl Track<'_> {
         self.scratch.file(&format!("{}.csv", keys.name()))
     }
 
-    /// One round, in one direction or the other, so that nobody always follows the same.
+    /// One round, in one direction or the other, so that none always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {

@@ -45,7 +45,7 @@ impl Keys {
         }
     }
 
-    /// The key of row `row` of so many, both counted from 0, into `key`.
+    /// Writes the key of row `row`, counted from 0, of `rows` into `key`.
     pub(crate) fn write(self, row: u64, rows: u64, key: &mut String) {
         key.clear();
         // Writing to a string does not fail.

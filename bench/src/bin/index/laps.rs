@@ -11,7 +11,7 @@ use crate::data::{Keys, value};
 /// Enough for the upper levels of any tree here, and for sorting in few runs.
 const CACHE: &str = "PRAGMA cache_size = -200000;";
 
-/// `CREATE INDEX` on a table that is there, with so many helping threads.
+/// `CREATE INDEX` on an existing table, with `threads` helping threads.
 pub(crate) fn create_index(file: &Path, threads: u8) -> anyhow::Result<()> {
     let db = open(file)?;
     // It sorts in files, as with its defaults: what it may take of memory is said by the cache.

@@ -1,4 +1,4 @@
-//! What was measured: kept as JSON, told as tables in Markdown, which a README takes as they are.
+//! What was measured: kept as JSON, printed as tables in Markdown, ready for a README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use rusqlite::{Connection, OpenFlags};
 use sqluice_bench::found::Found;
 
-/// Looks at a database, which is sound as far as SQLite's integrity_check tells, if that is asked for.
+/// Reads the content of a database, and runs SQLite's integrity_check on it if asked to.
 pub(crate) fn verify(file: &Path, integrity_check: bool) -> anyhow::Result<Found> {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .with_context(|| format!("cannot open {}", file.display()))?;

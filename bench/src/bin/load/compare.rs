@@ -27,7 +27,7 @@ use crate::way::{Section, Way};
 /// How often the rows are in the long file.
 const TIMES: u64 = 10;
 
-/// The part of the rows that is loaded as NDJSON: one of so many.
+/// One row in this number is loaded as NDJSON.
 const TENTH: u64 = 10;
 
 /// Bytes of a database for two bytes of its CSV, at most: as text they take about as many.
@@ -36,7 +36,7 @@ const DATABASE_BYTES_FOR_TWO: u64 = 3;
 /// Bytes of NDJSON for a byte of CSV, at most: the names of the columns come with each row.
 const NDJSON_BYTES_FOR_ONE: u64 = 5;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let options = &settings.options;
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -104,7 +104,7 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("\n{}\nrecord: {}\n", record.table(), saved.display()))
 }
 
-/// Bytes on the disk: the files that are made of the CSV file, which is in the longest so many times, and the largest database.
+/// Bytes on the disk: the files that are made of the CSV file, the longest of which repeats it `times` times, and the largest database.
 fn bytes_needed(once: &Input, parts: &[Section], times: u64) -> u64 {
     let database = times * once.bytes * DATABASE_BYTES_FOR_TWO / 2;
     let file = |part: &Section| match part {
@@ -148,14 +148,14 @@ struct Track<'a> {
     schema: PathBuf,
     files: BTreeMap<Section, Input>,
     ten: Option<Input>,
-    /// What the first way stored of so many rows, and which one that was.
+    /// For each number of rows, the first way that stored them, and what it stored.
     stored: BTreeMap<u64, (Way, Sums)>,
     /// Those of which SQLite has looked at a database.
     checked: BTreeSet<Way>,
 }
 
 impl Track<'_> {
-    /// One round, in one direction or the other, so that nobody always follows the same.
+    /// One round, in one direction or the other, so that none always follows the same.
     fn round(&mut self, ways: &[Way], backwards: bool) -> anyhow::Result<Round> {
         let mut ways = ways.to_vec();
         if backwards {
@@ -202,7 +202,7 @@ impl Track<'_> {
         // As the shell reads the words of its own commands.
         let file = input.file.to_str().context("a path is UTF-8")?.replace('\\', r"\\").replace('"', "\\\"");
         let mut command = Command::new(&self.settings.sqlite3);
-        // The settings of whoever runs this are no part of the comparison.
+        // The user's own settings are no part of the comparison.
         command.args(["-batch", "-bail", "-init", "/dev/null"]).arg(target);
         command.args([pragmas, SCHEMA, ".mode csv", &format!(".import --skip 1 \"{file}\" lineitem")]);
         self.runner.run(&mut command)

@@ -50,7 +50,7 @@ struct Note {
 }
 
 impl Input {
-    /// A file of so many rows that was made now: it is on the disk then.
+    /// A new file of `rows` rows, which is synced.
     pub(crate) fn made(file: PathBuf, rows: u64) -> anyhow::Result<Input> {
         sync(&file)?;
         let (newlines, bytes) = count(&file)?;
@@ -69,7 +69,7 @@ impl Input {
         Ok(Input { file, rows: newlines - 1, bytes, newlines })
     }
 
-    /// Reads it once more, so that it comes from the page cache; it must not have changed.
+    /// Reads it once more, so that it is in the page cache; it must not have changed.
     pub(crate) fn warm(&self) -> anyhow::Result<()> {
         if self.file.is_dir() {
             let mut bytes = 0;
@@ -83,7 +83,7 @@ impl Input {
         Ok(())
     }
 
-    /// A file with one header and all rows so many times, on the disk.
+    /// Writes and syncs a file with one header and all rows `times` times.
     pub(crate) fn repeated(&self, times: u64, file: PathBuf) -> anyhow::Result<Input> {
         let write = || -> std::io::Result<()> {
             let (mut from, mut to) = (BufReader::new(File::open(&self.file)?), File::create(&file)?);

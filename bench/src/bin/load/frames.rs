@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use sqluice_bench::process::{Runner, Took};
 
-/// What Python is told to do.
+/// The program that Python runs.
 const PROGRAM: &str = include_str!("frames.py");
 
 /// A Python that has pyarrow and ADBC's driver for SQLite.

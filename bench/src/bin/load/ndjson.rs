@@ -17,7 +17,7 @@ const ROWS: usize = 50;
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Writes the first rows of a CSV file, one object a line: numbers as they are there, all else as strings.
+/// Writes the first rows of a CSV file, one object a line: numbers as they are written, all else as strings.
 pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     let mut lines = BufReader::with_capacity(BUFFER_BYTES, File::open(csv)?).lines();
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create(file)?);
@@ -25,7 +25,7 @@ pub(crate) fn write(csv: &Path, rows: u64, file: &Path) -> io::Result<()> {
     let names: Vec<&str> = header.split(',').collect();
     for line in lines.take(usize::try_from(rows).unwrap_or(usize::MAX)) {
         let line = line?;
-        // The comment comes last, and it alone is quoted and may have commas.
+        // The comment is the last field, and it alone is quoted and may have commas.
         for (column, (name, value)) in names.iter().zip(line.splitn(names.len(), ',')).enumerate() {
             let before = if column == 0 { '{' } else { ',' };
             write!(out, "{before}{name:?}:")?;

@@ -17,7 +17,7 @@ use crate::data::{COLUMNS, NUMBERS};
 /// The table's key: an order, and the number of the line in it.
 const KEY: [usize; 2] = [0, 3];
 
-/// What must be the same whoever loaded the file. Neither the order of the rows counts, nor the type that a column of numbers was
+/// What must be the same for all loaders of the file. Neither the order of the rows counts, nor the type that a column of numbers was
 /// given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sums {
@@ -28,7 +28,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Those of a file that has all rows so many times.
+    /// The sums of a file that has all rows `n` times.
     pub(crate) fn times(&self, n: u64) -> Sums {
         let columns = self.columns.iter().map(|(name, sum)| (name.clone(), sum.wrapping_mul(n)));
         Sums { rows: self.rows * n, columns: columns.collect() }
@@ -43,7 +43,7 @@ impl Sums {
     }
 }
 
-/// Sums up the table of a database, which is sound as far as SQLite's quick_check tells, if that is asked for.
+/// Sums up the table of a database, and runs SQLite's quick_check on it if asked to.
 pub(crate) fn verify(file: &Path, quick_check: bool) -> anyhow::Result<Sums> {
     if quick_check {
         let found: String = open(file)?.query_row("PRAGMA quick_check", [], |row| row.get(0))?;

@@ -53,7 +53,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// In the order of a round: what others store comes first, which is what must be stored.
+    /// In the order of a round: the other loaders precede sqluice, since what they store is the expected content.
     pub(crate) const ALL: [Way; 15] = [
         Way::Import,
         Way::Unsafe,

@@ -29,7 +29,7 @@ const FILE_ROUND_BYTES_MAX: u64 = 5 * 13_000;
 /// How many files are overwritten, at most.
 const OVERWRITTEN: u64 = 10_000;
 
-/// Measures, tells and records.
+/// Measures, reports and records.
 pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     let (options, files) = (&settings.options, settings.files);
     let wanted = |part: &Section| settings.only.is_empty() || settings.only.contains(part);
@@ -228,7 +228,7 @@ impl Track<'_> {
         Ok(lap)
     }
 
-    /// Gives a folder another name, if it is there: it stays until the run ends. ext4 does not use the inodes of files that were removed
+    /// Renames a folder, if it exists: it stays until the run ends. ext4 does not use the inodes of files that were removed
     /// in the last minutes, and looks at each of them whenever it makes a file: a lap after such a removal took ten times as long.
     fn put_aside(&self, folder: &Path) -> anyhow::Result<()> {
         if folder.exists() {

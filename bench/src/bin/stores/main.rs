@@ -17,11 +17,10 @@
 //!           put_many, put_files      BlobStore in one batch; files, then `syncfs`
 //! ```
 //!
-//! Files and databases are in the page cache. What a lap wrote is on the disk before the next one begins, so that nobody waits for
-//! what others wrote: `cp` and `sqlite3` need not sync what they write (`sqlite3` does, before its COMMIT), `sqluice` always does;
-//! the claims are about `cp` as it is, and `copy_sync` shows what it leaves to others. Reading laps tell their own time, without
-//! that of opening the store. Parts come one after the other; within a part ratios are taken within a round, and every second
-//! round goes backwards.
+//! Files and databases are in the page cache. What a lap wrote is on the disk before the next one begins, so that none waits for what
+//! others wrote: `cp` and `sqlite3` need not sync what they write (`sqlite3` does, before its COMMIT), `sqluice` always does; the claims
+//! are about `cp` as it is, and `copy_sync` shows what it leaves to others. Reading laps report their own time, without that of opening the
+//! store. Parts run one after the other; within a part ratios are taken within a round, and every second round goes backwards.
 
 mod compare;
 mod data;

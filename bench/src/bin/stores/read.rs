@@ -147,7 +147,7 @@ impl Sum {
 }
 
 fn timed(files: u64, mut one: impl FnMut(&str, &mut Sum) -> anyhow::Result<()>) -> anyhow::Result<Reading> {
-    // Names are made beforehand: they are nobody's work.
+    // Names are made beforehand, so that no way is charged for them.
     let names: Vec<String> = (0..files).map(|number| name(permuted(number, files.max(2)) % files)).collect();
     let mut sum = Sum::default();
     let start = Instant::now();

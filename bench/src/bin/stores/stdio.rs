@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 /// All of it, in memory of its own.
 pub(crate) fn read(path: &CStr) -> io::Result<Vec<u8>> {
     let mut about = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path ends with a NUL, and there is room for what is told.
+    // SAFETY: the path ends with a NUL, and `about` has room for a `stat`.
     let bytes = unsafe {
         if libc::stat(path.as_ptr(), about.as_mut_ptr()) != 0 {
             return Err(io::Error::last_os_error());
@@ -15,8 +15,8 @@ pub(crate) fn read(path: &CStr) -> io::Result<Vec<u8>> {
         about.assume_init().st_size as usize
     };
     let mut content: Vec<u8> = Vec::with_capacity(bytes);
-    // SAFETY: both texts end with a NUL; `fread` writes so many bytes at most, for which there is room, and says whether it wrote
-    // all of them; the file is closed once.
+    // SAFETY: both texts end with a NUL; `fread` writes at most `bytes` bytes, which fit into `content`, and says whether it wrote all of
+    // them; the file is closed once.
     unsafe {
         let file = libc::fopen(path.as_ptr(), c"rb".as_ptr());
         if file.is_null() {

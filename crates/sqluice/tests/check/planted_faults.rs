@@ -18,7 +18,7 @@ use sqluice_format::varint;
 const NUMBERS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300),
     k(i) AS (SELECT i * 7919 % 1009 FROM n)";
 
-/// Databases to damage: all kinds of tables and indexes whose entries can be told from the rows.
+/// Databases to damage: all kinds of tables and indexes whose entries can be derived from the rows.
 const SCHEMAS: [&str; 9] = [
     "PRAGMA page_size = 512;
      CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT NOT NULL, b INTEGER, c REAL, d);

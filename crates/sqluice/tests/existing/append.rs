@@ -1,4 +1,4 @@
-//! Rows that come after the last of a table that is there, against a copy of it into which SQLite inserts the same.
+//! Rows that follow the last one of an existing table, against a copy of it into which SQLite inserts the same.
 
 use crate::support::existing::{
     Old, add, assert_same_content, assert_whole, content, copied, old, one, schema,
@@ -23,7 +23,7 @@ struct Case {
     /// Rows that it had after those, and has no more.
     gone: usize,
     new_rows: usize,
-    /// How far the first new rowid is from the last old one; rows give none, if there is none.
+    /// How far the first new rowid is from the last old one; `None`: the rows give no rowids.
     given: Option<i64>,
     /// Bytes of the largest value.
     bytes: usize,
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// Makes the table in a database that is there.
+    /// Makes the table in an existing database.
     fn fill(&self, path: &std::path::Path) {
         let mut database = Connection::open(path).unwrap();
         let random = &mut Random(self.seed);

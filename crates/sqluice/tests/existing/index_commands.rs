@@ -181,7 +181,7 @@ fn who_writes_is_waited_for_and_who_reads_goes_on_reading() {
 
 #[test]
 fn a_run_that_is_stopped_leaves_nothing() {
-    /// Stops when so many phases have begun.
+    /// Stops when a given number of phases have begun.
     struct Stop(Cancel, std::sync::atomic::AtomicUsize);
     impl Progress for Stop {
         fn phase(&self, _: &str, _: Option<Amount>) {

@@ -235,7 +235,7 @@ fn who_began_to_read_while_pages_were_written_writes_nothing_malformed_when_the_
         let path = home.path("x.db");
         let old = Old { wal, ..Old::default() };
         old.create(&path);
-        // In WAL mode the log has no page, and tells nobody the size.
+        // In WAL mode the log has no page, and so does not give the size.
         let other = Mutex::new(Connection::open(&path).unwrap());
         let fail = |part| {
             let other = other.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Random databases that are there, and random loads into them: what they hold afterwards is what a prepared INSERT of SQLite
+//! Random existing databases, and random loads into them: what they hold afterwards is what a prepared INSERT of SQLite
 //! makes of the same values in a copy, and where that fails, the load fails and nothing is changed.
 //!
 //! ```text
@@ -62,7 +62,7 @@ struct Extras {
     added_column: bool,
 }
 
-/// A database that is there.
+/// An existing database.
 #[derive(Clone, Debug)]
 struct Old {
     page_bytes: usize,
@@ -83,7 +83,7 @@ struct Old {
 struct New {
     what: What,
     rows: usize,
-    /// Keys that are there already are among theirs.
+    /// Some of their keys exist already.
     overlaps: bool,
     /// Their keys do not ascend.
     shuffled: bool,
@@ -488,7 +488,7 @@ fn assert_no_tail(path: &Path) {
     );
 }
 
-/// Which write paths were taken how often; told at the end.
+/// Which write paths were taken how often; printed at the end.
 static ROADS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 fn check(old: &Old, new: &New) {

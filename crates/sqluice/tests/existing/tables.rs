@@ -1,4 +1,4 @@
-//! Tables that are added to a database that is there, against a copy of it to which SQLite adds the same, row by row.
+//! Tables that are added to an existing database, against a copy of it to which SQLite adds the same, row by row.
 
 use crate::support::cases;
 use crate::support::existing::{
@@ -30,7 +30,7 @@ fn compare(old: &Old, case: &KeyCase) {
             assert_whole(&path, old.mode());
             let ours = Connection::open(&path).unwrap();
             assert_eq!(i64::from(report.pages), one::<i64>(&ours, "PRAGMA page_count"));
-            // Rowids that nobody gave count the rows that were left out.
+            // Rowids that are not given count the rows that were left out.
             assert_same_content(&ours, &twin);
             change(case, &rows, [&ours, &twin]);
         }

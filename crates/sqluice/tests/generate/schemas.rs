@@ -305,7 +305,7 @@ fn a_music_store() {
         ],
         1,
     );
-    // Three for each parent, where nobody says how many.
+    // Three for each parent, if no number is given.
     assert_eq!(found(&store, "SELECT count(*) FROM album"), 150);
     assert_eq!(found(&store, "SELECT count(*) FROM invoice"), 300);
     assert_eq!(found(&store, "SELECT count(*) FROM customer WHERE email LIKE '%_@_%._%'"), 100);

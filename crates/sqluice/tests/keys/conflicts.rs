@@ -206,7 +206,7 @@ proptest! {
         rows in prop::collection::vec([0..40i64, 0..40i64, 0..40i64, 0..40i64], 1..9),
         batch_rows in 1..5usize,
     ) {
-        // A load sorts rows whose INTEGER PRIMARY KEY comes in any order; other sources give them in order.
+        // A load sorts rows whose INTEGER PRIMARY KEY is in any order; other sources give them in order.
         let sql = sql.replace("a INTEGER", "a INT");
         let rows: Vec<Row> = rows
             .iter()

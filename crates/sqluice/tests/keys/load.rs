@@ -23,7 +23,7 @@ struct Case {
     autoincrement: bool,
     /// Another key that no two rows may share.
     unique: bool,
-    /// Every value of that key comes so often.
+    /// How often every value of that key occurs.
     times: usize,
     on_conflict: OnConflict,
     sample_bytes: usize,
@@ -74,8 +74,7 @@ fn case() -> impl Strategy<Value = Case> {
             (autoincrement, unique, times, on_conflict),
             (sample_bytes, part_bytes, threads),
         )| {
-            // What SQLite numbers depends on the rows that it left out, if others keep them out. And nothing comes after the
-            // largest number there is.
+            // What SQLite numbers depends on the rows that it left out, if others keep them out. And no rowid follows the largest one.
             let others = unique && on_conflict != OnConflict::Abort;
             let full = ids.iter().any(|id| *id > i64::MAX / 2);
             let nulls = if others || full { 0 } else { nulls };

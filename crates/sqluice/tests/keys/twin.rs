@@ -1,7 +1,7 @@
 //! Tables with keys and indexes against a twin: the same schema, filled by SQLite row by row, in the same order.
 //!
-//! Values are compared as SQL sees them, by type and value: where a table has an index as a row comes, SQLite stores 5.0 as a
-//! float that it stores as an integer elsewhere. Records of tables without constraints are the same byte for byte.
+//! Values are compared as SQL sees them, by type and value: where a table has an index when a row is inserted, SQLite stores 5.0 as a float
+//! that it stores as an integer elsewhere. Records of tables without constraints are the same byte for byte.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn assert_system_agrees(ours: &Path, twin: &Path) {
     }
 }
 
-/// A key that two rows have is told with its columns, as SQLite tells it. Which of several faults is told is not compared.
+/// A key that two rows have is reported with its columns, as SQLite reports it. Which of several faults is reported is not compared.
 fn assert_same_fault(case: &KeyCase, error: &Error, refused: &rusqlite::Error) {
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
     let refused = refused.to_string();
@@ -119,7 +119,7 @@ fn count(database: &Connection, table: &KeyTable) -> u64 {
     database.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap() as u64
 }
 
-/// All rows of a table in the order of their keys. A rowid that nobody gave counts records, those that were left out among
+/// All rows of a table in the order of their keys. A rowid that is not given counts records, those that were left out among
 /// them, and so is compared only where none was.
 fn rows_of(case: &KeyCase, database: &Connection, table: &KeyTable) -> Vec<Row> {
     let rowid = match (table.without_rowid, table.alias(), case.on_conflict) {

@@ -1,4 +1,4 @@
-//! Loads of Parquet and Arrow IPC: every type comes back as what it says.
+//! Loads of Parquet and Arrow IPC: values of every type are stored as they are.
 #![cfg(feature = "parquet")]
 
 use std::fs::{self, File};

@@ -29,7 +29,7 @@ use rusqlite::Connection;
 use sqluice::load::Load;
 use sqluice::source::arrow::{ArrowOptions, DecimalAs};
 
-/// The schema of one column of milliseconds, as Arrow's bytes in base64, cut short by so many bytes.
+/// The schema of one column of milliseconds, as Arrow's bytes in base64, cut short by `cut` bytes.
 fn encoded_schema(cut: usize) -> String {
     let schema = Schema::new(vec![Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true)]);
     let encoded = parquet::arrow::encode_arrow_schema(&schema);
@@ -356,7 +356,7 @@ fn what_is_unknown_in_the_schema_is_named() {
     );
 }
 
-/// A load of `x.dat` that may take so much memory.
+/// A load of `x.dat` that may take this much memory.
 fn load_within(home: &Home, memory_mib: u64) -> Result<Connection, String> {
     load(home, |load| {
         let write = load.write.clone().memory_bytes(memory_mib << 20).threads(1);
@@ -378,7 +378,7 @@ fn a_few_bytes_that_stand_for_too_much_are_refused_and_the_memory_that_they_need
             "{error}"
         );
         assert!(error.contains("`memory = 72MiB`"), "{error}");
-        // Compressed, it is refused before it is there.
+        // Compressed, it is refused before it is decompressed.
         let home = Home::new();
         match container {
             Container::Parquet => {

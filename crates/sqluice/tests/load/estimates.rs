@@ -10,7 +10,7 @@ use crate::support::tpch;
 use sqluice::load::Load;
 use sqluice::progress::{Cancel, Silent};
 
-/// Sees that the estimate is within a tenth of what comes of it.
+/// Checks that the estimate is within a tenth of the result.
 #[track_caller]
 fn assert_estimated(load: Load) {
     let prepared = load.prepare(&Cancel::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Loads into databases that are there, beside the same rows inserted by SQLite into a copy.
+//! Loads into existing databases, beside the same rows inserted by SQLite into a copy.
 
 #![cfg(feature = "load")]
 
@@ -19,7 +19,7 @@ use sqluice::progress::{Cancel, Silent};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
 
-/// A database with a table `t` and what comes to it.
+/// A database with a table `t`, and the rows to add.
 #[derive(Clone, Debug)]
 struct Case {
     page_bytes: u32,
@@ -27,7 +27,7 @@ struct Case {
     /// What keeps pages away, in some.
     pragma: &'static str,
     sql: String,
-    /// Rows that are there: a, b, c.
+    /// Existing rows: a, b, c.
     old: Vec<Row>,
     /// Of these some are deleted, which leaves free pages.
     deleted: bool,
@@ -99,7 +99,7 @@ fn case() -> impl Strategy<Value = Case> {
                 Meaning::Upsert if !keyed || !columns.contains(&"a") => Meaning::Append(OnConflict::Abort),
                 other => other,
             };
-            // More often than not rows come after those that are there.
+            // More often than not, rows follow the existing ones.
             let ascending = |mut rows: Vec<Row>, from: i64| {
                 rows.iter_mut().zip(from..).for_each(|(row, key)| row.0 = Some(key));
                 rows
@@ -491,7 +491,7 @@ fn rows_that_are_made_up_are_planned_for_again_too() {
     assert_eq!(prepared.run(&Silent, &Cancel::new()).unwrap().rows, 300);
     assert_eq!(database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)), Ok(300));
     assert_eq!(integrity(&database), "ok");
-    // Now its own table is there.
+    // Now its own table exists.
     let error = prepared.run(&Silent, &Cancel::new()).unwrap_err();
     assert!(error.message().ends_with("already has a table t"), "{error}");
 }
@@ -518,7 +518,7 @@ fn many_rows_make_the_indexes_of_their_table_anew() {
     let count =
         "SELECT (SELECT count(*) FROM t INDEXED BY i WHERE b > ''), (SELECT count(*) FROM t NOT INDEXED)";
     assert_eq!(database.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))), Ok((15_000, 15_000)));
-    // Each key is there by now.
+    // Each key exists by now.
     let before = dump(&database);
     let error = run(load()).unwrap_err();
     assert!(error.message().contains("UNIQUE constraint failed: t.a"), "{error}");

@@ -281,7 +281,7 @@ fn value() -> impl Strategy<Value = (String, Value)> {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// The columns have no types, so that nothing is converted: what comes back is what was written.
+    /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
     fn every_value_comes_back(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),

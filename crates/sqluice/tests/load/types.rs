@@ -73,7 +73,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 struct RandomColumn {
     kinds: [Kind; 2],
     turn: usize,
-    /// One value of so many is NULL; 0: none.
+    /// One value in this number is NULL; 0: none.
     sparse: usize,
 }
 
@@ -238,7 +238,7 @@ proptest! {
         let rows = rows(&columns, count, seed);
         let mut random = Random(seed);
         let mut lines: Vec<String> = csv(&rows, columns.len()).lines().map(str::to_owned).collect();
-        // Which row each line after the header is; a bad one is none.
+        // The row of each line after the header; `None` for a bad line.
         let mut numbers: Vec<Option<usize>> = (0..count).map(Some).collect();
         for _ in 0..bad {
             let at = random.below(numbers.len() + 1);

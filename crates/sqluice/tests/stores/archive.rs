@@ -406,7 +406,7 @@ fn a_file_that_can_not_be_read_or_stored_is_named_and_then_there_is_no_database(
         refused.message().contains("cannot read") && refused.message().contains("from/gone"),
         "{refused}"
     );
-    // Whoever may read everything sees no difference.
+    // A user that may read everything sees no difference.
     if !rustix::process::geteuid().is_root() {
         fs::write(from.join("secret"), "").unwrap();
         fs::set_permissions(from.join("secret"), fs::Permissions::from_mode(0o000)).unwrap();

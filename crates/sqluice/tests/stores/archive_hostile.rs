@@ -1,4 +1,4 @@
-//! Archives that somebody made to do harm: nothing is written outside, and what is refused is told with its reason.
+//! Malicious archives: nothing is written outside the folder, and refused rows are reported with their reason.
 
 #![cfg(feature = "archive")]
 

@@ -106,7 +106,7 @@ fn put(model: &mut Model, batch: &[Thing]) {
     model.extend(batch.iter().map(|thing| (thing.key.clone(), thing.clone())));
 }
 
-/// JSON as it comes back from SQLite's text: what is equal as numbers is equal.
+/// JSON as read back from SQLite's text: what is equal as numbers is equal.
 fn stored(thing: &Thing) -> Thing {
     serde_json::from_str(&serde_json::to_string(thing).unwrap()).unwrap()
 }

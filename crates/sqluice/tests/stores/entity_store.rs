@@ -158,7 +158,7 @@ fn a_value_that_is_not_unique_names_both_entities_and_nothing_is_written() {
     assert_error(people.write_many(&[with_email(5, "e"), with_email(6, "e")]), ErrorKind::Input, &parts);
     let parts = ["person 2 and person 1 have the same email, 'b'"];
     assert_error(people.write(&with_email(1, "b")), ErrorKind::Input, &parts);
-    // So many that the index is made anew.
+    // Enough that the index is rebuilt.
     let mut many: Vec<Person> = (10..9000).map(person).collect();
     many.push(with_email(20_000, "p8000@example.com"));
     let parts = ["person 8000 and person 20000 have the same email, 'p8000@example.com'"];

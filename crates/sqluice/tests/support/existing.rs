@@ -1,4 +1,4 @@
-//! Databases that are there already, with a past: rows that were deleted, pages that are free, a log.
+//! Existing databases with a past: rows that were deleted, pages that are free, a log.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,9 +23,9 @@ pub(crate) struct Old {
     pub(crate) wal: bool,
     /// Rows that it has had.
     pub(crate) rows: u32,
-    /// Of so many rows one is deleted; 0: of none.
+    /// One row in this number is deleted; 0: none.
     pub(crate) deleted: u32,
-    /// SQL that comes last.
+    /// SQL that runs last.
     pub(crate) then: String,
 }
 
@@ -84,7 +84,7 @@ impl Old {
     }
 }
 
-/// Writes tables into the database at `path`; whoever is in the way is not waited for.
+/// Writes tables into the database at `path`, without waiting for locks.
 pub(crate) fn add(
     path: &Path,
     schema: &Schema,
@@ -103,7 +103,7 @@ pub(crate) fn one<T: rusqlite::types::FromSql>(database: &Connection, sql: &str)
     database.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// A copy of a database that nobody uses.
+/// A copy of a database that is not in use.
 pub(crate) fn copied(home: &Home, path: &Path, name: &str) -> PathBuf {
     let copy = home.path(name);
     std::fs::copy(path, &copy).unwrap();

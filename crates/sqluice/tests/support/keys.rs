@@ -624,7 +624,7 @@ impl KeyCase {
     }
 }
 
-/// Rows as a source, so many to a batch, one to three batches to a part.
+/// Rows as a source, `batch_rows` to a batch, one to three batches to a part.
 pub(crate) fn source(rows: &[Row], batch_rows: usize) -> Box<dyn Source> {
     if rows.is_empty() {
         return Box::new(NoRows);

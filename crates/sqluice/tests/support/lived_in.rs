@@ -126,7 +126,7 @@ pub(crate) fn journal_mode(path: &Path) -> String {
     connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
 }
 
-/// A database file without what a commit of nothing changes: in WAL mode, such a commit tells others how many pages there are.
+/// A database file without what a commit of nothing changes: in WAL mode, such a commit records the number of pages for other connections.
 pub(crate) fn but_for_counters(path: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(path).unwrap();
     // The change counter, and the version of SQLite at it.

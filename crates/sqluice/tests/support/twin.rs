@@ -19,7 +19,7 @@ use sqluice_format::page::PENDING_BYTE;
 use super::files::{Home, assert_sound, integrity, open, records};
 use super::tables::quoted;
 
-/// Loads a file into the table that is named after it, and sees that each of so many rows is what SQLite stores.
+/// Loads a file into the table that is named after it, and checks that each of its `rows` rows is what SQLite stores.
 /// Without a schema each column of the header is TEXT.
 pub(crate) fn assert_equals_twin(file: &Path, rows: usize, schema: Option<&Schema>) {
     let table = file.file_stem().unwrap().to_str().unwrap();

@@ -189,7 +189,7 @@ fn lines_of_texts(is_meant: impl Fn(&Path, &str) -> bool) -> Vec<String> {
         let script = file.extension().is_none();
         let is_text =
             script || has_extension(&file, &["md", "rs", "toml", "sql", "sh", "py", "html", "css", "js"]);
-        // What is no UTF-8 can't name anything; nobody's database is read here.
+        // A file that is not UTF-8 names nothing.
         let Some(text) = Some(&file).filter(|file| is_text && !is_this(file)).map(fs::read_to_string) else {
             continue;
         };

@@ -16,7 +16,7 @@ use sqluice_format::chunk::{Chunk, Leaf, Link};
 use sqluice_format::page::{Geometry, PageSize};
 use sqluice_format::record;
 
-/// All that a chunk tells.
+/// Everything that a chunk reports.
 #[derive(Debug, PartialEq)]
 struct Finished {
     rows: u64,

@@ -205,8 +205,7 @@ fn keys_that_come_twice_are_told_when_all_rows_are_good() {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// What is taken, and what becomes of it, does not depend on how the input is cut into parts, and SQLite would make the
-    /// same of it.
+    /// Which rows are taken, and how they are stored, does not depend on how the input is cut into parts, and SQLite would store the same.
     #[test]
     fn rowids_are_taken_or_refused_however_the_input_is_cut(
         rows in prop::collection::vec((0..6u8, 0..4i64), 1..30),

@@ -190,7 +190,7 @@ impl Part for Row {
     }
 }
 
-/// Asks to stop once so many rows are written.
+/// Asks to stop once a given number of rows are written.
 struct StopAt(u64, AtomicU64, Cancel);
 
 impl Progress for StopAt {
@@ -223,7 +223,7 @@ fn a_panic_in_a_source_ends_the_run_and_leaves_nothing() {
     for threads in THREADS {
         let home = Home::new();
         let path = home.path("x.db");
-        // The part with the bug comes early.
+        // The part with the bug is an early one.
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Endless(999_000))];
         let (schema, options) = (schema("CREATE TABLE t (a)"), options(threads, 4096));
         let run = std::panic::AssertUnwindSafe(|| {

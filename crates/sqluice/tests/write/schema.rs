@@ -1,4 +1,4 @@
-//! What the catalogue tells of a schema, tried against what SQLite does with such a table; and what is refused.
+//! What the catalogue says of a schema, tried against what SQLite does with such a table; and what is refused.
 
 use std::path::Path;
 
