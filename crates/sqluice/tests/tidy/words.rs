@@ -1,6 +1,6 @@
 //! Plain words: what users read uses none of the words of an older private English.
 //!
-//! Read are Markdown files, help texts, docstrings, and the string literals of all crates, of which messages are made; tests aside.
+//! The check reads Markdown files, help texts, docstrings, and the doc comments and string literals of all crates, except their tests.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const FORBIDDEN: [(&str, &str); 19] = [
     ("doors", "APIs, commands"),
     ("floor", "layer"),
     ("told", "reported, key-only"),
-    ("overlaps", "overlaps"),
+    ("amid", "between, overlaps"),
     ("that is there", "existing"),
     ("that are there", "existing"),
 ];
@@ -33,8 +33,13 @@ const FORBIDDEN: [(&str, &str); 19] = [
 const DATA: [&str; 3] =
     ["sqluice-generator/src/functions", "sqluice-generator/src/defaults", "sqluice-sources/src/tpch"];
 
+/// Files whose doc comments are not clean yet. Remove a file once its comments are in plain words; add none.
+const NOT_YET_CLEAN: [&str; 1] = ["sqluice-engine/src/existing/edge.rs"];
+
 /// The forbidden phrases in a text, which may break lines anywhere. What stands in braces is code.
 fn forbidden_in(text: &str) -> Vec<&'static str> {
+    // `floor(x)` is a function, and "is none of them" is plain.
+    let text = text.replace("floor(", "(").replace("is none of", "is not one of");
     let text: String =
         text.split('{').map(|part| part.split_once('}').map_or(part, |(_, after)| after)).collect();
     let words: Vec<String> = text
@@ -50,8 +55,9 @@ fn forbidden_in(text: &str) -> Vec<&'static str> {
     FORBIDDEN.iter().map(|(phrase, _)| *phrase).filter(|phrase| has(phrase)).collect()
 }
 
-/// String literals of Rust code up to its unit tests, each with its line; and its doc comments, if those are `help`.
-fn texts_of_rust(source: &str, help: bool) -> Vec<(usize, String)> {
+/// String literals of Rust code up to its unit tests, each with its line, and with `docs` its doc comments. Adjacent lines of doc
+/// comments are one text.
+fn texts_of_rust(source: &str, docs: bool) -> Vec<(usize, String)> {
     let code = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut texts: Vec<(usize, String)> = Vec::new();
     let bytes = code.as_bytes();
@@ -59,7 +65,7 @@ fn texts_of_rust(source: &str, help: bool) -> Vec<(usize, String)> {
     let mut last_doc = 0;
     while at < bytes.len() {
         let rest = &code[at..];
-        if help && rest.starts_with("///") {
+        if docs && (rest.starts_with("///") || rest.starts_with("//!")) {
             let end = rest.find('\n').unwrap_or(rest.len());
             match texts.last_mut().filter(|_| last_doc + 1 == line) {
                 Some((_, text)) => *text += &format!("\n{}", &rest[3..end]),
@@ -109,10 +115,10 @@ fn texts(file: &Path) -> Vec<(usize, String)> {
         () if has_extension(file, &["md"]) => texts_of_lines(&read(file)),
         () if in_tests => Vec::new(),
         () if has_extension(file, &["rs"])
-            && (path.contains("/crates/") || path.contains("/python/src/")) =>
+            && ["/crates/", "/python/src/", "/bench/src/"].iter().any(|folder| path.contains(folder)) =>
         {
-            let help = path.contains("sqluice-cli/src/args") || path.ends_with("/main.rs");
-            if is_data { Vec::new() } else { texts_of_rust(&read(file), help) }
+            let docs = !NOT_YET_CLEAN.iter().any(|name| path.ends_with(name));
+            if is_data { Vec::new() } else { texts_of_rust(&read(file), docs) }
         }
         () if has_extension(file, &["py", "pyi"]) && path.contains("/python/sqluice/") => {
             let lines = texts_of_lines(&read(file));
@@ -141,8 +147,11 @@ fn what_users_read_is_in_plain_words() {
 fn planted_words_are_found() {
     assert_eq!(forbidden_in("What the load tells, whoever reads it."), ["tells", "whoever"]);
     assert_eq!(forbidden_in("if there is a file, so\nmany rows"), ["so many"]);
-    assert_eq!(forbidden_in("where `x` is `None`"), [""; 0]);
+    assert_eq!(forbidden_in("a key amid those of the table"), ["amid"]);
+    assert_eq!(forbidden_in("the escape is none"), ["is none"]);
+    assert_eq!(forbidden_in("where `x` is `None`, which is none of them, and floor(x)"), [""; 0]);
     assert_eq!(forbidden_in("broadcast, foretold, {told} the road.rs"), ["road"]);
+    assert_eq!(texts_of_rust("//! The head.\n\nfn f() {}", true), [(1, " The head.".to_owned())]);
     let source = "/// The first\n/// line.\nfn f() { // a comment\n    g(\"it \\\n       \\\"comes\\\"\", '\"', r#\"raw \"told\"\"#);\n}\n#[cfg(test)]\nmod tests {\n    // \"told\"\n}";
     let texts: Vec<(usize, String)> =
         texts_of_rust(source, true).into_iter().map(|(line, text)| (line, text.replace('\n', "|"))).collect();
