@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_short_or_there_is_none() {
+    fn a_claim_is_short_or_missing() {
         let claimless = Compared { claim: None, ..HALF };
         let lines = table(&Ratio::all(&[HALF, claimless], &[[3.0, 2.0]]));
         let lines: Vec<&str> = lines.lines().skip(2).collect();

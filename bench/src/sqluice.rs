@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roads_are_those_of_tables_and_of_indexes() {
+    fn write_paths_are_those_of_tables_and_of_indexes() {
         let report = |tables: &str| {
             let json = format!(r#"{{"rows": 1, "bytes": 4096, "output": "direct"{tables}}}"#);
             serde_json::from_str::<Report>(&json).unwrap().write_paths()

@@ -20,7 +20,7 @@ fn billion(folder: &Path, sqluice: &Path) -> Command {
 }
 
 #[test]
-fn a_run_tells_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
+fn a_run_prints_medians_and_ratios_keeps_a_record_and_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let output = billion(folder.path(), sqluice()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -16,7 +16,7 @@ fn check(folder: &Path, sqluice: &Path) -> Output {
 }
 
 #[test]
-fn a_run_tells_a_table_and_keeps_a_record() {
+fn a_run_prints_a_table_and_keeps_a_record() {
     let folder = tempfile::tempdir().unwrap();
     let output = check(folder.path(), sqluice());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

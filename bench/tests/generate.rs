@@ -68,7 +68,7 @@ fn assert_refused(part: &str, body: &str, reason: &str) {
 }
 
 #[test]
-fn a_run_tells_tables_and_keeps_a_record() {
+fn a_run_prints_tables_and_keeps_a_record() {
     let folder = tempfile::tempdir().unwrap();
     tpchgen(folder.path());
     let output = generate(folder.path(), sqluice(), &["--rounds", "2"]);

@@ -23,7 +23,7 @@ fn assert_refused(part: &str, body: &str, reason: &str) {
 }
 
 #[test]
-fn a_run_tells_tables_and_keeps_a_record() {
+fn a_run_prints_tables_and_keeps_a_record() {
     let folder = tempfile::tempdir().unwrap();
     let output = index(folder.path(), sqluice(), &["--rounds", "2"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

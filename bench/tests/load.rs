@@ -112,7 +112,7 @@ const WRONG_VALUE: &str = "UPDATE lineitem SET l_tax = l_tax + 0.01 WHERE rowid 
 const NO_ROW: &str = "DELETE FROM lineitem WHERE rowid = 7";
 
 #[test]
-fn a_run_tells_tables_keeps_a_record_and_the_input_alone() {
+fn a_run_prints_tables_keeps_a_record_and_the_input_alone() {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
     let output = load(folder.path(), sqluice(), "csv", "2");

@@ -29,7 +29,7 @@ fn stand_in(folder: &Path, after_pack: &str, after_unpack: &str) -> std::path::P
 }
 
 #[test]
-fn a_run_tells_tables_and_keeps_a_record() {
+fn a_run_prints_tables_and_keeps_a_record() {
     let folder = tempfile::tempdir().unwrap();
     let output = stores(folder.path(), &stand_in(folder.path(), ":", ":"), &["--fill"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -32,7 +32,7 @@ def test_load_takes_files_and_their_options(db: Path, tmp_path: Path) -> None:
     assert query(db, "SELECT * FROM u") == [("id", "name", "height"), ("1", "Oslo", "23.5"), ("2", None, "21")]
 
 
-def test_load_puts_bad_rows_aside_and_tells_the_place_of_the_first(db: Path, tmp_path: Path) -> None:
+def test_load_puts_bad_rows_aside_and_reports_the_place_of_the_first(db: Path, tmp_path: Path) -> None:
     file, rejects = tmp_path / "a.csv", tmp_path / "rejects"
     file.write_text("id,name\n1,a\nx\n3,c\n")
     with pytest.raises(sqluice.InputError) as raised:

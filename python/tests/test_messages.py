@@ -102,7 +102,7 @@ def test_no_text_of_the_package_names_a_flag_of_the_command() -> None:
 
 
 @pytest.mark.flags_in_data
-def test_names_that_look_like_flags_come_through_as_they_are(db: Path) -> None:
+def test_names_that_look_like_flags_are_passed_on_as_they_are(db: Path) -> None:
     with pytest.raises(sqluice.InputError, match="--append") as raised:
         sqluice.write(db, [(object(),)], "--overwrite", columns=["--append"])
     assert raised.value.column == "--append"

@@ -126,7 +126,7 @@ def test_what_a_dict_lacks_is_null_and_keys_are_those_of_all_first_rows(db: Path
     assert query(db, "SELECT a, b FROM t") == [(1, None), (2, "x"), (None, None)]
 
 
-def test_a_key_that_comes_late_is_an_error_with_its_row(db: Path) -> None:
+def test_a_key_that_appears_late_is_an_error_with_its_row(db: Path) -> None:
     rows = itertools.chain(({"a": n} for n in range(40_000)), [{"a": 1, "zebra": 2}])
     with pytest.raises(sqluice.InputError, match="zebra") as raised:
         sqluice.write(db, rows, "t")
@@ -258,7 +258,7 @@ def many(last: Any) -> Any:
     return itertools.chain(((n, n / 2, str(n)) for n in range(MANY)), [last])
 
 
-def test_rows_of_many_parts_come_in_their_order(db: Path) -> None:
+def test_rows_of_many_parts_are_in_their_order(db: Path) -> None:
     report = sqluice.write(db, many((1, 2.0, "x")), "t", columns=["a", "b", "c"])
     assert report.rows == MANY + 1
     assert stored(db) == twin(db, many((1, 2.0, "x")))

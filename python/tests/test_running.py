@@ -32,7 +32,7 @@ def test_many_threads_write_many_databases(tmp_path: Path) -> None:
     assert all(sound(tmp_path / f"{number}.db") for number in range(24))
 
 
-def test_threads_that_write_one_database_come_one_after_another(db: Path) -> None:
+def test_threads_that_write_one_database_run_one_after_another(db: Path) -> None:
     sqluice.write(db, [(0, "")], "t", columns=["a", "b"])
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: sqluice.write(db, rows(500), "t", if_exists="append", busy_timeout=60), range(8)))
@@ -76,7 +76,7 @@ def test_a_child_that_was_forked_writes_like_its_parent(tmp_path: Path) -> None:
         assert sound(tmp_path / f"{name}.db")
 
 
-def test_a_fork_amid_a_run_hurts_neither(db: Path) -> None:
+def test_a_fork_during_a_run_hurts_neither(db: Path) -> None:
     def forking() -> Any:
         for number in range(100_000):
             if number == 50_000:
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_a_run_and_leaves_what_was_there(db: Path, how: str) -> None
         assert sound(db)
 
 
-def test_an_exception_of_the_rows_is_raised_and_nothing_is_there(db: Path) -> None:
+def test_an_exception_of_the_rows_is_raised_and_nothing_is_left(db: Path) -> None:
     class Strange(Exception):
         pass
 
@@ -147,7 +147,7 @@ def test_an_exception_of_the_rows_is_raised_and_nothing_is_there(db: Path) -> No
     assert os.listdir(db.parent) == []
 
 
-def test_a_callback_is_told_of_all_phases_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
+def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
     told: list[sqluice.Progress] = []
 
     def slowly() -> Any:
@@ -182,7 +182,7 @@ def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.C
     assert capsys.readouterr().err == ""
 
 
-def test_a_bar_tells_what_is_done_and_how_far_it_is() -> None:
+def test_a_bar_shows_what_is_done_and_how_far_it_is() -> None:
     told = io.StringIO()
     bar = _Bar(told)
     bar(sqluice.Progress("write", 1_500, 0, 3_000, None))
@@ -204,7 +204,7 @@ def test_rows_are_read_on_the_calling_thread_alone(db: Path) -> None:
     assert threads == {threading.get_ident()}
 
 
-def test_rows_may_come_from_a_call_of_the_same_package(db: Path, tmp_path: Path) -> None:
+def test_rows_may_be_the_result_of_a_call_of_the_same_package(db: Path, tmp_path: Path) -> None:
     def nested() -> Any:
         for number in range(3):
             yield (sqluice.write(tmp_path / f"{number}.db", rows(1_000), "t", columns=["a", "b"]).rows,)

@@ -60,7 +60,7 @@ def test_parts_sizes_and_what_is_not_there(db: Path) -> None:
     assert query(db, "PRAGMA page_size") == [(8192,)]
 
 
-def test_many_pages_of_pairs_come_in_order(db: Path) -> None:
+def test_many_pages_of_pairs_are_in_order(db: Path) -> None:
     blobs = {f"{number:05}": os.urandom(20_000) for number in range(300)}
     with sqluice.BlobStore(db) as store:
         store.put_many(blobs)

@@ -94,7 +94,7 @@ def test_statements_declare_the_table_and_what_goes_with_it(db: Path) -> None:
     assert raised.value.file == "schema"
 
 
-def test_a_table_that_is_there_is_not_touched_unless_told_so(db: Path) -> None:
+def test_an_existing_table_is_not_touched_unless_requested(db: Path) -> None:
     sqluice.write(db, KEYED, "t", columns=["id", "s"])
     with pytest.raises(sqluice.TargetError, match="already has a table t") as raised:
         sqluice.write(db, [(9, "z")], "t")
@@ -172,13 +172,13 @@ def test_conflicts_are_decided_as_sqlite_decides_them(db: Path, rows: list[tuple
 
 @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
 @pytest.mark.parametrize("arguments", [{"primary_key": "id"}, {"unique": "id"}, {"primary_key": "id", "without_rowid": True}])
-def test_a_key_that_comes_twice_ends_the_run_and_both_rows_are_told(db: Path, make: Any, arguments: dict[str, Any]) -> None:
+def test_a_repeated_key_ends_the_run_and_both_rows_are_reported(db: Path, make: Any, arguments: dict[str, Any]) -> None:
     with pytest.raises(sqluice.InputError, match=r"UNIQUE constraint failed: t.id.*(rows 2 and 4|rowid 2 twice)"):
         sqluice.write(db, make([(1, "a"), (2, "b"), (3, "c"), (2, "d")]), "t", columns=["id", "s"], **arguments)
     assert not db.exists()
 
 
-def test_a_value_that_the_table_refuses_is_told_with_its_row(db: Path) -> None:
+def test_a_value_that_the_table_refuses_is_reported_with_its_row(db: Path) -> None:
     schema = "CREATE TABLE t (a INTEGER NOT NULL, b TEXT) STRICT"
     rows = itertools.chain(((n, "x") for n in range(5_000)), [(None, "y")])
     with pytest.raises(sqluice.InputError, match="NOT NULL") as raised:
@@ -206,7 +206,7 @@ def test_an_argument_that_makes_no_sense_is_refused(db: Path, arguments: dict[st
     assert not db.exists()
 
 
-def test_the_same_rows_make_the_same_file_whatever_the_threads_and_how_they_come(db: Path, tmp_path: Path) -> None:
+def test_the_same_rows_make_the_same_file_whatever_the_threads_and_the_shape(db: Path, tmp_path: Path) -> None:
     rows = [(n % 1000, f"text {n}", n / 3) for n in range(100_000)]
     sums = set()
     for number, (threads, make) in enumerate(itertools.product([1, 2, 5], [list, iter])):

@@ -13,7 +13,7 @@ from test_rows import tables
 from twin import query, sound, stored, twin
 
 
-def test_batches_of_several_tables_are_there_when_the_block_is_left(db: Path) -> None:
+def test_batches_of_several_tables_are_stored_when_the_block_is_left(db: Path) -> None:
     with sqluice.Writer(db) as writer:
         writer.create_table("item", {"id": "INTEGER", "name": "TEXT"}, primary_key="id", index="name")
         writer.create_table("free")
@@ -53,7 +53,7 @@ def test_an_exception_leaves_nothing(db: Path) -> None:
     assert db.read_bytes() == before and os.listdir(db.parent) == [db.name]
 
 
-def test_tables_that_are_there_get_rows_and_new_ones_are_made(db: Path) -> None:
+def test_existing_tables_get_rows_and_new_ones_are_made(db: Path) -> None:
     sqluice.write(db, [(1, "a")], "old", columns=["id", "s"], primary_key="id")
     with sqluice.Writer(db, if_exists="append") as writer:
         writer.append([(2, "b")], "old")

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_input_and_rows_are_told_together() {
+    fn bytes_of_input_and_rows_are_reported_together() {
         assert_eq!(
             described(Some((0, 1_000_000)), (5_000, 250_000), 2.0),
             "25%  6 s left  5,000 rows  2.5 k rows/s  250.000 kB"

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_in_the_unit_that_matters() {
+    fn waiting_is_reported_in_the_unit_that_matters() {
         assert_eq!((wait(-1.0), wait(8.6), wait(99.4)), ("0 s".into(), "9 s".into(), "99 s".into()));
         assert_eq!((wait(125.0), wait(12_000.0)), ("2 min 5 s".into(), "3 h 20 min".into()));
         assert_eq!(wait(f64::NAN), "0 s");

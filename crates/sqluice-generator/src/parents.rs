@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_from_the_parent_is_there() {
+    fn values_taken_from_the_parent_exist() {
         let parent = "id INTEGER PRIMARY KEY";
         for made in ["p INT REFERENCES p", "p INT REFERENCES p (id) -- gen: null(0.5, ref(p.id, zipf(1)))"] {
             assert!(known(made, parent), "{made}");

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_preset_is_told_which_there_are() {
+    fn an_unknown_preset_is_refused_with_a_list_of_all() {
         let error = Preset::find("users").unwrap_err();
         assert_eq!(error.without_hint(), "no preset is called `users`");
         assert!(error.hint_text().unwrap().starts_with("there are: user, integers, kv, shop, events"));

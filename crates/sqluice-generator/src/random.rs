@@ -275,7 +275,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn keys_tell_tables_and_columns_apart_but_not_their_case() {
+    fn keys_distinguish_tables_and_columns_but_not_their_case() {
         assert_ne!(Key::of_column(0, "ab", "c"), Key::of_column(0, "a", "bc"));
         assert_ne!(Key::of_column(0, "a", "b"), Key::of_column(1, "a", "b"));
         assert_eq!(Key::of_column(0, "User", "ID"), Key::of_column(0, "user", "id"));

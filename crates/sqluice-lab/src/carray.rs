@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_element_is_there_in_its_order() {
+    fn every_element_is_stored_in_its_order() {
         assert!(is_there());
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, value)").unwrap();

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_values_classes_and_columns_apart() {
+    fn a_digest_distinguishes_values_classes_and_columns() {
         let rows = [
             row(&[b"a", b"b"]),
             row(&[b"b", b"a"]),

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_experiment_is_told_which_there_are() {
+    fn an_unknown_experiment_is_refused_with_a_list_of_all() {
         let error = bytes_to_write(&["nothing".to_owned()], Scale::Tiny, 1).unwrap_err();
         assert!(error.hint_text().unwrap_or_default().contains("insert-method"), "{error}");
     }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_experiments_and_questions_are_there_with_their_sources() {
+    fn all_experiments_and_questions_have_their_sources() {
         let published = published();
         assert_eq!((published.experiment.len(), published.question.len()), (21, 8));
         for (id, source) in published.experiment.iter().map(|one| (&one.id, &one.source)) {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_space_is_told_before_anything_is_written() {
+    fn too_little_space_is_reported_before_anything_is_written() {
         let parent = tempfile::tempdir().unwrap();
         let error = Scratch::new(parent.path(), u64::MAX).unwrap_err();
         assert!(error.hint_text().unwrap_or_default().contains("`dir`"), "{error}");

@@ -56,7 +56,7 @@ fn without_indexes_nothing_is_said_of_them() {
 }
 
 #[test]
-fn unsafe_pragmas_come_with_what_they_give_up() {
+fn unsafe_pragmas_are_listed_with_what_they_give_up() {
     let text = advised("CREATE TABLE t (a INTEGER, b TEXT);").to_string();
     assert!(text.contains("gives up: journal_mode=OFF: there is no ROLLBACK"), "{text}");
     assert!(
@@ -66,7 +66,7 @@ fn unsafe_pragmas_come_with_what_they_give_up() {
 }
 
 #[test]
-fn a_comment_that_is_wrong_is_told_with_its_place_and_nothing_is_left() {
+fn a_wrong_comment_is_reported_with_its_place_and_nothing_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = advise("CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);", dir.path());
     let error = wrong.run(&Silent, &Cancel::new()).unwrap_err();

@@ -207,7 +207,7 @@ fn every_variant_has_a_row_in_a_chart_and_in_a_table_or_says_why_not() {
 }
 
 #[test]
-fn a_wrong_result_is_told_at_the_top_in_the_contents_and_in_its_place() {
+fn a_wrong_result_is_shown_at_the_top_in_the_contents_and_in_its_place() {
     let mut run = made_up();
     run.experiments[2].variants[1].outcome =
         Outcome::Failed { why: "999 rows in the place of 1,000".to_owned() };

@@ -77,7 +77,7 @@ fn nothing_fails_and_only_what_is_not_here_is_skipped() {
 }
 
 #[test]
-fn experiments_and_published_variants_come_in_their_order_and_the_others_after() {
+fn experiments_and_published_variants_are_in_their_order_and_the_others_follow() {
     let run: Vec<&str> = TINY.experiments.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(run, ids());
     for (experiment, there) in published().experiment.iter().zip(&TINY.experiments) {

@@ -502,7 +502,7 @@ fn a_writer_that_is_killed_writes() {
 }
 
 #[test]
-fn a_batch_of_a_killed_writer_is_there_whole_or_not_at_all() {
+fn a_batch_of_a_killed_writer_is_stored_whole_or_not_at_all() {
     let mut random = Random(7);
     let (_folder, path) = folder();
     let mut last = 0;

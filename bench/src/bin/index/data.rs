@@ -88,7 +88,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_uuid_looks_like_one_and_comes_once() {
+    fn a_uuid_looks_like_one_and_is_unique() {
         let mut key = String::new();
         let keys: BTreeSet<String> = (0..10_000)
             .map(|row| {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_hold_the_first_rows_with_numbers_as_they_are_there() {
+    fn lines_hold_the_first_rows_with_numbers_as_they_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let text = fs::read_to_string(lines(folder.path(), 2, r#"a, ""b"" \"#)).unwrap();
         let lines: Vec<&str> = text.lines().collect();

@@ -414,7 +414,7 @@ fn names_that_would_be_uris_to_sqlite_are_files() {
 }
 
 #[test]
-fn of_two_runs_that_overwrite_both_succeed_and_one_of_the_two_is_there() {
+fn of_two_runs_that_overwrite_both_succeed_and_one_result_remains() {
     for _ in 0..5 {
         let folder = folder();
         Left::StaleWal.make(folder.path());

@@ -22,7 +22,7 @@ fn make(folder: &Path) {
 }
 
 #[test]
-fn a_folder_goes_and_comes_back_with_a_word_on_each() {
+fn a_folder_is_packed_and_unpacked_with_a_message_for_each() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -69,7 +69,7 @@ fn reports_are_json_when_asked_for() {
 }
 
 #[test]
-fn a_dry_run_tells_the_plan_and_writes_nothing() {
+fn a_dry_run_prints_the_plan_and_writes_nothing() {
     let folder = folder();
     let folder = folder.path();
     make(folder);
@@ -110,7 +110,7 @@ fn the_list_is_that_of_sqlite_by_name() {
 }
 
 #[test]
-fn what_is_no_archive_is_told_at_once() {
+fn a_file_that_is_not_an_archive_is_reported_at_once() {
     let folder = folder();
     let folder = folder.path();
     let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status().unwrap();
@@ -147,7 +147,7 @@ fn what_is_no_file_is_left_out_aloud() {
 }
 
 #[test]
-fn a_table_that_is_there_needs_a_word() {
+fn an_existing_table_needs_a_flag() {
     let folder = folder();
     let folder = folder.path();
     make(folder);

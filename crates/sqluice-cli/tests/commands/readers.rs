@@ -267,7 +267,7 @@ fn in_rollback_mode_a_reader_that_goes_is_waited_for() {
 }
 
 #[test]
-fn another_writer_is_waited_for_and_then_told_of() {
+fn another_writer_is_waited_for_and_then_named() {
     for case in Case::all() {
         let folder = case.folder();
         let folder = folder.path();
@@ -290,7 +290,7 @@ fn another_writer_is_waited_for_and_then_told_of() {
 }
 
 #[test]
-fn nobody_writes_while_pages_are_written() {
+fn no_one_else_writes_while_pages_are_written() {
     for case in Case::all().filter(|case| case.scenario.writes_pages()) {
         let folder = case.folder();
         let folder = folder.path();

@@ -162,7 +162,7 @@ fn what_nohup_started_outlives_its_terminal() {
 }
 
 /// Runs with one of its outputs going to somebody who has gone.
-fn run_to_nobody(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
+fn run_with_closed_output(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
     let nobody = || {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -175,10 +175,10 @@ fn run_to_nobody(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
 }
 
 #[test]
-fn nobody_reading_standard_output_is_no_error() {
+fn a_closed_standard_output_is_no_error() {
     let folder = folder();
     let folder = folder.path();
-    let ran = run_to_nobody(folder, &[&generate("x.db", "1k")[..], &["--json"]].concat(), false);
+    let ran = run_with_closed_output(folder, &[&generate("x.db", "1k")[..], &["--json"]].concat(), false);
     assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{ran:?}");
     assert_eq!(integrity(&folder.join("x.db")), "ok");
     for args in [
@@ -194,14 +194,14 @@ fn nobody_reading_standard_output_is_no_error() {
         &["generate", "--help"],
     ] {
         for stderr_too in [false, true] {
-            let ran = run_to_nobody(folder, args, stderr_too);
+            let ran = run_with_closed_output(folder, args, stderr_too);
             assert_eq!((ran.code(), &*ran.stderr), (Some(0), ""), "{args:?}: {ran:?}");
         }
     }
     // The verdict is not read; the exit code still gives it.
     fs::write(folder.join("z.db"), "no database").unwrap();
-    assert_eq!(run_to_nobody(folder, &["check", "z.db"], false).code(), Some(1));
-    assert_eq!(run_to_nobody(folder, &["check", "nothing.db"], true).code(), Some(1));
+    assert_eq!(run_with_closed_output(folder, &["check", "z.db"], false).code(), Some(1));
+    assert_eq!(run_with_closed_output(folder, &["check", "nothing.db"], true).code(), Some(1));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_standard_output_that_is_full_is_an_error() {
 }
 
 #[test]
-fn without_a_terminal_progress_is_a_line_now_and_then_and_nobody_need_read_it() {
+fn without_a_terminal_progress_is_a_line_now_and_then_that_need_not_be_read() {
     let folder = folder();
     let folder = folder.path();
     // Long enough for a line.

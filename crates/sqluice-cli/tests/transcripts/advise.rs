@@ -15,7 +15,7 @@ fn advise_says_what_to_use_and_leaves_nothing() {
 }
 
 #[test]
-fn a_schema_that_is_wrong_is_told_with_its_place() {
+fn a_wrong_schema_is_reported_with_its_place() {
     fails(
         &[("schema.sql", "CREATE TABLE t (\n  a INTEGER -- gen: nothing(1)\n);")],
         "advise schema.sql --rows 50",

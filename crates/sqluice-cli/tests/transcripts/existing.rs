@@ -48,7 +48,7 @@ fn an_empty_file_is_an_empty_database() {
 }
 
 #[test]
-fn a_table_that_is_there_is_an_error_that_names_the_flags() {
+fn an_existing_table_is_an_error_that_names_the_flags() {
     let error = "\
 error: x.db already has a table one
 
@@ -175,7 +175,7 @@ hint: create it first: load without --upsert, and with --primary-key a",
 }
 
 #[test]
-fn conflicts_with_keys_that_are_there_are_decided_as_sqlite_does() {
+fn conflicts_with_existing_keys_are_decided_as_sqlite_does() {
     let sql = "CREATE TABLE one (a INTEGER PRIMARY KEY, b INTEGER); INSERT INTO one VALUES (1, 'old')";
     with(sql, "load x.db one.csv --append").fails(
         1,
@@ -289,7 +289,7 @@ fn used_up_rowids_are_no_full_disk() {
 }
 
 #[test]
-fn foreign_keys_of_a_new_table_may_name_rows_that_are_there() {
+fn foreign_keys_of_a_new_table_may_name_existing_rows() {
     let sql = "CREATE TABLE p (k INTEGER PRIMARY KEY); INSERT INTO p VALUES (2)";
     let load = |column: &str| {
         with(sql, "load x.db one.csv --schema s.sql --foreign-keys").file(
@@ -302,7 +302,7 @@ fn foreign_keys_of_a_new_table_may_name_rows_that_are_there() {
 }
 
 #[test]
-fn flags_that_say_what_a_new_table_is_like_are_refused_for_one_that_is_there() {
+fn flags_that_describe_a_new_table_are_refused_for_an_existing_one() {
     for (flags, error) in [
         ("--strict", "--strict is for new tables, and x.db has table one"),
         ("--pk a", "--primary-key is for new tables, and x.db has table one"),
@@ -338,7 +338,7 @@ fn what_is_no_table_is_not_loaded() {
 }
 
 #[test]
-fn a_schema_must_declare_what_is_there_as_it_is() {
+fn a_schema_must_declare_existing_tables_as_they_are() {
     let load =
         |schema: &str| with(ONE, "load x.db one.csv more.csv --schema s.sql --append").file("s.sql", schema);
     let more = "create table more (a INT, b INT); CREATE INDEX i ON more (a); CREATE VIEW v AS SELECT 1;";
@@ -378,7 +378,7 @@ fn a_schema_of_a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_plan_tells_what_becomes_of_a_database_that_is_there() {
+fn a_plan_says_how_an_existing_database_changes() {
     let sql = "PRAGMA journal_mode = wal; CREATE TABLE one (a INTEGER, b); CREATE INDEX i ON one (b);
                INSERT INTO one VALUES (1, 1)";
     with(sql, "load x.db one.csv more.csv --append --dry-run -j 1").succeeds().says("").prints(
@@ -405,7 +405,7 @@ CREATE TABLE \"more\" (
 }
 
 #[test]
-fn a_report_tells_the_journal_mode_and_the_roads() {
+fn a_report_has_the_journal_mode_and_the_write_paths() {
     for mode in ["delete", "wal"] {
         let sql = format!("PRAGMA journal_mode = {mode}; CREATE TABLE one (a INTEGER, b INTEGER)");
         let done = with(&sql, "load x.db one.csv --append --json").succeeds();
@@ -467,7 +467,7 @@ For more information, try '--help'.",
 }
 
 #[test]
-fn generated_rows_are_added_after_those_that_are_there() {
+fn generated_rows_are_added_after_existing_ones() {
     let done = sqluice("generate x.db --preset user --rows 5").succeeds();
     done.then("generate x.db --preset user --rows 3")
         .fails(1, "error: x.db already has a table user\n\nhint: [..]");

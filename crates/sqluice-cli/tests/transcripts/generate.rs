@@ -143,7 +143,7 @@ fn keys_and_indexes_of_a_schema_are_made() {
 }
 
 #[test]
-fn keys_that_come_twice_are_told() {
+fn repeated_keys_are_reported() {
     let folder = folder();
     fs::write(folder.path().join("s.sql"), "CREATE TABLE t (a INT UNIQUE -- gen: int(1, 2)\n)").unwrap();
     let ran = run(folder.path(), ["generate", "x.db", "s.sql", "--rows", "3"]);
@@ -326,7 +326,7 @@ fn more_rows_than_values_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_check_that_is_not_understood_is_told_before_the_run_ends_at_it() {
+fn a_check_that_is_not_understood_is_reported_before_the_run_fails_at_it() {
     let schema = "CREATE TABLE t (a INT CHECK (a % 7 = 3));";
     let done = sqluice("generate x.db s.sql -n 9 --dry-run").file("s.sql", schema).succeeds();
     assert!(

@@ -41,7 +41,7 @@ lock [..] s, read user [..] s, sort user [..] s, merge user [..] s, sync [..] s,
 }
 
 #[test]
-fn a_dry_run_prints_the_road_of_each_index_and_why() {
+fn a_dry_run_prints_the_write_path_of_each_index_and_why() {
     let folder = folder();
     let folder = folder.path();
     run(folder, generate("x.db", "100")).ok();

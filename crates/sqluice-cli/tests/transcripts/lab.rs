@@ -52,7 +52,7 @@ fn the_record_is_json_and_can_be_compared_with_the_next() {
 }
 
 #[test]
-fn wrong_usage_is_told_before_anything_is_measured() {
+fn wrong_usage_is_reported_before_anything_is_measured() {
     let folder = folder();
     let failed = |args: &[&str], code, says: &str| {
         run(folder.path(), ["lab"].iter().chain(args)).failed(code, says);

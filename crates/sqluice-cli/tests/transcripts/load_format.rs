@@ -189,7 +189,7 @@ fn characters_that_clash_are_refused() {
 }
 
 #[test]
-fn a_byte_order_mark_tells_the_encoding() {
+fn a_byte_order_mark_decides_the_encoding() {
     let text = "a,b\n1,€\n";
     let utf16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(bytes).collect()
@@ -253,7 +253,7 @@ fn compressed_files_are_read_whatever_they_are_called() {
 }
 
 #[test]
-fn a_compressed_file_that_ends_early_or_is_damaged_is_none() {
+fn a_compressed_file_that_ends_early_or_is_damaged_is_refused() {
     // Less compressible than text of a few words, so that there is something to cut in its middle.
     let text: String = (0..5000_u64).fold("n\n".to_owned(), |text, n| {
         text + &format!("{}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
@@ -274,7 +274,7 @@ fn a_compressed_file_that_ends_early_or_is_damaged_is_none() {
 }
 
 #[test]
-fn what_is_compressed_in_another_way_is_told_how_to_be_read() {
+fn other_compressions_are_refused_with_how_to_read_them() {
     for (head, format, remedy) in [
         (&b"\xfd7zXZ\0........"[..], "xz data", "decompress it first, for example with xz -dk"),
         (b"BZh91AY&SY.....", "bzip2 data", "decompress it first, for example with bzip2 -dk"),
@@ -291,7 +291,7 @@ fn what_is_compressed_in_another_way_is_told_how_to_be_read() {
 }
 
 #[test]
-fn a_file_without_rows_is_a_table_and_one_without_a_header_is_none() {
+fn a_file_without_rows_makes_a_table_and_one_without_a_header_does_not() {
     load("", "a,b\n")
         .succeeds()
         .says("0 rows to x.db: 8.192 kB in [..] s (0 rows/s), checksum [..]\nt: a TEXT, b TEXT")

@@ -9,7 +9,7 @@ fn load(args: &str) -> Transcript {
 }
 
 #[test]
-fn a_primary_key_orders_the_rows_whatever_order_they_come_in() {
+fn a_primary_key_orders_the_rows_whatever_their_order_in_the_input() {
     for flag in ["--primary-key id", "--pk ID", "--primary-key=id"] {
         load(flag)
             .succeeds()
@@ -49,7 +49,7 @@ fn indexes_are_made_and_used() {
 }
 
 #[test]
-fn a_verbose_load_tells_the_phases_and_the_indexes() {
+fn a_verbose_load_prints_the_phases_and_the_indexes() {
     load("--index area -v -j 1").succeeds().prints("").says(
         "3 rows to x.db: 12.288 kB in [..] s ([..] rows/s), checksum [..]\n\
          1 thread, [..] writes, 3 pages of 4096 bytes\n\
@@ -83,7 +83,7 @@ fn a_printed_plan_has_the_keys_and_indexes_and_is_a_schema() {
 }
 
 #[test]
-fn rows_with_the_same_key_are_told_ignored_or_replaced() {
+fn rows_with_the_same_key_are_reported_ignored_or_replaced() {
     let with = |args: &str| {
         sqluice(&format!("load x.db t.csv --pk id {args}")).file("t.csv", "id,a\n1,x\n2,y\n1,z\n")
     };

@@ -182,7 +182,7 @@ fn lossy_lets_sqlites_conversions_stand() {
 }
 
 #[test]
-fn rows_come_in_any_order_of_their_rowids_and_one_that_comes_twice_ends_the_load_whatever_is_rejected() {
+fn rows_may_be_in_any_order_of_their_rowids_and_a_repeated_one_ends_the_load_whatever_is_rejected() {
     let schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, a)";
     for flags in ["", "--reject bad.csv"] {
         let sorted = |csv: &[u8], expected: &str| {

@@ -146,7 +146,7 @@ fn colour_marks_errors_when_it_is_asked_for() {
 }
 
 #[test]
-fn arguments_that_are_missing_or_empty_are_told() {
+fn missing_or_empty_arguments_are_reported() {
     let more = "\n\nFor more information, try '--help'.";
     fails(
         &[],
@@ -243,7 +243,7 @@ fn a_regular_file_on_standard_input_is_read_as_one() {
 }
 
 #[test]
-fn standard_output_that_nobody_reads_is_no_error() {
+fn standard_output_that_is_not_read_is_no_error() {
     let folder = folder();
     fs::write(folder.path().join(ONE_ROW.0), ONE_ROW.1).unwrap();
     for flag in ["--dry-run", "--json"] {
@@ -301,7 +301,7 @@ fn a_load_that_has_failed_does_not_wait_for_its_pipe() {
 }
 
 #[test]
-fn what_was_recognised_is_told_in_one_line_however_many_files_there_are() {
+fn the_recognised_format_is_printed_in_one_line_for_any_number_of_files() {
     sqluice("load x.db a.csv b.tsv c.csv d.csv")
         .file("a.csv", "a,b\n1,x\n")
         .file("b.tsv", "a\tb\n1\tx\n")
@@ -335,7 +335,7 @@ fn files_that_cannot_be_loaded_are_left_out_and_the_exit_code_says_so() {
 }
 
 #[test]
-fn notes_that_are_alike_are_told_once_for_many_files() {
+fn similar_notes_are_printed_once_for_many_files() {
     let files = (0..5).fold(sqluice("load x.db *.csv"), |load, file| {
         load.file(&format!("{file}.csv"), format!("Sales of {file}\nid;n\n{file};2\n4;5\n"))
     });

@@ -74,7 +74,7 @@ fn a_pattern_stands_for_the_files_that_match_in_the_order_of_their_names() {
 }
 
 #[test]
-fn two_files_for_one_table_need_to_be_told_so() {
+fn two_files_for_one_table_need_its_name() {
     load("a.csv d/A.csv").file("a.csv", "x\n1\n").file("d/", "").file("d/A.csv", "x\n2\n").fails(
         2,
         "error: a.csv and d/A.csv would both make table A\n\nhint: --name-from path names tables after their folders, too; --table NAME loads \
@@ -171,7 +171,7 @@ fn a_type_is_what_the_user_says() {
 }
 
 #[test]
-fn a_type_that_is_none_is_refused() {
+fn an_unknown_type_is_refused() {
     let types = "INTEGER, REAL, NUMERIC, TEXT, BLOB, ANY, or what other systems call them, such as VARCHAR(20), STRING, DATE, \
                  TIMESTAMP, BOOLEAN, BIGINT, INT64, DOUBLE, FLOAT64, DECIMAL(10,2), UUID, JSON, BYTES";
     let hint = format!("hint: types are {types}");
@@ -245,7 +245,7 @@ fn a_type_of_another_system_is_what_it_means_there() {
 }
 
 #[test]
-fn a_column_that_just_missed_to_be_of_numbers_is_told_with_the_value_that_decided() {
+fn a_column_that_just_missed_to_be_of_numbers_is_reported_with_the_deciding_value() {
     let told = "1 row[..]\nt: price TEXT, v TEXT, zip TEXT\n\
                 note: t.price is TEXT, not REAL: \"n/a\" (t.csv:4) is no number, the only one of 5 values; --type price=REAL takes it for REAL\n\
                 note: t.v is TEXT, not REAL: no printer of numbers prints \"1.10\" (t.csv:3) beside the other values; --type v=REAL takes it for REAL";
@@ -438,7 +438,7 @@ fn a_dry_run_of_a_declared_load_prints_what_will_be_declared() {
 }
 
 #[test]
-fn names_that_no_column_can_have_are_made_up_and_told() {
+fn names_that_no_column_can_have_are_replaced_and_reported() {
     load("t.csv --header")
         .file("t.csv", "a,,a\n1,2,3\n")
         .succeeds()
@@ -497,7 +497,7 @@ fn a_table_has_at_most_two_thousand_columns() {
 }
 
 #[test]
-fn a_table_of_no_column_is_none() {
+fn a_table_without_columns_is_refused() {
     load("a.csv b.csv --columns id")
         .file("a.csv", "id,x\n1,2\n")
         .file("b.csv", "zz\ny\n")

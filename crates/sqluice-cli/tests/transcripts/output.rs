@@ -141,7 +141,7 @@ CREATE TABLE t (a INTEGER);",
 }
 
 #[test]
-fn colour_comes_when_it_is_asked_for_and_never_alone() {
+fn colour_is_used_when_requested_and_never_alone() {
     let ran = run(Path::new("/"), ["check", "/no/such", "--color", "always"]);
     assert!(ran.stderr.starts_with("\x1b[1;31merror:\x1b[0m cannot read /no/such\n"), "{ran:?}");
     for when in ["auto", "never"] {

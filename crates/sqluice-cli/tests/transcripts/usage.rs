@@ -3,7 +3,7 @@
 use crate::transcript::{ONE_ROW, fails};
 
 #[test]
-fn wrong_usage_is_told_with_exit_code_2() {
+fn wrong_usage_is_reported_with_exit_code_2() {
     fails(
         &[],
         "generate x.db --preset user",

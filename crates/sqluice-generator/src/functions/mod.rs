@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_function_is_told_the_nearest_name_and_all_others() {
+    fn an_unknown_function_is_refused_with_the_nearest_name_and_all_others() {
         let fault = fault("null(0.5, integer(1, 2))");
         assert_eq!((fault.at, &fault.message[..]), (10, "no function is called `integer`"));
         let hint = unknown("digit", 0).hint.unwrap();

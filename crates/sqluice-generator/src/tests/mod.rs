@@ -232,7 +232,7 @@ fn counts(expression: &str, seed: u64, outcomes: &[Owned]) -> Vec<u64> {
 }
 
 #[test]
-fn choices_come_as_often_as_their_weights_say_and_no_other_weights_fit() {
+fn choices_occur_as_often_as_their_weights_say_and_no_other_weights_fit() {
     use Owned::{Int, Null, Real};
     let text = |text: &str| Owned::Text(text.to_owned());
     let cases: [(&str, Vec<Owned>, Vec<f64>); 8] = [

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_is_told_in_bytes_whichever_way_it_was_asked_for() {
+    fn a_cache_is_reported_in_bytes_whichever_way_it_was_set() {
         assert!(of(&["cache_size=2000"]).1.contains("8.19\u{a0}MB"));
         assert!(of(&["cache_size=-2000"]).1.contains("2.05\u{a0}MB"));
     }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_or_was_measured_once_contradicts_nobody() {
+    fn figures_that_vary_or_were_measured_once_contradict_nothing() {
         for samples in [&[1.0][..], &[1.0, 3.5, 0.9]] {
             assert_eq!(times([10.0, 5.0], [samples, &[4.0, 3.0, 5.0]], true), []);
         }

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_there_again_gets_a_number() {
+    fn a_repeated_name_gets_a_number() {
         become_("a,b,a,A", "a,b,a_2,A_3");
         become_("ä,Ä", "ä,Ä");
         become_(" a,a", " a,a");
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_are_there_and_differ_and_none_changes_without_need(
+        fn names_exist_and_differ_and_none_changes_without_need(
             names in prop::collection::vec(
                 select(vec!["", "a", "A", "a_2", "A_3", "column1", "column2", "Column3_2", "b", "é"]), 0..12),
         ) {

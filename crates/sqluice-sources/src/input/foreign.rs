@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_may_be_rows_is_none_of_them() {
+    fn text_that_may_be_rows_is_not_one_of_them() {
         for head in [
             "",
             "a,b\n1,2\n",

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told_where() {
+    fn text_that_is_not_a_number_is_reported_with_its_place() {
         for (text, at) in
             [("-", 0), ("-x", 0), ("01", 1), ("-01", 2), ("1.", 2), ("1.e5", 2), ("1e", 2), ("1e+", 3)]
         {

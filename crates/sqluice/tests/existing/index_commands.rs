@@ -62,7 +62,7 @@ fn queries_use_the_index() {
 }
 
 #[test]
-fn a_key_that_comes_twice_is_told_with_both_rows_and_nothing_is_changed() {
+fn a_repeated_key_is_reported_with_both_rows_and_nothing_is_changed() {
     for mode in ["delete", "wal"] {
         let home = Home::new();
         let path = database(&home, 20_000, &format!("PRAGMA journal_mode = {mode}"));
@@ -214,7 +214,7 @@ fn a_run_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn damage_is_told_with_its_page() {
+fn damage_is_reported_with_its_page() {
     let home = Home::new();
     let path = database(&home, 5000, "");
     let mut bytes = std::fs::read(&path).unwrap();

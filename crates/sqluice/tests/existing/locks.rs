@@ -138,7 +138,7 @@ fn a_reader_in_rollback_mode_is_waited_for_at_the_end_only() {
 }
 
 #[test]
-fn another_writer_is_waited_for_and_then_told() {
+fn another_writer_is_waited_for_and_then_reported() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -164,7 +164,7 @@ fn another_writer_is_waited_for_and_then_told() {
 }
 
 #[test]
-fn nobody_else_writes_while_pages_are_written() {
+fn no_other_process_writes_while_pages_are_written() {
     for wal in [false, true] {
         let home = Home::new();
         let path = home.path("x.db");
@@ -411,7 +411,7 @@ fn headers_of_old_writers_are_refused() {
 }
 
 #[test]
-fn what_is_no_database_is_told() {
+fn a_file_that_is_not_a_database_is_reported() {
     let home = Home::new();
     let told = |path: &Path| {
         add(path, &schema(TABLE), between(10, |_| Ok(())), &options()).unwrap_err().message().to_owned()

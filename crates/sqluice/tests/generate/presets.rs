@@ -147,7 +147,7 @@ fn rows_of_one_table_may_be_said_alone() {
 }
 
 #[test]
-fn orders_of_nobody_are_refused() {
+fn orders_without_customers_are_refused() {
     let home = Home::new();
     let nobody = generate("shop", &home.path("shop.db"), &[(None, 1000), (Some("customers"), 0)], 3);
     let error = nobody.prepare().unwrap().run(&Silent, &Cancel::new()).unwrap_err();

@@ -416,7 +416,7 @@ fn random_moments(random: &mut Random, names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn moments_are_in_the_order_that_their_names_tell_and_none_is_after_today() {
+fn moments_are_in_the_order_that_their_names_imply_and_none_is_after_today() {
     for seed in 0..u64::from(crate::support::cases(150).cases) {
         let mut random = Random(seed);
         let mut some = |life: &[&'static str]| -> Vec<&'static str> {

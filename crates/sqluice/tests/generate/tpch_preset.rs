@@ -118,7 +118,7 @@ fn a_division_of_decimals_keeps_its_fraction() {
 }
 
 #[test]
-fn a_database_that_is_there_gets_the_tables_once() {
+fn an_existing_database_gets_the_tables_once() {
     let home = Home::new();
     let path = home.path("mine.db");
     open(&path).execute_batch("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)").unwrap();

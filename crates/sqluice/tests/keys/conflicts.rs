@@ -81,7 +81,7 @@ fn a_row_may_replace_several() {
 }
 
 #[test]
-fn a_key_that_two_rows_have_is_told_with_its_columns_and_values() {
+fn a_key_that_two_rows_have_is_reported_with_its_columns_and_values() {
     let two =
         |a: Owned, b: Owned| vec![vec![a.clone(), b.clone()], vec![Owned::Int(7), text("other")], vec![a, b]];
     let x3 = || two(text("x"), Owned::Int(3));

@@ -165,7 +165,7 @@ proptest! {
 }
 
 #[test]
-fn two_rows_with_one_key_are_told_with_their_lines() {
+fn two_rows_with_one_key_are_reported_with_their_lines() {
     let shuffled: Vec<Option<i64>> = (0..200).map(|row| Some(row * 37 % 200)).collect();
     for (twice, again) in [(3, 6), (0, 199), (60, 150)] {
         for (sample_bytes, part_bytes) in [(40, 100), (2 << 20, 1 << 20)] {

@@ -250,7 +250,7 @@ fn what_sqlite_can_t_have_is_a_bad_row_with_its_column() {
 }
 
 #[test]
-fn files_that_are_none_are_told_so() {
+fn files_that_are_cut_short_or_of_another_format_are_reported() {
     let rows = batch(vec![("a", Arc::new(Int64Array::from_iter_values(0..1000)))]);
     for container in ALL {
         let home = Home::new();
@@ -424,7 +424,7 @@ proptest! {
     #![proptest_config(cases(40))]
 
     #[test]
-    fn random_tables_come_back(
+    fn random_tables_are_read_back(
         batches in rows(),
         container in prop::sample::select(ALL.to_vec()),
         group_rows in 1..100usize,
@@ -456,7 +456,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_damaged_is_read_or_told(
+    fn damaged_files_are_read_or_reported(
         batches in rows(),
         container in prop::sample::select(ALL.to_vec()),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

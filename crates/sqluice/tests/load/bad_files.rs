@@ -208,7 +208,7 @@ fn a_header_that_no_row_is_like_is_an_error_with_and_without_a_reject_file() {
 }
 
 #[test]
-fn a_load_that_rejects_nearly_all_rows_is_an_error_unless_so_many_may_be_bad() {
+fn a_load_that_rejects_nearly_all_rows_is_an_error_unless_that_is_allowed() {
     for (good, bad) in [(0, 1), (0, 5), (2, 18), (1, 99)] {
         let home = Home::new();
         let text = format!("a\n{}{}", "x\n".repeat(bad), "1\n".repeat(good));
@@ -228,7 +228,7 @@ fn a_load_that_rejects_nearly_all_rows_is_an_error_unless_so_many_may_be_bad() {
 }
 
 #[test]
-fn a_load_that_rejects_some_rows_is_none() {
+fn a_load_that_rejects_some_rows_is_no_error() {
     let home = Home::new();
     let files = put(&home, &[("t.csv", &format!("a,b\n{}3\n", "1,2\n".repeat(2))), ("u.csv", "a\n")]);
     let load = Load::new(home.path("x.db"), files).format(plain()).reject(home.path("bad.csv"));

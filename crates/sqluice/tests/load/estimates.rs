@@ -66,7 +66,7 @@ fn many_small_tables_are_not_counted_more_than_once() {
 }
 
 #[test]
-fn the_size_of_what_comes_through_a_pipe_or_is_compressed_is_not_known() {
+fn the_size_of_a_pipe_or_a_compressed_file_is_not_known() {
     for way in [Way::Pipe, Way::Gzip] {
         let home = Home::new();
         let file = way.put(&home, "t.csv", "a,b\n1,2\n".repeat(1000).as_bytes());

@@ -268,7 +268,7 @@ fn planned(sql: &str, csv: &str, with: impl FnOnce(Load) -> Load) -> (WritePath,
 }
 
 #[test]
-fn the_road_follows_from_the_table_and_the_rows() {
+fn the_write_path_follows_from_the_table_and_the_rows() {
     let write_path = |sql: &str, csv: &str| planned(sql, csv, |load| load);
     let insert = |why: &str| (WritePath::Insert, why.to_owned());
     let few = "a,b\n5,x\n6,y\n";
@@ -327,7 +327,7 @@ fn the_road_follows_from_the_table_and_the_rows() {
 }
 
 #[test]
-fn rows_that_turn_out_not_to_come_after_the_last_go_by_sql() {
+fn rows_that_turn_out_not_to_follow_the_last_go_by_sql() {
     let csv: String = (10..2000).chain([3]).map(|key| format!("{key},x\n")).collect();
     let home = Home::new();
     let sql = "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 1), (9, 9)";
@@ -378,7 +378,7 @@ fn tricky_csv() -> String {
 }
 
 #[test]
-fn both_roads_store_the_same_values_and_refuse_the_same_records() {
+fn both_write_paths_store_the_same_values_and_refuse_the_same_records() {
     let by = |constraint: &str, rejects: bool| {
         let home = Home::new();
         let sql = format!("CREATE TABLE t (a INTEGER, b REAL, c NUMERIC, d, e TEXT NOT NULL {constraint})");
@@ -497,7 +497,7 @@ fn rows_that_are_made_up_are_planned_for_again_too() {
 }
 
 #[test]
-fn many_rows_make_the_indexes_of_their_table_anew() {
+fn many_rows_rebuild_the_indexes_of_their_table() {
     let csv: String = (0..12_000).map(|key| format!("{},{key}\n", (key * 7919) % 12_007)).collect();
     let home = Home::new();
     let database = Connection::open(home.path("x.db")).unwrap();

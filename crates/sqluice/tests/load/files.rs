@@ -91,7 +91,7 @@ fn a_column_that_only_a_later_file_has_is_an_error_with_its_place_or_added() {
 }
 
 #[test]
-fn added_columns_come_after_those_that_are_declared() {
+fn added_columns_follow_those_that_are_declared() {
     let files = [("1.csv", "new,b\n1,x\n"), ("2.csv", "a,other\n2,0.5\n")];
     for (ended, strict) in [
         (";", ""),
@@ -216,7 +216,7 @@ fn a_limit_is_one_for_each_table() {
 }
 
 #[test]
-fn what_comes_after_the_limit_is_not_looked_at() {
+fn lines_after_the_limit_are_not_read() {
     let home = Home::new();
     let files = [("1.csv", "a\n1\n2,too many\n")];
     assert_eq!(load(&home, &files, |load| load.limit(1)).unwrap().rows, 1);

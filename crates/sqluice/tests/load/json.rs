@@ -56,7 +56,7 @@ fn tiny(load: Load) -> Load {
 }
 
 #[test]
-fn keys_that_come_late_are_columns_too() {
+fn keys_that_appear_late_are_columns_too() {
     let text = "{\"a\":1}\n{\"b\":\"x\"}\n{\"c\":{\"d\":[1, 2]},\"a\":2.5}\n{\"A\":true}\n";
     for with in [tiny, |load| load] {
         let (_home, db) = loaded("x.ndjson", text, with);
@@ -124,7 +124,7 @@ fn a_key_that_a_declared_table_does_not_have_is_an_error_wherever_it_is() {
 }
 
 #[test]
-fn columns_and_keys_may_be_named_that_come_late() {
+fn columns_and_keys_that_appear_late_may_be_named() {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"a\":3,\"late\":4,\"z\":5}\n";
     let named = |load: Load| tiny(load).columns(["LATE", "a"]).indexes(["late"]);
     let (_home, db) = loaded("x.json", text, named);
@@ -168,7 +168,7 @@ fn keys_that_need_escapes_are_themselves_wherever_others_look_like_them() {
 }
 
 #[test]
-fn a_bad_row_before_a_new_key_is_told_and_not_the_key() {
+fn a_bad_row_before_a_new_key_is_reported_and_not_the_key() {
     let text = "{\"id\":1}\n".to_owned() + &"{\"id\":\"x\"}\n{\"id\":2,\"new\":1}\n".repeat(3);
     let strict = |load: Load| tiny(load).schema(schema("CREATE TABLE x(id INTEGER) STRICT"));
     let (_home, db) =
@@ -212,7 +212,7 @@ fn what_is_about_csv_is_refused() {
 }
 
 #[test]
-fn an_object_over_several_lines_is_told_so_where_lines_are_asked_for() {
+fn an_object_over_several_lines_is_reported_where_lines_are_requested() {
     let (_home, db) = loaded("x.json", "{\n  \"a\": 1\n}\n", |load| {
         let format = Format::new().kind(FileKind::Ndjson);
         load.format(format)
@@ -283,7 +283,7 @@ proptest! {
 
     /// The columns have no types, so that nothing is converted: values are read back as they were written.
     #[test]
-    fn every_value_comes_back(
+    fn every_value_is_read_back(
         rows_in in prop::collection::vec(prop::collection::vec(prop::option::of(value()), 4), 1..40),
         sample_bytes in select(vec![1, 50, 1 << 20]),
         part_bytes in select(vec![1, 50, 1 << 20]),
@@ -363,7 +363,7 @@ fn what_is_no_table_is_refused_by_its_real_name() {
 }
 
 #[test]
-fn a_first_object_of_any_length_tells_how_the_others_follow_it() {
+fn a_first_object_of_any_length_shows_how_the_others_follow_it() {
     for long in [100, 4_080, 4_090, 5_000, 40_000] {
         let (text, blanks) = ("x".repeat(long), " ".repeat(long));
         let first = format!("{{\"a\":1,\"t\":\"{text}\"}}");

@@ -89,7 +89,7 @@ fn tables_can_be_without_rowid_and_strict() {
 }
 
 #[test]
-fn indexes_are_named_after_their_table_and_columns_and_no_name_is_there_twice() {
+fn indexes_are_named_after_their_table_and_columns_and_no_name_is_repeated() {
     let with = |load: Load| {
         load.indexes(texts(&["A collate nocase, \"b c\" desc", "a", "a desc", "b c"])).uniques(texts(&["id"]))
     };
@@ -131,7 +131,7 @@ fn of_several_tables_those_get_a_key_or_an_index_that_have_its_columns() {
 }
 
 #[test]
-fn columns_that_no_table_has_are_told_with_those_that_there_are() {
+fn columns_that_no_table_has_are_reported_with_the_existing_ones() {
     let one = [("t.csv", CSV)];
     let index = |text: &'static str| move |load: Load| load.indexes(texts(&[text]));
     refused(
@@ -222,7 +222,7 @@ fn the_plan_says_whether_rows_are_sorted_and_why() {
 }
 
 #[test]
-fn two_rows_with_the_same_key_are_told_with_both_places() {
+fn two_rows_with_the_same_key_are_reported_with_both_places() {
     let hint = "[`on_conflict = ignore` keeps the first such row, `on_conflict = replace` the last]";
     let csv = "id,a\n1,x\n2,y\n3,y\n2,z\n";
     let expected = "t.csv:5:1: UNIQUE constraint failed: t.id = 2 (rows 2 and 4: lines 3 and 5)";

@@ -303,7 +303,7 @@ fn a_row_that_is_one_too_many_says_where_the_others_are() {
 }
 
 #[test]
-fn a_reject_file_replaces_nothing_and_is_none_of_the_other_files() {
+fn a_reject_file_replaces_nothing_and_is_not_one_of_the_other_files() {
     let home = Home::new();
     std::fs::write(home.path("bad.csv"), "precious").unwrap();
     for overwrite in [false, true] {
@@ -325,7 +325,7 @@ fn a_reject_file_replaces_nothing_and_is_none_of_the_other_files() {
 }
 
 #[test]
-fn the_first_fault_of_the_input_is_told_whatever_was_guessed() {
+fn the_first_fault_of_the_input_is_reported_whatever_was_guessed() {
     // Line 4 is refused, line 7 breaks the guess, line 9 is malformed, and the last is longer than allowed.
     let csv = "k,a\nx,1\nx,2\n,3\nx,4\nx,5\nx,word\nx,7\nx\nx,8\n";
     for tail in ["", &format!("x,\"{}", "long ".repeat(100))] {

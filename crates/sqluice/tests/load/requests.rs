@@ -81,7 +81,7 @@ fn types_can_be_declared() {
 }
 
 #[test]
-fn a_type_that_is_none_is_refused_before_anything_is_read() {
+fn an_unknown_type_is_refused_before_anything_is_read() {
     let hint = "[types are INTEGER, REAL, NUMERIC, TEXT, BLOB, ANY, or what other systems call them, such as VARCHAR(20), STRING, \
                 DATE, TIMESTAMP, BOOLEAN, BIGINT, INT64, DOUBLE, FLOAT64, DECIMAL(10,2), UUID, JSON, BYTES]";
     for (declared, why) in [
@@ -116,7 +116,7 @@ fn a_type_that_is_none_is_refused_before_anything_is_read() {
 }
 
 #[test]
-fn what_sqlite_refuses_of_a_made_table_is_told_without_a_place_in_the_data() {
+fn errors_of_sqlite_in_a_made_table_are_reported_without_a_place_in_the_data() {
     let hint = "[`types` declares a column, `table` names the table, `schema` declares everything]";
     let message = format!("object name reserved for internal use: sqlite_x {hint}");
     fails(CSV, |load| load.table("sqlite_x"), ErrorKind::Usage, &message);
@@ -256,7 +256,7 @@ fn a_file_that_is_cut_off_within_its_compression_says_so() {
 }
 
 #[test]
-fn what_is_in_the_way_is_told_before_a_pipe_is_read() {
+fn obstacles_are_reported_before_a_pipe_is_read() {
     for in_the_way in ["x.db", "x.db-wal", "bad.csv"] {
         let home = Home::new();
         fs::write(home.path(in_the_way), "precious").unwrap();

@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn any_tree_comes_back_as_it_was_and_any_number_of_threads_makes_the_same_file(
+    fn any_tree_is_restored_as_it_was_and_any_number_of_threads_makes_the_same_file(
         tree in tree(),
         deflate in any::<bool>(),
     ) {
@@ -192,7 +192,7 @@ fn kv_has_files_alone() {
 }
 
 #[test]
-fn a_database_that_is_there_gets_the_table_and_then_rows_in_the_place_of_those_of_the_same_name() {
+fn an_existing_database_gets_the_table_and_then_rows_that_replace_those_of_the_same_name() {
     let folder = folder();
     let folder = folder.path();
     let target = folder.join("x.db");
@@ -249,7 +249,7 @@ fn the_database_itself_and_what_is_no_file_are_left_out_aloud() {
 }
 
 #[test]
-fn names_of_any_bytes_come_back() {
+fn names_of_any_bytes_are_restored() {
     let folder = folder();
     let folder = folder.path();
     let names: Vec<Vec<u8>> = (1..=255).filter(|byte| *byte != b'/').map(|byte| vec![b'a', byte]).collect();
@@ -305,7 +305,7 @@ fn patterns_choose_what_is_packed_and_unpacked() {
 }
 
 #[test]
-fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
+fn an_existing_file_stays_unless_it_may_be_replaced() {
     let folder = folder();
     let folder = folder.path();
     let file = |text: &str| Node::File { mode: 0o100_644, mtime: 5, content: text.as_bytes().to_vec() };

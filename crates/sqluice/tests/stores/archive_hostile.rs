@@ -166,7 +166,7 @@ fn a_file_that_is_a_folder_in_another_name_is_refused_by_both_names() {
 }
 
 #[test]
-fn links_that_are_there_already_lead_nowhere() {
+fn existing_links_lead_nowhere() {
     for overwrite in [false, true] {
         let place = Place::new(&[file("l/evil"), file("k"), row("l", FOLDER, 0, Value::Null), file("good")]);
         let to = place.path().join("around/to");

@@ -187,7 +187,7 @@ fn entities_may_exchange_what_is_unique_and_any_number_may_have_none() {
 }
 
 #[test]
-fn a_type_with_other_fields_is_made_anew() {
+fn a_type_with_other_fields_is_rebuilt() {
     let (_folder, file) = folder();
     let batch: Vec<Person> = (0..3000).map(person).collect();
     open(&file).1.write_many(&batch).unwrap();
@@ -227,7 +227,7 @@ fn a_rebuild_that_fails_leaves_the_type_as_it_was() {
 }
 
 #[test]
-fn a_type_that_another_program_has_made_anew_is_not_written() {
+fn a_type_that_another_program_has_rebuilt_is_not_written() {
     let (_folder, file) = folder();
     let (_store, people) = open(&file);
     let other = EntityStore::open(&file).unwrap();

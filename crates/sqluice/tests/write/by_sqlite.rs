@@ -232,7 +232,7 @@ fn rows_that_sqlite_leaves_out_are_counted_as_ignored_or_replaced() {
 }
 
 #[test]
-fn a_clause_of_the_schema_drops_no_row_whoever_stores_the_rows() {
+fn a_clause_of_the_schema_drops_no_row_on_any_write_path() {
     for column in ["", ", c INT AS (a) STORED"] {
         for (table, csv) in [
             ("a INT UNIQUE ON CONFLICT IGNORE, b INT", "a,b\n1,1\n2,2\n1,3\n"),
@@ -266,7 +266,7 @@ fn bad_rows_of_a_table_that_sqlite_fills_are_rejected() {
 }
 
 #[test]
-fn a_row_that_sqlite_refuses_is_told_with_its_file_and_line() {
+fn a_row_that_sqlite_refuses_is_reported_with_its_file_and_line() {
     for (sql, said) in [
         ("CREATE TABLE t (a INT UNIQUE, b INT AS (a) STORED)", "record 3: UNIQUE constraint failed: t.a"),
         ("CREATE TABLE t (a INT, b INT AS (a) VIRTUAL UNIQUE)", "table t: rows 1 and 3 have the same key"),

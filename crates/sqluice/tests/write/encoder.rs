@@ -291,7 +291,7 @@ proptest! {
 }
 
 #[test]
-fn text_whose_number_loses_something_is_refused_and_told_what() {
+fn text_whose_number_loses_something_is_refused_with_what_it_loses() {
     let table = schema_table("CREATE TABLE t (id INTEGER PRIMARY KEY, a NUMERIC)");
     let geometry = Geometry::new(PageSize::new(4096).unwrap(), 0).unwrap();
     let mut chunks = Recycled { chunk: Chunk::new(geometry, 9), finished: Vec::new() };

@@ -313,7 +313,7 @@ fn told(error: &Error, expected: (String, Option<u64>, &str)) {
 }
 
 #[test]
-fn a_duplicate_is_told_with_its_record_and_values() {
+fn a_duplicate_is_reported_with_its_record_and_values() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b)");
     let error = insert_ints(&database, &[1, 5, 3, 5, 4, 1], |how| how).unwrap_err();
     let expected = "record 4: UNIQUE constraint failed: t.a".to_owned();
@@ -412,7 +412,7 @@ fn an_upsert_needs_a_key_of_the_table() {
 }
 
 #[test]
-fn an_upsert_changes_the_row_that_is_there() {
+fn an_upsert_changes_the_existing_row() {
     let database = open("CREATE TABLE t (a INTEGER PRIMARY KEY, b, c DEFAULT 'kept')");
     database.0.execute_batch("INSERT INTO t VALUES (5, 'old', 'mine')").unwrap();
     let how = |how| Insert { upsert: vec!["a".into()], columns: vec![0, 1], ..how };

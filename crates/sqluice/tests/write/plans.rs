@@ -32,7 +32,7 @@ fn write_paths(sql: &str, write: WriteOptions) -> String {
 }
 
 #[test]
-fn each_table_and_index_takes_the_fastest_road_that_can_make_it() {
+fn each_table_and_index_takes_the_fastest_write_path_that_can_make_it() {
     for (sql, expected) in [
         ("CREATE TABLE t (a)", "pages"),
         ("CREATE TABLE t (a INTEGER PRIMARY KEY)", "pages"),
@@ -177,7 +177,7 @@ fn estimates_are_right_to_a_tenth() {
 }
 
 #[test]
-fn a_plan_replaces_what_is_there_when_that_is_asked_for() {
+fn a_plan_replaces_an_existing_database_when_asked_to() {
     let home = Home::new();
     let path = home.path("x.db");
     let plan = |overwrite| {

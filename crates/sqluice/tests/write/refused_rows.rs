@@ -82,7 +82,7 @@ fn rowids_may_be_written_in_any_way_that_sqlite_takes() {
 }
 
 #[test]
-fn rowids_may_come_in_any_order_and_be_missing_but_not_come_twice() {
+fn rowids_may_be_in_any_order_and_missing_but_not_repeated() {
     assert_eq!(load(ALIAS, "a,id\nx,5\nyy,3\n").unwrap(), ["3: 'yy' 3", "5: 'x' 5"]);
     assert_eq!(load(ALIAS, "id,a\n5,x\n,y\n").unwrap(), ["5: 'x' 5", "6: 'y' 6"]);
     assert_eq!(
@@ -189,7 +189,7 @@ fn rows_that_are_wrong_where_a_part_begins_have_their_place_too() {
 }
 
 #[test]
-fn keys_that_come_twice_are_told_when_all_rows_are_good() {
+fn repeated_keys_are_reported_when_all_rows_are_good() {
     // As above, with a ragged row in the second part.
     for wrong in 32_762..32_775 {
         let row = |row: i32| match row {

@@ -176,7 +176,7 @@ fn a_table_is_looked_up_by_the_rows_and_not_scanned() {
 }
 
 #[test]
-fn rows_come_in_the_order_of_their_numbers_without_sorting() {
+fn rows_are_in_the_order_of_their_numbers_without_sorting() {
     let connection = connection();
     let plan_of =
         |order: &str| plan(&connection, &format!("SELECT c1 FROM sqluice_rows(?1) ORDER BY {order}"));
@@ -347,7 +347,7 @@ fn a_statement_can_be_bound_again_and_keeps_what_it_needs() {
 }
 
 #[test]
-fn a_scan_keeps_its_rows_when_nobody_else_has_them_any_more() {
+fn a_scan_keeps_its_rows_when_nothing_else_has_them_any_more() {
     let connection = connection();
     let text: Vec<String> = (0..100).map(|n| format!("text number {n}")).collect();
     let mut statement = connection
@@ -423,7 +423,7 @@ fn a_panic_ends_the_loan() {
 }
 
 #[test]
-fn rows_are_lent_only_to_parameters_that_are_there() {
+fn rows_are_lent_only_to_existing_parameters() {
     let connection = connection();
     let mut query = connection.prepare("SELECT c1 FROM sqluice_rows(?1)").unwrap();
     let rows = Rows::column(&[1]);

@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn the_error_that_comes_first_in_the_input_is_reported_with_any_number_of_threads(
+    fn the_first_error_of_the_input_is_reported_with_any_number_of_threads(
         seed in any::<u64>(), bad in prop::collection::vec((0..2usize, 0..120usize), 1..20),
     ) {
         let bad: Vec<usize> = bad.into_iter().map(|(table, batch)| table * 1000 + batch).collect();

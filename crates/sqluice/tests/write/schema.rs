@@ -129,7 +129,7 @@ fn columns_have_the_affinity_that_sqlite_gives_them() {
 }
 
 #[test]
-fn defaults_generated_columns_and_automatic_indexes_are_told() {
+fn defaults_generated_columns_and_automatic_indexes_are_reported() {
     let table = table(
         "CREATE TABLE t (a INT DEFAULT -5, b DEFAULT ('x' || 'y'), c AS (a + 1), d INT GENERATED ALWAYS AS (a) STORED,
          e DEFAULT CURRENT_TIMESTAMP, f UNIQUE NOT NULL, \"CHECK\" TEXT, /* CHECK AUTOINCREMENT */ g)",
@@ -202,7 +202,7 @@ fn what_does_more_than_declare_is_refused() {
 }
 
 #[test]
-fn errors_in_sql_are_told_with_line_and_column() {
+fn errors_in_sql_are_reported_with_line_and_column() {
     for (sql, line, column, message) in [
         ("CREATE TABLE t (a;", 1, 18, "near \";\""),
         ("CREATE TABLE t (a);\n-- ä\n  CREATE TABEL u (b);", 3, 10, "near \"TABEL\""),

@@ -126,7 +126,7 @@ fn a_file_without_a_header_is_an_error() {
 }
 
 #[test]
-fn names_that_are_missing_or_there_already_are_made_up_and_told() {
+fn missing_or_repeated_names_are_made_up_and_reported() {
     let reader = reader(b"\na,,A,\"\"\n1,2,3,4\n", CsvOptions::default()).unwrap();
     assert_eq!(reader.header(), ["a", "column2", "A_2", "column4"]);
     let told: Vec<_> =
@@ -197,7 +197,7 @@ fn an_escape_makes_the_next_character_stand_for_itself_within_quotes() {
 }
 
 #[test]
-fn the_quote_as_its_own_escape_is_none() {
+fn the_quote_as_its_own_escape_counts_as_no_escape() {
     says_with(&dialect(b',', Some(b'"'), Some(b'"'), None), b"a,b\n\"\"\"\",\"x\"\n", &["\"|x"], None);
 }
 
@@ -458,7 +458,7 @@ fn a_record_over_the_limit_is_an_error_before_all_of_it_is_read() {
 }
 
 #[test]
-fn columns_come_in_the_order_of_the_table_with_constants_for_those_missing() {
+fn columns_are_in_the_order_of_the_table_with_constants_for_those_missing() {
     let reader = reader(b"b,A\n1,2\n3,\n", CsvOptions::default()).unwrap();
     let constant = ColumnFrom::Constant;
     let mapping = vec![
@@ -535,7 +535,7 @@ fn rows_before_a_malformed_one_reach_the_sink_first() {
 }
 
 #[test]
-fn a_table_with_thousands_of_columns_comes_in_smaller_batches() {
+fn a_table_with_thousands_of_columns_has_smaller_batches() {
     let names: Vec<String> = (0..2000).map(|column| format!("c{column}")).collect();
     let mut input = names.join(",").into_bytes();
     for row in 0..300 {

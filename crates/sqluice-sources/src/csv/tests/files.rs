@@ -115,7 +115,7 @@ fn progress_is_that_of_the_file_when_somebody_counts() {
 }
 
 #[test]
-fn rows_are_numbered_from_where_they_are_told() {
+fn rows_are_numbered_from_the_given_start() {
     let input = Cursor::new(b"a\n1\n2\n".to_vec());
     let reader = CsvReader::new(Box::new(input), Path::new("in.csv"), options(1)).unwrap();
     let mut source = reader.into_source(columns(), 40..41);

@@ -156,7 +156,7 @@ fn the_delimiter_is_the_one_that_parts_all_records_alike() {
 }
 
 #[test]
-fn decimal_commas_are_told_from_delimiters() {
+fn decimal_commas_are_distinguished_from_delimiters() {
     assert_eq!(told("1,5;2,5\n3,5;-4,25\n"), "semicolon, quote \", no header");
     assert_eq!(told("1,5;x,y\n3,5;z,u\n"), "comma, quote \", no header");
     assert_eq!(told("name;price\nx;1,5\ny;2,25\n"), "semicolon, quote \", header");
@@ -374,7 +374,7 @@ fn an_apostrophe_is_a_quote_only_where_that_is_clear() {
 }
 
 #[test]
-fn a_header_is_told_from_data_by_all_columns() {
+fn a_header_is_distinguished_from_data_by_all_columns() {
     for file in [
         "id,name\n1,x\n",
         "name,city\nx,y\n",

@@ -249,7 +249,7 @@ fn a_scan_leaves_bad_rows_out() {
 }
 
 #[test]
-fn a_scan_that_fails_tells_of_all_before() {
+fn a_scan_that_fails_reports_everything_before() {
     for threads in 1..4 {
         let mut source = Rows::new(&[&["1"], &["1.5", "2"], &["cut"], &["x"]]);
         let (evidence, scanned) = scan(&mut source, &[1], threads, &Cancel::new(), &Silent);

@@ -23,7 +23,7 @@ fn failure(bytes: &[u8], encoding: Option<&str>) -> (String, String, String) {
 }
 
 #[test]
-fn a_mark_tells_the_encoding_and_is_no_part_of_the_text() {
+fn a_mark_decides_the_encoding_and_is_no_part_of_the_text() {
     assert_eq!(decoded(b"\xff\xfea\0\xe9\0", None), "aé");
     assert_eq!(decoded(b"\xfe\xff\0a\0\xe9", None), "aé");
     assert_eq!(decoded(b"\xff\xfe", None), "");
@@ -55,7 +55,7 @@ fn utf_16_without_an_order_takes_that_of_the_mark() {
 }
 
 #[test]
-fn utf_8_is_taken_as_it_is_also_where_it_is_none() {
+fn utf_8_is_taken_as_it_is_also_where_it_is_invalid() {
     assert_eq!(text_of(&b"a\xff"[..], None).0, b"a\xff");
     assert_eq!(text_of(&b"a\xff"[..], Some("utf8")).0, b"a\xff");
 }

@@ -150,7 +150,7 @@ fn a_sample_of_all_there_is_says_so() {
 }
 
 #[test]
-fn a_fault_ends_a_sample_and_is_told_when_it_is_read() {
+fn a_fault_ends_a_sample_and_is_reported_when_it_is_read() {
     let folder = TempDir::new().unwrap();
     let cut_off = &gzip(&long())[..1000];
     let cases: [(&[u8], Option<&str>, &str); 3] = [

@@ -115,7 +115,7 @@ fn a_pattern_that_means_nothing_is_an_error() {
 }
 
 #[test]
-fn standard_input_stays_and_comes_once() {
+fn standard_input_stays_and_is_read_once() {
     assert_eq!(expand(&["-", "x.csv"]).unwrap(), [PathBuf::from("-"), PathBuf::from("x.csv")]);
     let error = expand(&["-", "x.csv", "-"]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);

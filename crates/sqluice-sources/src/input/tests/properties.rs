@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
 
     #[test]
-    fn plain_text_comes_out_as_it_was(text in text(), wrap in wrap(), sizes in sizes()) {
+    fn plain_text_is_read_as_it_was(text in text(), wrap in wrap(), sizes in sizes()) {
         let (read, error) = text_of(Drip::new(&wrap.around(text.as_bytes()), sizes), None);
         prop_assert!(error.is_none(), "{:?}", error);
         prop_assert_eq!(read, text.into_bytes());

@@ -73,7 +73,7 @@ fn the_wait_for_someone_to_open_a_fifo_can_be_cancelled() {
 }
 
 #[test]
-fn what_a_pipe_gives_is_there_at_once() {
+fn what_a_pipe_gives_is_available_at_once() {
     let (mut input, mut writer) = pipe(options(None));
     writer.write_all(b"0123456789abc\n").unwrap();
     let mut reader = input.open().unwrap().reader;
@@ -97,7 +97,7 @@ impl Read for Endless {
 }
 
 #[test]
-fn the_thread_ends_when_nobody_reads_any_more() {
+fn the_thread_ends_when_its_reader_is_gone() {
     let alive = Arc::new(());
     let watch: Weak<()> = Arc::downgrade(&alive);
     let mut ahead = Ahead::start(Endless(alive), 10, Cancel::new()).unwrap();

@@ -17,7 +17,7 @@ fn is_bad(record: &str, expected: &str) {
 }
 
 #[test]
-fn keys_are_columns_wherever_they_come_first() {
+fn keys_are_columns_wherever_they_first_appear() {
     let outcome = lines("{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\",\"c\":2.5}\n{}\n");
     assert_eq!(outcome.keys, ["a", "b", "c"]);
     let null = Cell::Null;
@@ -32,7 +32,7 @@ fn keys_are_columns_wherever_they_come_first() {
 }
 
 #[test]
-fn a_key_that_is_there_twice_has_the_later_value() {
+fn a_repeated_key_has_the_later_value() {
     let outcome = lines(r#"{"a":1,"b":2,"a":"\t"}"#);
     assert_eq!(
         (outcome.rows(), &outcome.keys[..]),
@@ -84,7 +84,7 @@ fn an_array_may_be_written_in_any_way() {
 }
 
 #[test]
-fn an_array_that_is_none_is_told_so() {
+fn an_input_that_is_not_an_array_is_reported() {
     let error = |text: &str| array(text).error.unwrap();
     assert_eq!(error("\n {\"a\":1}"), "x.json:2:2: this is no array of JSON: it does not begin with [");
     assert_eq!(error(""), "x.json:1:1: this is no array of JSON: it does not begin with [");
@@ -124,7 +124,7 @@ fn a_bad_row_has_the_bytes_of_its_record() {
 }
 
 #[test]
-fn what_is_malformed_is_told_with_its_place() {
+fn malformed_records_are_reported_with_their_place() {
     is_bad("[1]", "x.json:1:1: expected an object, which begins with {, found '['");
     is_bad("{\"é\":tru}", "x.json:1:6: expected a value, found 't'");
     is_bad("{\"a\":NaN}", "x.json:1:6: expected a value, found 'N'");
@@ -176,7 +176,7 @@ fn a_record_that_is_too_long_ends_it() {
 }
 
 #[test]
-fn a_row_that_is_refused_is_told_with_the_place_of_its_value() {
+fn a_refused_row_is_reported_with_the_place_of_its_value() {
     let text = "{\"a\":1,\"b\":2}\n{\"b\":\"é\", \"a\" : 7}\n{\"a\":3}\n";
     let sink = Taker { refuses: Some(Cell::Int(7)), ..Taker::default() };
     let outcome = read_by(text.as_bytes(), &options(Layout::Lines, 1 << 20), sink, false);
@@ -208,7 +208,7 @@ fn only_some_rows_are_read_if_so_asked() {
 }
 
 #[test]
-fn a_key_that_is_not_known_ends_it_unless_nobody_asks_for_it() {
+fn an_unknown_key_ends_it_unless_it_is_not_wanted() {
     for (wanted, ends) in
         [(super::super::Wanted::All, true), (super::super::Wanted::Named(vec!["C".into()]), false)]
     {
@@ -224,7 +224,7 @@ fn a_key_that_is_not_known_ends_it_unless_nobody_asks_for_it() {
 }
 
 #[test]
-fn a_path_that_leads_to_no_array_is_told_at_its_place() {
+fn a_path_that_leads_to_no_array_is_reported_at_its_place() {
     let read = |document: &str, path: &str| {
         let records = Some(RecordsPath::parse(path).unwrap());
         let options = JsonOptions { records, ..options(Layout::Array, 1 << 20) };
