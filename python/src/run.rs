@@ -65,10 +65,10 @@ impl Ticker<'_, '_> {
         }
         self.last = Instant::now();
         py.check_signals()?;
-        self.tell()
+        self.report()
     }
 
-    fn tell(&self) -> PyResult<()> {
+    fn report(&self) -> PyResult<()> {
         let Some(callback) = self.callback else { return Ok(()) };
         let State { phase, done, total } = self.watch.state();
         let part = |part: u64| (part > 0).then_some(part);
@@ -111,7 +111,7 @@ pub(crate) fn run_fed<T: Send>(
             while py.detach(|| done.recv_timeout(TICK)) == Err(RecvTimeoutError::Timeout) {
                 ticker.tick(py)?;
             }
-            ticker.tell()
+            ticker.report()
         };
         let attended = attend();
         if attended.is_err() {

@@ -119,8 +119,8 @@ impl TableArgs {
 
     /// Types are given for columns that there are.
     fn check_types(&self, names: &[String]) -> Result<()> {
-        let is_there = |column: &String| names.iter().any(|name| name.eq_ignore_ascii_case(column));
-        match self.types.iter().find(|(column, _)| !is_there(column)) {
+        let is_given = |column: &String| names.iter().any(|name| name.eq_ignore_ascii_case(column));
+        match self.types.iter().find(|(column, _)| !is_given(column)) {
             None => Ok(()),
             Some((column, _)) => {
                 let first: Vec<&str> = names.iter().map(String::as_str).take(20).collect();

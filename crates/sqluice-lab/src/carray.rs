@@ -14,7 +14,7 @@ use rusqlite::{Connection, Statement};
 use crate::case::Result;
 
 /// Whether this SQLite has it: a build may leave it out.
-pub(crate) fn is_there() -> bool {
+pub(crate) fn is_available() -> bool {
     let found = Connection::open_in_memory().and_then(|db| {
         db.query_row("SELECT count(*) FROM carray(NULL, 0, 'int64')", [], |row| row.get::<_, i64>(0))
     });
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn every_element_is_stored_in_its_order() {
-        assert!(is_there());
+        assert!(is_available());
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch("CREATE TABLE t (id INTEGER PRIMARY KEY, value)").unwrap();
         let mut insert =

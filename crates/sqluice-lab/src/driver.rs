@@ -214,7 +214,7 @@ impl Driver<'_> {
             for at in order {
                 self.step += 1;
                 if states[at].over.is_none() && !self.stopped() {
-                    self.tell(id, &states[at].case.name, round);
+                    self.notify(id, &states[at].case.name, round);
                     self.once(id, &mut states[at], round);
                 }
             }
@@ -252,7 +252,7 @@ impl Driver<'_> {
         Ok((!fits).then_some(Skip::TooLarge))
     }
 
-    fn tell(&self, experiment: &str, variant: &str, round: u32) {
+    fn notify(&self, experiment: &str, variant: &str, round: u32) {
         let done = self.step - 1;
         let left = (done > 0).then(|| self.start.elapsed().mul_f64((self.steps - done) as f64 / done as f64));
         (self.settings.watch)(&Step { number: self.step, of: self.steps, experiment, variant, round, left });
@@ -276,7 +276,7 @@ impl Driver<'_> {
             Ok(_) => {}
             // A program that the case has started was asked to end, too.
             Err(_) if self.stopped() => {}
-            Err(error) => *over = Some(Outcome::Failed { why: told(error.as_ref()) }),
+            Err(error) => *over = Some(Outcome::Failed { why: with_causes(error.as_ref()) }),
         }
     }
 }
@@ -308,7 +308,7 @@ fn different(found: &Found, expected: &Found) -> String {
 }
 
 /// An error with its causes.
-fn told(error: &dyn std::error::Error) -> String {
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

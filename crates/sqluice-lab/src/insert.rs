@@ -113,7 +113,7 @@ impl Insert {
                 When::AfterBySqluice => format!("{command}; sqluice index {create:?}"),
             };
         }
-        if matches!(way, Way::Carray(_)) && !carray::is_there() {
+        if matches!(way, Way::Carray(_)) && !carray::is_available() {
             return Case::skipped(command, Skip::NotInstalled);
         }
         // A source as large as the target, an index, and a journal of nothing.
@@ -122,7 +122,7 @@ impl Insert {
         let memory = array_rows * 8
             + if self.sorted { table.rows * 16 } else { 0 }
             + if self.in_memory { table.bytes() } else { 0 };
-        let (disk, settings) = (table.bytes() * copies, sql::told(pragmas));
+        let (disk, settings) = (table.bytes() * copies, sql::statements(pragmas));
         let expected = table.clone();
         Case::new(command, move |ground| self.run(ground), move || Ok(expected.expected()))
             .settings(settings)

@@ -28,8 +28,8 @@ pub(crate) const WAL_NORMAL: &[Pragma] = &[("journal_mode", "WAL"), ("synchronou
 /// Databases up to this number of bytes are checked for their integrity: larger ones take longer than what is measured.
 const INTEGRITY_BYTES_MAX: u64 = 48 << 20;
 
-/// The settings as they are given.
-pub(crate) fn told(pragmas: &[Pragma]) -> Vec<String> {
+/// The PRAGMA statements for these settings.
+pub(crate) fn statements(pragmas: &[Pragma]) -> Vec<String> {
     pragmas.iter().map(|(name, value)| format!("PRAGMA {name} = {value}")).collect()
 }
 

@@ -18,7 +18,7 @@ const REMARKS_MAX: usize = 20;
 const LINE_MAX: usize = 110;
 
 /// A line for each table, then what a user might have expected of its types.
-pub(super) fn tell(tables: &[TableReport], printer: &Printer) {
+pub(super) fn summarize(tables: &[TableReport], printer: &Printer) {
     let shown = if printer.is_verbose() { tables.len() } else { tables.len().min(TABLES_MAX) };
     for table in &tables[..shown] {
         if printer.is_verbose() {

@@ -27,12 +27,12 @@ pub(super) fn run(args: &Index, printer: &Printer, cancel: &Cancel) -> anyhow::R
     if printer.is_json() {
         printer.json(&report)?;
     } else {
-        tell(&report, printer);
+        summarize(&report, printer);
     }
     Ok(Exit::SUCCESS)
 }
 
-fn tell(report: &Report, printer: &Printer) {
+fn summarize(report: &Report, printer: &Printer) {
     for name in &report.existing {
         printer.note(&format!("note: index {name} exists already, and was left as it is"));
     }

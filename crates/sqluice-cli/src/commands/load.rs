@@ -88,7 +88,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         if let Some(padded) = padded_in_words(&report.inputs, |rows| counted(rows, "row")) {
             printer.note(&padded);
         }
-        columns::tell(&report.tables, printer);
+        columns::summarize(&report.tables, printer);
     }
     if report.skipped.is_empty() {
         return Ok(exit);

@@ -83,12 +83,12 @@ fn print_report(report: &Report, rejects: Option<&Path>, printer: &Printer) -> a
         printer.json(&Noted { report: &report.clone().in_terms(terms::flag), notes })?;
         return Ok(Exit::SUCCESS);
     }
-    tell(report, rejects, printer);
+    summarize(report, rejects, printer);
     Ok(Exit::SUCCESS)
 }
 
-/// The same in words.
-fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
+/// Prints the report in words.
+fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
     let target = report.target.as_ref().map_or("nowhere".to_owned(), |target| target.display().to_string());
     let (rows, seconds) = (counted(report.rows, "row"), report.seconds);
     let rate = rate(report.rows, seconds);
@@ -99,8 +99,8 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         }
         Some(_) => format!("{rows} into {target} in {seconds:.2} s ({rate})"),
     });
-    replaced::tell(report, printer);
-    tell_conflicts(report, printer);
+    replaced::summarize(report, printer);
+    summarize_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {
             printer.note(&format!("{} rejected, see {}", counted(report.rejected, "row"), file.display()));
@@ -162,7 +162,7 @@ fn tell(report: &Report, rejects: Option<&Path>, printer: &Printer) {
 }
 
 /// What became of rows whose keys other rows have.
-fn tell_conflicts(report: &Report, printer: &Printer) {
+fn summarize_conflicts(report: &Report, printer: &Printer) {
     let sum = |of: fn(&TableReport) -> Option<u64>| report.tables.iter().filter_map(of).sum::<u64>();
     for (number, what) in [
         (report.ignored, "ignored"),

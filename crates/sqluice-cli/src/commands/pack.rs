@@ -5,7 +5,7 @@ use sqluice::options::IfExists;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
-use super::{print_plan, refuse_page_size, replaced, tell};
+use super::{print_plan, refuse_page_size, replaced, summarize};
 use crate::Exit;
 use crate::args::{Compress, Pack};
 use crate::printer::Printer;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     what.extend((folders > 0).then(|| counted(folders, "folder")));
     what.extend((links > 0).then(|| counted(links, "link")));
     printer.note(&format!("{} packed, {} of content", what.join(", "), Bytes(file_bytes)));
-    tell(&report, None, printer);
+    summarize(&report, None, printer);
     Ok(Exit::SUCCESS)
 }
 

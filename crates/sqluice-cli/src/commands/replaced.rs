@@ -98,7 +98,7 @@ fn summary(replaced: &Replaced) -> String {
 }
 
 /// Reports what was replaced.
-pub(super) fn tell(report: &Report, printer: &Printer) {
+pub(super) fn summarize(report: &Report, printer: &Printer) {
     let (Some(replaced), Some(target)) = (&report.replaced, &report.target) else { return };
     printer.note(&format!("replaced: {} ({})", target.display(), summary(replaced)));
     for table in replaced.tables.iter().take(TABLES_MAX) {

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Unpack, printer: &Printer, cancel: &Cancel) -> anyhow::
     if printer.is_json() {
         printer.json(&report)?;
     } else {
-        tell(&report, printer);
+        summarize(&report, printer);
     }
     if report.refused == 0 {
         return Ok(Exit::SUCCESS);
@@ -57,13 +57,13 @@ fn layout(args: &Unpack) -> Option<Layout> {
     args.kv.then_some(Layout::Kv)
 }
 
-fn tell(report: &UnpackReport, printer: &Printer) {
+fn summarize(report: &UnpackReport, printer: &Printer) {
     for refusal in report.refusals.iter().take(REFUSALS_MAX) {
         printer.warn(&format!("refused: {}: {}", refusal.name, refusal.why));
     }
-    let told = report.refusals.len().min(REFUSALS_MAX) as u64;
-    if report.refused > told {
-        printer.warn(&format!("refused: {} more", grouped(report.refused - told)));
+    let named = report.refusals.len().min(REFUSALS_MAX) as u64;
+    if report.refused > named {
+        printer.warn(&format!("refused: {} more", grouped(report.refused - named)));
     }
     let folder = report.folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
     let UnpackReport { files, folders, links, seconds, .. } = *report;

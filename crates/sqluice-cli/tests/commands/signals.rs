@@ -161,16 +161,16 @@ fn what_nohup_started_outlives_its_terminal() {
     assert_eq!(names(folder), ["x.db"]);
 }
 
-/// Runs with one of its outputs going to somebody who has gone.
+/// Runs with standard output, or both outputs, going to a closed pipe.
 fn run_with_closed_output(folder: &Path, args: &[&str], stderr_too: bool) -> Ran {
-    let nobody = || {
+    let closed_pipe = || {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         writer
     };
     let mut command = sqluice(folder);
-    command.args(args).stdout(nobody());
-    command.stderr(if stderr_too { Stdio::from(nobody()) } else { Stdio::piped() });
+    command.args(args).stdout(closed_pipe());
+    command.stderr(if stderr_too { Stdio::from(closed_pipe()) } else { Stdio::piped() });
     end(command.spawn().unwrap())
 }
 

@@ -193,8 +193,8 @@ impl Chooser<'_> {
         }
         proposals.extend(self.bounds[column].patterns.iter().filter_map(|(_, numbered)| numbered.clone()));
         let bounds = &self.bounds[column];
-        let told = !["text(", "choice(", "distinct("].iter().any(|other| chosen.starts_with(other));
-        if declared.affinity == Affinity::Text && told {
+        let is_named = !["text(", "choice(", "distinct("].iter().any(|other| chosen.starts_with(other));
+        if declared.affinity == Affinity::Text && is_named {
             let numbered = format!("template('{{{}}} {{row()}}')", chosen.replace('\'', "''"));
             let room = super::types::length(declared).unwrap_or(u64::MAX);
             if super::types::longest(&numbered).is_some_and(|longest| longest <= room) {

@@ -98,8 +98,8 @@ fn stage(name: &str) -> Option<Stage> {
     if words.iter().any(|word| word == "last" || word == "latest") {
         return Some(Stage::At(STAGES.len() - 2));
     }
-    let told = of(&words.concat()).or_else(|| words.iter().rev().find_map(|word| of(word)));
-    told.or(names::is_moment(name).then_some(Stage::At(UNNAMED)))
+    let stage = of(&words.concat()).or_else(|| words.iter().rev().find_map(|word| of(word)));
+    stage.or(names::is_moment(name).then_some(Stage::At(UNNAMED)))
 }
 
 /// A column whose values are moments.
@@ -173,9 +173,9 @@ impl Chooser<'_> {
                 (None, Some(chosen)) => parse(chosen, 0).ok(),
                 (None, None) => None,
             };
-            let Some((form, told)) = expr.and_then(|expr| interval(&expr, declared)) else { continue };
+            let Some((form, ends)) = expr.and_then(|expr| interval(&expr, declared)) else { continue };
             let is_said = self.commented[column].is_some();
-            let (low, high) = match (is_said, told) {
+            let (low, high) = match (is_said, ends) {
                 (true, Some(both)) => (Some(both.0), Some(both.1)),
                 // Other columns say where it begins or ends.
                 (true, None) => continue,

@@ -102,15 +102,15 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         members: Vec::new(),
         place: 0,
         group: Some((declared.name.clone(), format!("distinct {group}"))),
-        told: String::new(),
+        shown: String::new(),
     };
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for other in 0..declared.columns.len() {
         let Some(expr) = names.expr(table, other) else { continue };
         if group_of(expr) != Some(group) {
             continue;
         }
-        told.push(format!("{}.{}", declared.name, declared.columns[other].name));
+        shown.push(format!("{}.{}", declared.name, declared.columns[other].name));
         if other == column {
             distinct.place = distinct.members.len();
             distinct.members.push(Arc::clone(&inner));
@@ -125,7 +125,7 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
             }
         }
     }
-    distinct.told = told.join(", ");
+    distinct.shown = shown.join(", ");
     Ok(Arc::new(distinct))
 }
 
@@ -140,17 +140,17 @@ struct Distinct {
     /// What their shared key is made of; `None`: alone within an expression.
     group: Option<(String, String)>,
     /// The columns, for messages.
-    told: String,
+    shown: String,
 }
 
 impl Distinct {
     fn alone(inner: Arc<dyn Generate>, arguments: &Arguments<'_>) -> Distinct {
         let Context { names, table, column } = arguments.context;
-        let told = names.tables.get(table).map_or_else(
+        let shown = names.tables.get(table).map_or_else(
             || arguments.expr.to_string(),
             |table| format!("{}.{}", table.name, table.columns[column].name),
         );
-        Distinct { members: vec![Arc::clone(&inner)], inner, place: 0, group: None, told }
+        Distinct { members: vec![Arc::clone(&inner)], inner, place: 0, group: None, shown }
     }
 
     fn counts(&self, world: &World) -> Result<Vec<u64>> {
@@ -193,7 +193,7 @@ impl Distinct {
     fn used_up(&self, combinations: u64) -> Error {
         let what = if self.members.len() == 1 { "value" } else { "combination" };
         let s = if combinations == 1 { "" } else { "s" };
-        let message = format!("{} has {combinations} {what}{s} for more rows than that", self.told);
+        let message = format!("{} has {combinations} {what}{s} for more rows than that", self.shown);
         Error::usage(message)
             .hint(format!("each is used once: ask for at most {combinations} rows, or allow more {what}s"))
     }

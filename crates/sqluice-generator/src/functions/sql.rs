@@ -53,7 +53,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let context = arguments.context;
     let declared: &[Column] = context.names.tables.get(context.table).map_or(&[], |table| &table.columns);
     let read = names_read(expression, declared)
-        .map_err(|error| arguments.fault(at, format!("SQLite does not accept it: {}", told(&error))))?;
+        .map_err(|error| arguments.fault(at, format!("SQLite does not accept it: {}", message_of(&error))))?;
     let mut columns = Vec::new();
     let mut declarations = Vec::new();
     for column in declared.iter().filter(|column| read.contains(&column.name)) {
@@ -74,7 +74,7 @@ fn build(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
 }
 
 /// SQLite's message, without the statement, which is not the user's.
-fn told(error: &rusqlite::Error) -> String {
+fn message_of(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
@@ -160,7 +160,7 @@ impl Generate for Computed {
             Error::input(format!(
                 "sql('{}') in one of rows {first} to {last}: {}",
                 self.expression,
-                told(&error)
+                message_of(&error)
             ))
         };
         let connection = self.connect().map_err(failed)?;

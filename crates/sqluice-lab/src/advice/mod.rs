@@ -135,7 +135,8 @@ impl<'a> Ways<'a> {
 
     /// Whether `a` is better than `b`, and not by chance as far as the samples show.
     pub(crate) fn is_clearly_better(&self, a: &Way<'_>, b: &Way<'_>) -> bool {
-        let is_apart = if can_tell(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };
+        let is_apart =
+            if have_spreads(a, b) { a.spread.is_apart(&b.spread) } else { self.times(a, b) > NEARLY };
         self.is_better(a, b) && is_apart
     }
 
@@ -148,7 +149,7 @@ impl<'a> Ways<'a> {
     pub(crate) fn against(&self, a: &Way<'_>, b: &Way<'_>) -> String {
         let (name, other) = (&a.variant.name, &b.variant.name);
         let (figure, other_figure) = (self.figure(a), self.figure(b));
-        if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
+        if have_spreads(a, b) && !a.spread.is_apart(&b.spread) {
             return format!("{name}: {figure}, no clear difference from {other} ({other_figure})");
         }
         format!("{name}: {figure}, {} {other} ({other_figure})", figures::compared(self.times(a, b)))
@@ -156,7 +157,7 @@ impl<'a> Ways<'a> {
 
     /// `2.93× as fast`, `3.40× slower`, or that it is no difference.
     pub(crate) fn how_much(&self, a: &Way<'_>, b: &Way<'_>) -> String {
-        if can_tell(a, b) && !a.spread.is_apart(&b.spread) {
+        if have_spreads(a, b) && !a.spread.is_apart(&b.spread) {
             "no clear difference".to_owned()
         } else {
             let compared = figures::compared(self.times(a, b));
@@ -175,7 +176,7 @@ impl<'a> Ways<'a> {
 const NEARLY: f64 = 1.05;
 
 /// Whether both ran more than once, so that there are spreads.
-fn can_tell(a: &Way<'_>, b: &Way<'_>) -> bool {
+fn have_spreads(a: &Way<'_>, b: &Way<'_>) -> bool {
     a.spread.runs > 1 && b.spread.runs > 1
 }
 

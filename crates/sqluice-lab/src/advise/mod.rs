@@ -15,8 +15,8 @@
 //!
 //! Invariant: everything is written into a folder of its own, which is gone afterwards.
 
+mod recommend;
 mod rows;
-mod tell;
 mod ways;
 
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ use sqluice::setters;
 use sqluice::size::Bytes;
 
 use crate::record::{Experiment, Outcome, Skip};
+pub use recommend::Recommendation;
 use rows::Rows;
-pub use tell::Recommendation;
 use ways::{Run as WayRun, Way};
 
 /// Rows of the first try, from which is seen how many there is time for.
@@ -152,7 +152,7 @@ impl Advise {
             tables: names,
             database_bytes: rows.database_bytes,
             seconds: started.elapsed().as_secs_f64(),
-            recommendations: tell::recommendations(&self.schema, &experiments),
+            recommendations: recommend::recommendations(&self.schema, &experiments),
             experiments,
         })
     }
@@ -205,7 +205,7 @@ impl std::fmt::Display for Advised {
             self.seconds,
             self.dir.display()
         )?;
-        tell::write(f, &self.recommendations, &self.experiments)
+        recommend::write(f, &self.recommendations, &self.experiments)
     }
 }
 

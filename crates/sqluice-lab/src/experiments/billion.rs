@@ -84,7 +84,7 @@ fn script(interpreter: Option<&'static str>, what: &'static str, table: &Table) 
         move |ground| run_script(ground, interpreter, what, &run),
         move || Ok(if busy { vec![sum(&expected, expected.rows)] } else { expected.expected() }),
     );
-    if busy { case } else { case.settings(sql::told(BILLION)).disk(table.bytes()) }
+    if busy { case } else { case.settings(sql::statements(BILLION)).disk(table.bytes()) }
 }
 
 fn run_script(ground: &Ground<'_>, interpreter: &str, what: &str, table: &Table) -> Result<Took> {

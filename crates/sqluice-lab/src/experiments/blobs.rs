@@ -80,7 +80,7 @@ impl Reading {
         };
         let expected = move || Ok(vec![blobs.expected_glance(); 2]);
         Case::new(command, move |ground| self.run(ground), expected)
-            .settings(sql::told(pragmas))
+            .settings(sql::statements(pragmas))
             .disk(2 * blobs.all_bytes())
     }
 
@@ -232,7 +232,7 @@ pub(super) fn overwrite_rows(
         "BEGIN; UPDATE kv SET v = ?2 WHERE k = ?1; ...; COMMIT"
     };
     let case = Case::new(command, run, move || Ok(vec![blobs.expected(overwritten)]));
-    case.settings(sql::told(pragmas)).disk(3 * blobs.all_bytes())
+    case.settings(sql::statements(pragmas)).disk(3 * blobs.all_bytes())
 }
 
 pub(super) fn overwrite_files(blobs: Blobs, overwritten: u64, sync: bool) -> Case {
@@ -297,5 +297,5 @@ pub(super) fn against_files(blobs: Blobs, overwritten: u64, pragmas: &'static [P
     let case = Case::new("BEGIN; UPDATE kv SET v = ?2 WHERE k = ?1; ...; COMMIT", run, move || {
         Ok(vec![blobs.expected(overwritten); 2])
     });
-    case.settings(sql::told(pragmas)).disk(5 * blobs.all_bytes())
+    case.settings(sql::statements(pragmas)).disk(5 * blobs.all_bytes())
 }

@@ -165,7 +165,7 @@ impl Writing {
             }
         };
         Case::new(command, run, move || self.expected())
-            .settings(sql::told(PRAGMAS))
+            .settings(sql::statements(PRAGMAS))
             .disk(4 * bytes)
             .memory(6 * bytes)
     }

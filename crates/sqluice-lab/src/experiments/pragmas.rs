@@ -137,7 +137,7 @@ fn case(setting: &Setting, operations: u64) -> Case {
         move || Ok(expected(operations)),
     );
     // Without checkpoints the log grows by a page or more for each operation.
-    case.settings(sql::told(pragmas)).disk(operations * 8192 + (1 << 20))
+    case.settings(sql::statements(pragmas)).disk(operations * 8192 + (1 << 20))
 }
 
 /// An operation. Ids are those of rows that were inserted once.

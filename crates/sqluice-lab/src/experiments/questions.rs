@@ -97,7 +97,7 @@ fn look_up_case(rows: u64, count: u64, ids: Ids) -> Case {
         Ids::Rows => "SELECT id, age FROM user WHERE id IN (SELECT c1 FROM sqluice_rows(?1))",
         Ids::RowsJoin => "SELECT id, age FROM sqluice_rows(?1) JOIN user ON id = c1",
     };
-    if ids == Ids::Carray && !carray::is_there() {
+    if ids == Ids::Carray && !carray::is_available() {
         return Case::skipped(command, Skip::NotInstalled);
     }
     let run = move |ground: &Ground<'_>| {

@@ -62,12 +62,12 @@ fn row(experiment: &Experiment, variant: &Variant, scale: Option<&Scale>, old: O
             div.name { (variant.name) (chip(variant.provenance)) }
             @match (&variant.outcome, Spread::of(variant), scale) {
                 (Outcome::Failed { why }, ..) => div.why { strong { "FAILED" } " " (why) },
-                (Outcome::Skipped { reason }, ..) => div.why { "not run: " (skipped(*reason)) (told(experiment, variant)) },
+                (Outcome::Skipped { reason }, ..) => div.why { "not run: " (skipped(*reason)) (publication_note(experiment, variant)) },
                 (_, Some(spread), Some(scale)) => {
                     (bar(experiment, variant, &spread, scale))
                     div.value {
                         b { (quantity::without_unit(spread.median, &experiment.unit)) }
-                        (told(experiment, variant))
+                        (publication_note(experiment, variant))
                         @if let Some(change) = change { (changed(&change)) }
                     }
                 }
@@ -127,7 +127,7 @@ fn axis(scale: &Scale, unit: &str) -> Markup {
 }
 
 /// What the publication says, under the figure.
-fn told(experiment: &Experiment, variant: &Variant) -> Markup {
+fn publication_note(experiment: &Experiment, variant: &Variant) -> Markup {
     html! {
         @if let Some(published) = published_in_words(experiment, variant) {
             span.told { "published " (published) }

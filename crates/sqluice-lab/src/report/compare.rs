@@ -50,7 +50,7 @@ pub fn times_published(variant: &Variant) -> Option<f64> {
 /// What this run contradicts, the plainest first.
 pub fn contradictions(experiment: &Experiment) -> Vec<Contradiction<'_>> {
     let more = experiment.more_is_better;
-    let told: Vec<(&Variant, Spread, f64)> = experiment
+    let comparable: Vec<(&Variant, Spread, f64)> = experiment
         .variants
         .iter()
         .filter_map(|variant| {
@@ -59,8 +59,8 @@ pub fn contradictions(experiment: &Experiment) -> Vec<Contradiction<'_>> {
         })
         .collect();
     let mut found = Vec::new();
-    for (better, spread, published) in &told {
-        for (worse, other, other_published) in &told {
+    for (better, spread, published) in &comparable {
+        for (worse, other, other_published) in &comparable {
             let published_times =
                 if more { other_published / published } else { published / other_published };
             let reversed = spread.is_better(other, more) && spread.is_apart(other);

@@ -122,8 +122,8 @@ mod tests {
         #[test]
         fn a_moment_is_what_sqlite_calls_it(seconds in -63_000_000_000..260_000_000_000i64) {
             let mut text = String::new();
-            let told = timestamp(seconds, TimeUnit::Second, false, &mut text).map(|()| text);
-            prop_assert_eq!(told, in_sqlite(seconds));
+            let written = timestamp(seconds, TimeUnit::Second, false, &mut text).map(|()| text);
+            prop_assert_eq!(written, in_sqlite(seconds));
         }
 
         #[test]

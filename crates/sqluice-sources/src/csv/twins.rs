@@ -22,13 +22,13 @@ use crate::text::Position;
 pub(super) type Row = Vec<Option<Vec<u8>>>;
 
 /// Message, hint and place of an error.
-pub(super) type Told = (String, Option<String>, Option<Place>);
+pub(super) type Reported = (String, Option<String>, Option<Place>);
 
 /// What a sink got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Row(Row),
-    Bad { error: Told, raw: Vec<u8> },
+    Bad { error: Reported, raw: Vec<u8> },
 }
 
 /// The result of reading a file.
@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub(super) renamed: Vec<Renamed>,
     pub(super) taken: Vec<Taken>,
     /// What ended it.
-    pub(super) error: Option<Told>,
+    pub(super) error: Option<Reported>,
     /// Rows that were taken although fields are missing.
     pub(super) padded: u64,
 }
@@ -58,11 +58,11 @@ impl Outcome {
     }
 }
 
-pub(super) fn told(error: &Error) -> Told {
+pub(super) fn reported(error: &Error) -> Reported {
     (error.message(), error.hint_text(), error.place().cloned())
 }
 
-pub(super) fn shown((message, _, place): &Told) -> String {
+pub(super) fn shown((message, _, place): &Reported) -> String {
     match place {
         Some(place) => format!("{place}: {message}"),
         None => message.clone(),
@@ -138,7 +138,7 @@ impl Read for Broken {
 /// What the fast parser makes of it.
 pub(super) fn fast(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut outcome = Outcome::default();
-    outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| told(&error));
+    outcome.error = fill(&mut outcome, input, &setup.into()).err().map(|error| reported(&error));
     outcome
 }
 
@@ -222,7 +222,7 @@ impl Sink for Taking<'_> {
             return Err(bad.error);
         }
         self.next_row += 1;
-        self.taken.push(Taken::Bad { error: told(&bad.error), raw: bad.raw });
+        self.taken.push(Taken::Bad { error: reported(&bad.error), raw: bad.raw });
         Ok(())
     }
 }
@@ -246,8 +246,8 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let known = options.fields.filter(|_| !options.header);
     let Some(first) = next(known.map_or(Width::First, |fields| options.width(fields))) else {
         outcome.error = Some(match setup.fails_at {
-            Some(_) => told(&Error::read(in_file, std::io::Error::other("broken"))),
-            None => told(&super::no_record(in_file, &options)),
+            Some(_) => reported(&Error::read(in_file, std::io::Error::other("broken"))),
+            None => reported(&super::no_record(in_file, &options)),
         });
         return outcome;
     };
@@ -257,7 +257,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
         (Ok(fields), _) if options.header => Header::of_names(fields.clone()),
         (Ok(fields), _) => Header::of_row(fields),
         (Err(malformed), _) => {
-            outcome.error = Some(told(&malformed.error(in_file, &options)));
+            outcome.error = Some(reported(&malformed.error(in_file, &options)));
             return outcome;
         }
     };
@@ -266,7 +266,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
     let mut first = Some(first).filter(|_| !options.header);
     while !setup.rows.is_empty() {
         let Some(record) = first.take().or_else(|| next(width)) else {
-            let broken = || told(&Error::read(in_file, std::io::Error::other("broken")));
+            let broken = || reported(&Error::read(in_file, std::io::Error::other("broken")));
             outcome.error = setup.fails_at.map(|_| broken());
             break;
         };
@@ -279,7 +279,7 @@ pub(super) fn slow(input: &[u8], setup: impl Into<Setup>) -> Outcome {
                 outcome.taken.push(taken);
             }
             Err(error) => {
-                outcome.error = Some(told(&error));
+                outcome.error = Some(reported(&error));
                 break;
             }
         }
@@ -328,5 +328,5 @@ pub(super) fn slow_row(
     if fatal || !taste.bad_rows {
         return Err(error);
     }
-    Ok(Taken::Bad { error: told(&error), raw: text[record.bytes].to_vec() })
+    Ok(Taken::Bad { error: reported(&error), raw: text[record.bytes].to_vec() })
 }

@@ -1,7 +1,7 @@
 //! What the fuzz targets call: readers that must agree on any bytes.
 
 use super::Layout;
-use super::twins::{expected, options, read, told};
+use super::twins::{expected, options, read, taken_rows};
 
 /// Reads `bytes`, the first of which choose a layout and how the input is cut.
 ///
@@ -26,5 +26,5 @@ pub fn reads_as_serde_json(bytes: &[u8]) {
     for record in records.iter_mut().flatten() {
         record.retain(|_, cell| *cell != super::twins::Cell::Null);
     }
-    assert_eq!(told(&whole), records);
+    assert_eq!(taken_rows(&whole), records);
 }

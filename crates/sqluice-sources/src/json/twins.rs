@@ -186,7 +186,7 @@ pub(super) fn same_number(one: &str, other: &str) -> bool {
 }
 
 /// Rows by their keys, and which records are bad.
-pub(super) fn told(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
+pub(super) fn taken_rows(outcome: &Outcome) -> Vec<Option<HashMap<String, Cell>>> {
     let row = |taken: &Taken| match taken {
         Taken::Bad { .. } => None,
         Taken::Row(cells) => {

@@ -489,7 +489,7 @@ fn assert_no_tail(path: &Path) {
 }
 
 /// Which write paths were taken how often; printed at the end.
-static ROADS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+static WRITE_PATHS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 fn check(old: &Old, new: &New) {
     let mut new = new.clone();
@@ -517,10 +517,10 @@ fn check(old: &Old, new: &New) {
 
     let loaded = load(&ours, &csv, old, &new);
     match (&expected, &loaded) {
-        (Ok(()), Ok(write_path)) => *ROADS.lock().unwrap().entry(write_path.clone()).or_default() += 1,
+        (Ok(()), Ok(write_path)) => *WRITE_PATHS.lock().unwrap().entry(write_path.clone()).or_default() += 1,
         (Err(_), Err(_)) => {
             let write_path = "refused by both".to_owned();
-            *ROADS.lock().unwrap().entry(write_path).or_default() += 1;
+            *WRITE_PATHS.lock().unwrap().entry(write_path).or_default() += 1;
         }
         _ => panic!("SQLite says {expected:?}, the load {loaded:?}"),
     }
@@ -600,7 +600,7 @@ fn rows_after_the_last_one_of_plain_tables_equal_the_same_by_sql_in_all_page_siz
             }
         }
     }
-    let write_paths = ROADS.lock().unwrap();
+    let write_paths = WRITE_PATHS.lock().unwrap();
     let by_pages = write_paths.keys().any(|write_path| write_path.starts_with("pages Append"));
     assert!(
         by_pages && write_paths.keys().any(|write_path| write_path.starts_with("pages Make")),

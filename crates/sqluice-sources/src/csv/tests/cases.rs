@@ -129,9 +129,9 @@ fn a_file_without_a_header_is_an_error() {
 fn missing_or_repeated_names_are_made_up_and_reported() {
     let reader = reader(b"\na,,A,\"\"\n1,2,3,4\n", CsvOptions::default()).unwrap();
     assert_eq!(reader.header(), ["a", "column2", "A_2", "column4"]);
-    let told: Vec<_> =
+    let renamed_fields: Vec<_> =
         reader.renamed().iter().map(|renamed| (renamed.index, &renamed.from[..], &renamed.to[..])).collect();
-    assert_eq!(told, [(1, "", "column2"), (2, "A", "A_2"), (3, "", "column4")]);
+    assert_eq!(renamed_fields, [(1, "", "column2"), (2, "A", "A_2"), (3, "", "column4")]);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn words(written: &Written) -> String {
 }
 
 /// What a whole file is recognised as.
-fn told(file: &str) -> String {
+fn recognised_as(file: &str) -> String {
     sniff(file.as_bytes(), true, &Given::default()).words()
 }
 
@@ -109,7 +109,7 @@ fn sniffed(file: &str) -> Sniffed {
     sniff(file.as_bytes(), true, &Given::default())
 }
 
-fn told_given(file: &str, given: Given<'_>) -> String {
+fn recognised_given(file: &str, given: Given<'_>) -> String {
     sniff(file.as_bytes(), true, &given).words()
 }
 
@@ -121,7 +121,7 @@ proptest! {
         written in written(true, &["a", " ", ",", "\t", ";", "|", "\"", "'", "\n", "\r\n", "é", "1", "\"\"", "a,b;c"]),
         kept in any::<Index>(),
     ) {
-        prop_assert_eq!(told(&written.file), words(&written));
+        prop_assert_eq!(recognised_as(&written.file), words(&written));
         // So is a sample of it that ends anywhere after three records of rows.
         let least = written.ends[3] + 1;
         let sample = &written.file.as_bytes()[..least + kept.index(written.file.len() - least + 1)];
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn a_file_of_rows_alone_is_recognised(written in written(false, &["a", " ", "é", "1"])) {
-        prop_assert_eq!(told(&written.file), words(&written));
+        prop_assert_eq!(recognised_as(&written.file), words(&written));
     }
 
     #[test]
@@ -145,28 +145,28 @@ proptest! {
 
 #[test]
 fn the_delimiter_is_the_one_that_parts_all_records_alike() {
-    assert_eq!(told("a\tb\n1,5\t2\n"), "tab, quote \", header");
-    assert_eq!(told("a;b;c\nx|y;1;2\n"), "semicolon, quote \", header");
-    assert_eq!(told("a|b\n1|x\n"), "pipe, quote \", header");
+    assert_eq!(recognised_as("a\tb\n1,5\t2\n"), "tab, quote \", header");
+    assert_eq!(recognised_as("a;b;c\nx|y;1;2\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("a|b\n1|x\n"), "pipe, quote \", header");
     // Most fields; then the order.
-    assert_eq!(told("a;b|c|d\n1;2|3|4\n"), "pipe, quote \", header");
-    assert_eq!(told("a|b;c\n1|2;3\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("a;b|c|d\n1;2|3|4\n"), "pipe, quote \", header");
+    assert_eq!(recognised_as("a|b;c\n1|2;3\n"), "semicolon, quote \", header");
     // A tab within a value is rarer than a comma.
-    assert_eq!(told("a,b\tc\n1,2\t3\n"), "tab, quote \", header");
+    assert_eq!(recognised_as("a,b\tc\n1,2\t3\n"), "tab, quote \", header");
 }
 
 #[test]
 fn decimal_commas_are_distinguished_from_delimiters() {
-    assert_eq!(told("1,5;2,5\n3,5;-4,25\n"), "semicolon, quote \", no header");
-    assert_eq!(told("1,5;x,y\n3,5;z,u\n"), "comma, quote \", no header");
-    assert_eq!(told("name;price\nx;1,5\ny;2,25\n"), "semicolon, quote \", header");
-    assert_eq!(told("price;weight;size\n1,5;2,5;1,0\n1,5;7,5;2,0\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("1,5;2,5\n3,5;-4,25\n"), "semicolon, quote \", no header");
+    assert_eq!(recognised_as("1,5;x,y\n3,5;z,u\n"), "comma, quote \", no header");
+    assert_eq!(recognised_as("name;price\nx;1,5\ny;2,25\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("price;weight;size\n1,5;2,5;1,0\n1,5;7,5;2,0\n"), "semicolon, quote \", header");
 }
 
 #[test]
 fn delimiters_and_line_ends_within_quotes_do_not_count() {
-    assert_eq!(told("a;b\n\"x,y\nz,u\";1\n\"p,q\";2\n"), "semicolon, quote \", header");
-    assert_eq!(told("a,b\n'x;y\nz',1\n'p;q',2\n"), "comma, quote ', header");
+    assert_eq!(recognised_as("a;b\n\"x,y\nz,u\";1\n\"p,q\";2\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("a,b\n'x;y\nz',1\n'p;q',2\n"), "comma, quote ', header");
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn where_records_differ_most_decide() {
         assert!(!sniffed.certain && sniffed.candidates.is_empty());
     }
     let eight = format!("a|b\n{}1|2|3\n", "1|2\n".repeat(7));
-    assert_eq!(told(&eight), format!("pipe, quote \", header {doubt}"));
+    assert_eq!(recognised_as(&eight), format!("pipe, quote \", header {doubt}"));
     // The header itself may be odd: all rows are bad then, which the load says.
     assert_eq!(sniffed(&format!("a|b|c\n{}", "1|2\n".repeat(30))).fields, 2);
     // A badly quoted record is one record.
-    assert_eq!(told("a;b\n\"x\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
+    assert_eq!(recognised_as("a;b\n\"x\"y;1\nz;2\n"), format!("semicolon, quote \", header {doubt}"));
     let stray = sniffed("a;b;c\n\"x;1;2\ny;3;4\nz;5;6\nu;7;8\n");
     assert_eq!((stray.dialect.delimiter, stray.odd_records), (Delimiter::SEMICOLON, 1));
 }
@@ -321,10 +321,10 @@ fn a_backslash_is_the_escape_where_more_records_are_sound_with_it() {
 
 #[test]
 fn one_column_is_a_file_with_commas() {
-    assert_eq!(told("name\nx\ny\n"), "comma, quote \", header");
-    assert_eq!(told("year\n2019\n2020\n"), "comma, quote \", header");
-    assert_eq!(told("2019\n2020\n"), "comma, quote \", no header");
-    assert_eq!(told("a b\nc d\n"), "comma, quote \", header");
+    assert_eq!(recognised_as("name\nx\ny\n"), "comma, quote \", header");
+    assert_eq!(recognised_as("year\n2019\n2020\n"), "comma, quote \", header");
+    assert_eq!(recognised_as("2019\n2020\n"), "comma, quote \", no header");
+    assert_eq!(recognised_as("a b\nc d\n"), "comma, quote \", header");
 }
 
 #[test]
@@ -333,22 +333,22 @@ fn without_records_all_is_as_usual() {
         let sniffed = sniff(file.as_bytes(), false, &Given::default());
         assert_eq!(sniffed.words(), "comma, quote \", header", "{file:?}");
     }
-    assert_eq!(told(""), "comma, quote \", header");
+    assert_eq!(recognised_as(""), "comma, quote \", header");
     assert!(!sniff(b"a,b\n\"never ends", true, &Given::default()).certain);
     // One record is a header, if it is words.
-    assert_eq!(told("a;b;c\n"), "semicolon, quote \", header");
-    assert_eq!(told("a;1;c"), "semicolon, quote \", no header");
+    assert_eq!(recognised_as("a;b;c\n"), "semicolon, quote \", header");
+    assert_eq!(recognised_as("a;1;c"), "semicolon, quote \", no header");
 }
 
 #[test]
 fn what_a_sample_cuts_off_does_not_count() {
-    let told = |file: &str, whole| sniff(file.as_bytes(), whole, &Given::default()).words();
-    assert_eq!(told("a;b\n1;2\n3", false), "semicolon, quote \", header");
+    let recognised_as = |file: &str, whole| sniff(file.as_bytes(), whole, &Given::default()).words();
+    assert_eq!(recognised_as("a;b\n1;2\n3", false), "semicolon, quote \", header");
     let doubt = "(the first records differ in their number of fields)";
-    assert_eq!(told("a;b\n1;2\n3", true), format!("semicolon, quote \", header {doubt}"));
-    assert_eq!(told("a;b\n1;2\n3;\"x", false), "semicolon, quote \", header");
+    assert_eq!(recognised_as("a;b\n1;2\n3", true), format!("semicolon, quote \", header {doubt}"));
+    assert_eq!(recognised_as("a;b\n1;2\n3;\"x", false), "semicolon, quote \", header");
     assert_eq!(
-        told("a;b\n1;2\n3\n", false),
+        recognised_as("a;b\n1;2\n3\n", false),
         format!("semicolon, quote \", header {doubt}"),
         "the last record is complete"
     );
@@ -357,7 +357,7 @@ fn what_a_sample_cuts_off_does_not_count() {
 #[test]
 fn an_apostrophe_is_a_quote_only_where_that_is_clear() {
     for apostrophes in ["a,b\n'x',1\n'y',2\n", "a,b\n'x, y',1\nz,2\n", "'a','b'\n'x','1'\n'y','2'\n"] {
-        assert_eq!(told(apostrophes), "comma, quote ', header");
+        assert_eq!(recognised_as(apostrophes), "comma, quote ', header");
     }
     for text in [
         "a,b\n'x',1\ny,2\n",     // one field that happens to have them
@@ -369,7 +369,7 @@ fn an_apostrophe_is_a_quote_only_where_that_is_clear() {
         "a,b\nrock 'n' roll,1\nit's,2\n",
         "a,b\n\"'x'\",1\n\"'y'\",2\n",
     ] {
-        assert_eq!(told(text), "comma, quote \", header", "{text:?}");
+        assert_eq!(recognised_as(text), "comma, quote \", header", "{text:?}");
     }
 }
 
@@ -432,42 +432,45 @@ fn a_close_decision_says_so() {
 
 #[test]
 fn names_of_the_table_are_a_header() {
-    let told = |file, columns| told_given(file, Given { columns, ..Given::default() });
-    assert_eq!(told("COUNTRY,2019\nNorway,7\n", &["country", "2019", "more"]), "comma, quote \", header");
-    assert_eq!(told("country,2019\nNorway,7\n", &["country"]), "comma, quote \", no header");
-    assert_eq!(told("\"a\"\"b\",\"1\"\nx,7\n", &["1", "a\"b"]), "comma, quote \", header");
+    let recognised_as = |file, columns| recognised_given(file, Given { columns, ..Given::default() });
+    assert_eq!(
+        recognised_as("COUNTRY,2019\nNorway,7\n", &["country", "2019", "more"]),
+        "comma, quote \", header"
+    );
+    assert_eq!(recognised_as("country,2019\nNorway,7\n", &["country"]), "comma, quote \", no header");
+    assert_eq!(recognised_as("\"a\"\"b\",\"1\"\nx,7\n", &["1", "a\"b"]), "comma, quote \", header");
     // Other words may be a header all the same: the load will say which name it does not know.
-    assert_eq!(told("x,y\n1,2\n", &["a", "b"]), "comma, quote \", header");
+    assert_eq!(recognised_as("x,y\n1,2\n", &["a", "b"]), "comma, quote \", header");
 }
 
 #[test]
 fn what_was_given_is_not_guessed() {
     let file = "a;b\n1;2\n";
     let comma = Given { delimiter: Some(b','.into()), ..Given::default() };
-    assert_eq!(told_given(file, comma), "comma, quote \", header");
+    assert_eq!(recognised_given(file, comma), "comma, quote \", header");
     let by_name = Given { preferred: Some(b'\t'.into()), ..Given::default() };
-    assert_eq!(told_given(file, by_name), "semicolon, quote \", header", "the content is clear");
+    assert_eq!(recognised_given(file, by_name), "semicolon, quote \", header", "the content is clear");
     let by_name = Given { preferred: Some(b'\t'.into()), ..Given::default() };
-    assert_eq!(told_given("a,b\tc\n1,2\t3\n", by_name), "tab, quote \", header");
+    assert_eq!(recognised_given("a,b\tc\n1,2\t3\n", by_name), "tab, quote \", header");
     let both = Given { delimiter: Some(b':'.into()), preferred: Some(b'\t'.into()), ..Given::default() };
-    assert_eq!(told_given(file, both), "delimiter :, quote \", header");
+    assert_eq!(recognised_given(file, both), "delimiter :, quote \", header");
     let control = Given { delimiter: Some(0x1f.into()), ..Given::default() };
-    assert_eq!(told_given(file, control), "delimiter \\x1f, quote \", header");
+    assert_eq!(recognised_given(file, control), "delimiter \\x1f, quote \", header");
     let unquoted = Given { quote: Some(None), header: Some(false), ..Given::default() };
-    assert_eq!(told_given("a;b\n\"1;2\"\n", unquoted), "semicolon, no quote, no header");
+    assert_eq!(recognised_given("a;b\n\"1;2\"\n", unquoted), "semicolon, no quote, no header");
     let apostrophe = Given { quote: Some(Some(b'\'')), ..Given::default() };
-    assert_eq!(told_given("a;b\n'1;x';2\n", apostrophe), "semicolon, quote ', header");
+    assert_eq!(recognised_given("a;b\n'1;x';2\n", apostrophe), "semicolon, quote ', header");
 }
 
 #[test]
 fn a_character_that_means_something_is_not_taken_for_another() {
     let pipes = Given { comment: Some(Some(b';')), quote: Some(Some(b',')), ..Given::default() };
-    assert_eq!(told_given("a;b;c|d\n,x|y,|2\n", pipes.clone()), "pipe, quote ,, header");
-    assert_eq!(told_given("x", pipes), "one column, quote ,, header");
+    assert_eq!(recognised_given("a;b;c|d\n,x|y,|2\n", pipes.clone()), "pipe, quote ,, header");
+    assert_eq!(recognised_given("x", pipes), "one column, quote ,, header");
     let hash = Given { comment: Some(Some(b'\'')), escape: Some(Some(b'"')), ..Given::default() };
-    assert_eq!(told_given("a,b\n1,2\n'x','y'\n", hash), "comma, no quote, header");
+    assert_eq!(recognised_given("a,b\n1,2\n'x','y'\n", hash), "comma, no quote, header");
     let apostrophe = Given { delimiter: Some(b'\''.into()), ..Given::default() };
-    assert_eq!(told_given("a'b\n1'2\n", apostrophe), "delimiter ', quote \", header");
+    assert_eq!(recognised_given("a'b\n1'2\n", apostrophe), "delimiter ', quote \", header");
 }
 
 #[test]
@@ -475,20 +478,20 @@ fn skipped_lines_and_comments_are_no_records() {
     let skip =
         |skip_lines| Given { skip_lines: Some(skip_lines), comment: Some(Some(b'#')), ..Given::default() };
     assert_eq!(
-        told_given("a report, of \"all\"\r\n\r\na;b\r\n1;2\r\n", skip(1)),
+        recognised_given("a report, of \"all\"\r\n\r\na;b\r\n1;2\r\n", skip(1)),
         "semicolon, quote \", header"
     );
-    assert_eq!(told_given("#x,y\n#\"\na;b\n# , \n1;2\n#", skip(0)), "semicolon, quote \", header");
-    assert_eq!(told_given("x\ry\r1;2\r", skip(2)), "semicolon, quote \", no header");
-    assert_eq!(told_given("x", skip(3)), "comma, quote \", header");
+    assert_eq!(recognised_given("#x,y\n#\"\na;b\n# , \n1;2\n#", skip(0)), "semicolon, quote \", header");
+    assert_eq!(recognised_given("x\ry\r1;2\r", skip(2)), "semicolon, quote \", no header");
+    assert_eq!(recognised_given("x", skip(3)), "comma, quote \", header");
 }
 
 #[test]
 fn an_escape_keeps_a_quote_from_ending_a_field() {
     let given = || Given { escape: Some(Some(b'\\')), ..Given::default() };
-    assert_eq!(told_given("a;b\n\"x\\\";y\";1\n", given()), "semicolon, quote \", header");
+    assert_eq!(recognised_given("a;b\n\"x\\\";y\";1\n", given()), "semicolon, quote \", header");
     // Outside of quotes it is a character like any other.
-    assert_eq!(told_given("a;b\nx\\;1\n", given()), "semicolon, quote \", header");
+    assert_eq!(recognised_given("a;b\nx\\;1\n", given()), "semicolon, quote \", header");
     assert!(sniff(b"a;b\n\"x\\\";y\";1\n", true, &given()).certain);
 }
 

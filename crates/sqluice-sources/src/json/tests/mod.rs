@@ -8,5 +8,5 @@ use std::path::Path;
 
 use sqluice_core::source::Source;
 
-use super::twins::{Cell, Outcome, Taken, Taker, expected, options, read, read_by, text, told};
+use super::twins::{Cell, Outcome, Taken, Taker, expected, options, read, read_by, taken_rows, text};
 use super::{ColumnFrom, JsonColumn, JsonOptions, JsonSource, Layout, RecordsPath};

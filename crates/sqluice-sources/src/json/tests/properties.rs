@@ -96,7 +96,7 @@ proptest! {
         for row in expected.iter_mut().flatten() {
             row.retain(|_, cell| *cell != Cell::Null);
         }
-        prop_assert_eq!(told(&outcome), expected, "{}", text);
+        prop_assert_eq!(taken_rows(&outcome), expected, "{}", text);
     }
 
     #[test]
