@@ -14,7 +14,7 @@ use sqluice::batch::{Bitmap, Bytes, Column, Span, Spans, Value, Values};
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     rows: usize,
-    values: Kind,
+    values: CellValues,
     /// Text and blobs.
     data: Vec<u8>,
     /// One bit a row; empty while nothing is NULL.
@@ -23,7 +23,7 @@ pub(crate) struct Cells {
 }
 
 #[derive(Debug, Default)]
-enum Kind {
+enum CellValues {
     /// All NULL so far.
     #[default]
     Null,
@@ -93,9 +93,9 @@ impl Cells {
     /// Bytes that it takes, about.
     pub(crate) fn bytes(&self) -> usize {
         let one = match self.values {
-            Kind::Null => 0,
-            Kind::Int(_) | Kind::Real(_) | Kind::Text(_) | Kind::Blob(_) => 8,
-            Kind::Any(_) => 16,
+            CellValues::Null => 0,
+            CellValues::Int(_) | CellValues::Real(_) | CellValues::Text(_) | CellValues::Blob(_) => 8,
+            CellValues::Any(_) => 16,
         };
         self.rows * one + self.data.len()
     }
@@ -126,15 +126,15 @@ impl Cells {
     }
 
     pub(crate) fn push_null(&mut self) {
-        if self.valid.is_empty() && !matches!(self.values, Kind::Any(_)) {
+        if self.valid.is_empty() && !matches!(self.values, CellValues::Any(_)) {
             self.valid = vec![u64::MAX; self.rows / 64 + 1];
         }
         match &mut self.values {
-            Kind::Null => {}
-            Kind::Int(ints) => ints.push(0),
-            Kind::Real(reals) => reals.push(0.0),
-            Kind::Text(spans) | Kind::Blob(spans) => spans.push(Span::default()),
-            Kind::Any(cells) => cells.push(Cell::Null),
+            CellValues::Null => {}
+            CellValues::Int(ints) => ints.push(0),
+            CellValues::Real(reals) => reals.push(0.0),
+            CellValues::Text(spans) | CellValues::Blob(spans) => spans.push(Span::default()),
+            CellValues::Any(cells) => cells.push(Cell::Null),
         }
         self.count(false);
     }
@@ -142,8 +142,8 @@ impl Cells {
     pub(crate) fn push_int(&mut self, int: i64) {
         self.seen = self.seen.and(seen_of(int));
         match &mut self.values {
-            Kind::Int(ints) => ints.push(int),
-            Kind::Null => self.values = Kind::Int(with_last(self.rows, int)),
+            CellValues::Int(ints) => ints.push(int),
+            CellValues::Null => self.values = CellValues::Int(with_last(self.rows, int)),
             _ => self.any().push(Cell::Int(int)),
         }
         self.count(true);
@@ -152,8 +152,8 @@ impl Cells {
     pub(crate) fn push_real(&mut self, real: f64) {
         self.seen = self.seen.and(Seen::REAL);
         match &mut self.values {
-            Kind::Real(reals) => reals.push(real),
-            Kind::Null => self.values = Kind::Real(with_last(self.rows, real)),
+            CellValues::Real(reals) => reals.push(real),
+            CellValues::Null => self.values = CellValues::Real(with_last(self.rows, real)),
             _ => self.any().push(Cell::Real(real)),
         }
         self.count(true);
@@ -163,8 +163,8 @@ impl Cells {
         self.seen = self.seen.and(Seen::TEXT);
         let span = self.keep(text.as_bytes());
         match &mut self.values {
-            Kind::Text(spans) => spans.push(span),
-            Kind::Null => self.values = Kind::Text(with_last(self.rows, span)),
+            CellValues::Text(spans) => spans.push(span),
+            CellValues::Null => self.values = CellValues::Text(with_last(self.rows, span)),
             _ => self.any().push(Cell::Text(span)),
         }
         self.count(true);
@@ -174,8 +174,8 @@ impl Cells {
         self.seen = self.seen.and(Seen::BLOB);
         let span = self.keep(blob);
         match &mut self.values {
-            Kind::Blob(spans) => spans.push(span),
-            Kind::Null => self.values = Kind::Blob(with_last(self.rows, span)),
+            CellValues::Blob(spans) => spans.push(span),
+            CellValues::Null => self.values = CellValues::Blob(with_last(self.rows, span)),
             _ => self.any().push(Cell::Blob(span)),
         }
         self.count(true);
@@ -203,13 +203,13 @@ impl Cells {
 
     /// The cells, now that the column has values of several kinds.
     fn any(&mut self) -> &mut Vec<Cell> {
-        if !matches!(self.values, Kind::Any(_)) {
+        if !matches!(self.values, CellValues::Any(_)) {
             let cells = (0..self.rows).map(|row| self.cell(row)).collect();
-            self.values = Kind::Any(cells);
+            self.values = CellValues::Any(cells);
             self.valid = Vec::new();
         }
         match &mut self.values {
-            Kind::Any(cells) => cells,
+            CellValues::Any(cells) => cells,
             _ => unreachable!("it was just made so"),
         }
     }
@@ -219,18 +219,18 @@ impl Cells {
             return Cell::Null;
         }
         match &self.values {
-            Kind::Null => Cell::Null,
-            Kind::Int(ints) => Cell::Int(ints[row]),
-            Kind::Real(reals) => Cell::Real(reals[row]),
-            Kind::Text(spans) => Cell::Text(spans[row]),
-            Kind::Blob(spans) => Cell::Blob(spans[row]),
-            Kind::Any(cells) => cells[row],
+            CellValues::Null => Cell::Null,
+            CellValues::Int(ints) => Cell::Int(ints[row]),
+            CellValues::Real(reals) => Cell::Real(reals[row]),
+            CellValues::Text(spans) => Cell::Text(spans[row]),
+            CellValues::Blob(spans) => Cell::Blob(spans[row]),
+            CellValues::Any(cells) => cells[row],
         }
     }
 
     /// Some of the values, where they are of several kinds; otherwise none.
     pub(crate) fn mixed(&self, from: usize, rows: usize) -> Vec<Value<'_>> {
-        let Kind::Any(cells) = &self.values else { return Vec::new() };
+        let CellValues::Any(cells) = &self.values else { return Vec::new() };
         let bytes = |span: Span| &self.data[span.start as usize..][..span.len as usize];
         let value = |cell: &Cell| match *cell {
             Cell::Null => Value::Null,
@@ -248,12 +248,12 @@ impl Cells {
         let some = from..from + rows;
         let bytes = |spans| Bytes { data: &self.data, spans: Spans::Anywhere(spans) };
         let values = match &self.values {
-            Kind::Null => return Column::NULL,
-            Kind::Int(ints) => Values::Int(&ints[some]),
-            Kind::Real(reals) => Values::Real(&reals[some]),
-            Kind::Text(spans) => Values::Text(bytes(&spans[some])),
-            Kind::Blob(spans) => Values::Blob(bytes(&spans[some])),
-            Kind::Any(_) => Values::Any(mixed),
+            CellValues::Null => return Column::NULL,
+            CellValues::Int(ints) => Values::Int(&ints[some]),
+            CellValues::Real(reals) => Values::Real(&reals[some]),
+            CellValues::Text(spans) => Values::Text(bytes(&spans[some])),
+            CellValues::Blob(spans) => Values::Blob(bytes(&spans[some])),
+            CellValues::Any(_) => Values::Any(mixed),
         };
         let words = from / 64..(from + rows).div_ceil(64);
         let validity = (!self.valid.is_empty()).then(|| Bitmap(&self.valid[words]));
@@ -275,14 +275,14 @@ fn with_last<T: Clone + Default>(nulls: usize, value: T) -> Vec<T> {
 impl From<Vec<i64>> for Cells {
     fn from(ints: Vec<i64>) -> Cells {
         let seen = ints.iter().fold(Seen::default(), |seen, int| seen.and(seen_of(*int)));
-        Cells { rows: ints.len(), values: Kind::Int(ints), seen, ..Cells::default() }
+        Cells { rows: ints.len(), values: CellValues::Int(ints), seen, ..Cells::default() }
     }
 }
 
 impl From<Vec<f64>> for Cells {
     fn from(reals: Vec<f64>) -> Cells {
         let seen = if reals.is_empty() { Seen::default() } else { Seen::REAL };
-        Cells { rows: reals.len(), values: Kind::Real(reals), seen, ..Cells::default() }
+        Cells { rows: reals.len(), values: CellValues::Real(reals), seen, ..Cells::default() }
     }
 }
 
@@ -356,12 +356,12 @@ fn read_words<T: Word>(from: &mut dyn Read) -> Result<Vec<T>> {
 impl Cells {
     pub(crate) fn write(&self, to: &mut dyn Write) -> Result<()> {
         let kind = match &self.values {
-            Kind::Null => 0,
-            Kind::Int(_) => 1,
-            Kind::Real(_) => 2,
-            Kind::Text(_) => 3,
-            Kind::Blob(_) => 4,
-            Kind::Any(_) => 5,
+            CellValues::Null => 0,
+            CellValues::Int(_) => 1,
+            CellValues::Real(_) => 2,
+            CellValues::Text(_) => 3,
+            CellValues::Blob(_) => 4,
+            CellValues::Any(_) => 5,
         };
         write_word(to, self.rows as u64)?;
         to.write_all(&[kind, self.seen.0])?;
@@ -369,11 +369,11 @@ impl Cells {
         write_word(to, self.data.len() as u64)?;
         to.write_all(&self.data)?;
         match &self.values {
-            Kind::Null => Ok(()),
-            Kind::Int(ints) => write_words(to, ints),
-            Kind::Real(reals) => write_words(to, reals),
-            Kind::Text(spans) | Kind::Blob(spans) => write_words(to, spans),
-            Kind::Any(cells) => cells.iter().try_for_each(|cell| {
+            CellValues::Null => Ok(()),
+            CellValues::Int(ints) => write_words(to, ints),
+            CellValues::Real(reals) => write_words(to, reals),
+            CellValues::Text(spans) | CellValues::Blob(spans) => write_words(to, spans),
+            CellValues::Any(cells) => cells.iter().try_for_each(|cell| {
                 let (kind, word) = match *cell {
                     Cell::Null => (0, 0),
                     Cell::Int(int) => (1, int.to_word()),
@@ -396,11 +396,11 @@ impl Cells {
         let mut data = vec![0; read_word(from)? as usize];
         from.read_exact(&mut data)?;
         let values = match kind {
-            0 => Kind::Null,
-            1 => Kind::Int(read_words(from)?),
-            2 => Kind::Real(read_words(from)?),
-            3 => Kind::Text(read_words(from)?),
-            4 => Kind::Blob(read_words(from)?),
+            0 => CellValues::Null,
+            1 => CellValues::Int(read_words(from)?),
+            2 => CellValues::Real(read_words(from)?),
+            3 => CellValues::Text(read_words(from)?),
+            4 => CellValues::Blob(read_words(from)?),
             _ => {
                 let cells = (0..rows).map(|_| {
                     let mut kind = [0];
@@ -414,7 +414,7 @@ impl Cells {
                         _ => Cell::Null,
                     })
                 });
-                Kind::Any(cells.collect::<Result<_>>()?)
+                CellValues::Any(cells.collect::<Result<_>>()?)
             }
         };
         Ok(Cells { rows, values, data, valid, seen: Seen(seen) })

@@ -11,7 +11,7 @@ use sqluice_format::limits::LENGTH_MAX;
 use crate::cells::{Cells, Seen};
 use crate::errors::of_value;
 use crate::run::Feed;
-use crate::source::{ColumnOfPython, Found, Piece, RowsOfPython};
+use crate::source::{ColumnOfPython, FoundColumn, Piece, RowsOfPython};
 
 /// Rows of a part at most.
 const PART_ROWS: usize = 32 << 10;
@@ -93,11 +93,11 @@ impl RowFeed {
     }
 
     /// What is known of the columns: the kinds of values that the first part has, together with those that are `known`.
-    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<Found>> {
+    pub(crate) fn look(&mut self, py: Python<'_>, known: &[Seen]) -> PyResult<Vec<FoundColumn>> {
         self.first = self.part(py)?;
         let none = Seen::default();
         let known = known.iter().copied().chain(std::iter::repeat(none)).take(self.names.len());
-        let known = known.map(|seen| Found { seen, arrow: None });
+        let known = known.map(|seen| FoundColumn { seen, arrow: None });
         Ok(match &self.first {
             None => known.collect(),
             Some(part) => {

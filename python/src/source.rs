@@ -48,12 +48,12 @@ impl ColumnOfPython {
     }
 
     /// What it says about the type of its column.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> FoundColumn {
         match self {
-            ColumnOfPython::Cells(cells) => Found { seen: cells.seen(), arrow: None },
+            ColumnOfPython::Cells(cells) => FoundColumn { seen: cells.seen(), arrow: None },
             ColumnOfPython::Arrow(array) => {
                 let declared = declared_type(array.data_type(), ArrowOptions::default()).unwrap_or_default();
-                Found { seen: Seen::of_declared(declared), arrow: Some(array.data_type().clone()) }
+                FoundColumn { seen: Seen::of_declared(declared), arrow: Some(array.data_type().clone()) }
             }
         }
     }
@@ -61,23 +61,23 @@ impl ColumnOfPython {
 
 /// What is known about the values of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct FoundColumn {
     /// Their kinds.
     pub(crate) seen: Seen,
     /// Their type, if Arrow has one for all of them.
     pub(crate) arrow: Option<DataType>,
 }
 
-impl Found {
+impl FoundColumn {
     /// Both.
-    pub(crate) fn and(self, other: Found) -> Found {
-        let nothing = Found::default();
+    pub(crate) fn and(self, other: FoundColumn) -> FoundColumn {
+        let nothing = FoundColumn::default();
         match () {
             () if other == nothing => self,
             () if self == nothing => other,
             () => {
                 let arrow = self.arrow.filter(|of_self| Some(of_self) == other.arrow.as_ref());
-                Found { seen: self.seen.and(other.seen), arrow }
+                FoundColumn { seen: self.seen.and(other.seen), arrow }
             }
         }
     }

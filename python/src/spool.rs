@@ -27,7 +27,7 @@ use crate::errors::{raised, usage};
 use crate::options::Options;
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{ColumnOfPython, Found, Piece, RowSource, RowsOfPython};
+use crate::source::{ColumnOfPython, FoundColumn, Piece, RowSource, RowsOfPython};
 use crate::terms::Function;
 use crate::write::{Given, TableArgs, column_names, of_arrow, wanted};
 
@@ -45,7 +45,7 @@ struct Waiting {
 
 enum Content {
     Nothing,
-    Rows { file: BufWriter<File>, names: Vec<String>, found: Vec<Found> },
+    Rows { file: BufWriter<File>, names: Vec<String>, found: Vec<FoundColumn> },
     Arrow { stream: Box<StreamWriter<BufWriter<File>>>, schema: SchemaRef, names: Vec<String>, ended: bool },
 }
 
@@ -107,7 +107,7 @@ impl Waiting {
         match &self.content {
             Content::Nothing => {
                 let (file, names) = (self.file()?, given.to_vec());
-                let found = vec![Found::default(); names.len()];
+                let found = vec![FoundColumn::default(); names.len()];
                 self.content = Content::Rows { file, names, found };
                 self.notes = notes;
                 Ok(())

@@ -24,7 +24,7 @@ use crate::errors::raised;
 use crate::options::{self, Options};
 use crate::rows::{RowFeed, Shape};
 use crate::run::{Feed, run_fed};
-use crate::source::{Batches, Found, Numbered, Pieces, RowSource};
+use crate::source::{Batches, FoundColumn, Numbered, Pieces, RowSource};
 use crate::terms::Function;
 
 /// Pieces that wait for the engine.
@@ -80,7 +80,7 @@ impl TableArgs {
     pub(crate) fn types_found(
         &self,
         names: &[String],
-        found: &[Found],
+        found: &[FoundColumn],
         options: ArrowOptions,
     ) -> Vec<(String, String)> {
         let types = found.iter().map(|found| match &found.arrow {

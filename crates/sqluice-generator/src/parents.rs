@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use rusqlite::Connection;
 use sqluice_core::schema::{Schema, Table, quoted};
 
-use super::parse::{Expr, Literal, Node, parse};
+use super::parse::{Expr, ExprNode, Literal, parse};
 use super::spec::Spec;
 use super::table_spec::{ColumnSpec, TableSpec};
 
@@ -101,10 +101,10 @@ fn values(expression: &str, rows: u64) -> Option<RangeInclusive<i64>> {
 fn range(expr: &Expr, rows: i64) -> Option<RangeInclusive<i64>> {
     #[expect(clippy::reversed_empty_ranges, reason = "it has no values")]
     const NONE: RangeInclusive<i64> = 1..=0;
-    let Node::Call { name, arguments } = &expr.node else {
+    let ExprNode::Call { name, arguments } = &expr.node else {
         return match &expr.node {
-            Node::Literal(Literal::Int(int)) => Some(*int..=*int),
-            Node::Literal(Literal::Null) => Some(NONE),
+            ExprNode::Literal(Literal::Int(int)) => Some(*int..=*int),
+            ExprNode::Literal(Literal::Null) => Some(NONE),
             _ => None,
         };
     };

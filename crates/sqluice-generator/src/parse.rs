@@ -36,12 +36,12 @@ const DEPTH_MAX: usize = 100;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expr {
     pub(crate) at: Range<usize>,
-    pub(crate) node: Node,
+    pub(crate) node: ExprNode,
 }
 
 /// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum ExprNode {
     Literal(Literal),
     Call { name: String, arguments: Vec<Argument> },
     Column { of: Option<String>, name: String },
@@ -208,7 +208,7 @@ impl Parser<'_> {
                 self.next += 1;
                 // null(p, x) is a function.
                 if token.is_word(self.text, "NULL") && !self.is_symbol("(") {
-                    Node::Literal(Literal::Null)
+                    ExprNode::Literal(Literal::Null)
                 } else if token.is_word(self.text, "case") && self.is_symbol("(") {
                     self.case()?
                 } else if self.is_symbol("(") {
@@ -226,11 +226,13 @@ impl Parser<'_> {
             }
             TokenKind::QuotedName if text.starts_with('[') => {
                 self.open_bracket(&token);
-                Node::Array(self.list("]", Parser::expr)?)
+                ExprNode::Array(self.list("]", Parser::expr)?)
             }
-            TokenKind::Number => Node::Literal(self.number()?),
-            TokenKind::Symbol if self.is_symbol("-") || self.is_symbol("+") => Node::Literal(self.number()?),
-            TokenKind::Symbol if self.eat("{") => Node::Object(self.list("}", Parser::member)?),
+            TokenKind::Number => ExprNode::Literal(self.number()?),
+            TokenKind::Symbol if self.is_symbol("-") || self.is_symbol("+") => {
+                ExprNode::Literal(self.number()?)
+            }
+            TokenKind::Symbol if self.eat("{") => ExprNode::Object(self.list("}", Parser::member)?),
             TokenKind::Symbol if self.eat("(") => {
                 let inner = self.expr()?;
                 if !self.eat(")") {
@@ -240,7 +242,7 @@ impl Parser<'_> {
             }
             TokenKind::String | TokenKind::QuotedName => {
                 self.next += 1;
-                Node::Literal(self.quoted(&token)?)
+                ExprNode::Literal(self.quoted(&token)?)
             }
             _ => return Err(self.expected(EXPECTED)),
         };
@@ -290,32 +292,32 @@ impl Parser<'_> {
     }
 
     /// A column whose name, or whose table's, has been read.
-    fn column(&mut self, name: String) -> Result<Node, Fault> {
+    fn column(&mut self, name: String) -> Result<ExprNode, Fault> {
         if !self.eat(".") {
-            return Ok(Node::Column { of: None, name });
+            return Ok(ExprNode::Column { of: None, name });
         }
         match self.peek().and_then(|token| token.name(self.text)) {
             Some(column) => {
                 self.next += 1;
-                Ok(Node::Column { of: Some(name), name: column })
+                Ok(ExprNode::Column { of: Some(name), name: column })
             }
             None => Err(self.expected(&format!("a column after `{name}.`"))),
         }
     }
 
     /// The rest of a call, after its name.
-    fn call(&mut self, name: &str) -> Result<Node, Fault> {
+    fn call(&mut self, name: &str) -> Result<ExprNode, Fault> {
         self.next += 1;
         let arguments = self.list(")", |parser| {
             let value = parser.expr()?;
             let weight = if parser.eat(":") { Some(parser.weight()?) } else { None };
             Ok(Argument { value, weight })
         })?;
-        Ok(Node::Call { name: name.to_owned(), arguments })
+        Ok(ExprNode::Call { name: name.to_owned(), arguments })
     }
 
     /// The rest of a case, after that word.
-    fn case(&mut self) -> Result<Node, Fault> {
+    fn case(&mut self) -> Result<ExprNode, Fault> {
         self.next += 1;
         let mut branches = Vec::new();
         self.need_word("when")?;
@@ -331,7 +333,7 @@ impl Parser<'_> {
         if !self.eat(")") {
             return Err(self.expected("`when`, `else` or `)`"));
         }
-        Ok(Node::Case { branches, otherwise })
+        Ok(ExprNode::Case { branches, otherwise })
     }
 
     fn condition(&mut self) -> Result<Condition, Fault> {
@@ -453,7 +455,7 @@ impl Parser<'_> {
 
 fn binary(operator: char, left: Expr, right: Expr) -> Expr {
     let at = left.at.start..right.at.end;
-    Expr { at, node: Node::Binary { operator, left: Box::new(left), right: Box::new(right) } }
+    Expr { at, node: ExprNode::Binary { operator, left: Box::new(left), right: Box::new(right) } }
 }
 
 /// A name as it would be read.
@@ -478,8 +480,8 @@ fn write_list(f: &mut fmt::Formatter<'_>, list: &[Expr]) -> fmt::Result {
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.node {
-            Node::Literal(literal) => literal.fmt(f),
-            Node::Call { name, arguments } => {
+            ExprNode::Literal(literal) => literal.fmt(f),
+            ExprNode::Call { name, arguments } => {
                 write!(f, "{}(", name.to_ascii_lowercase())?;
                 for (index, argument) in arguments.iter().enumerate() {
                     let comma = if index > 0 { ", " } else { "" };
@@ -490,15 +492,15 @@ impl fmt::Display for Expr {
                 }
                 f.write_str(")")
             }
-            Node::Column { of, name } => {
+            ExprNode::Column { of, name } => {
                 if let Some(of) = of {
                     write_name(f, of)?;
                     f.write_str(".")?;
                 }
                 write_name(f, name)
             }
-            Node::Binary { operator, left, right } => write!(f, "({left} {operator} {right})"),
-            Node::Case { branches, otherwise } => {
+            ExprNode::Binary { operator, left, right } => write!(f, "({left} {operator} {right})"),
+            ExprNode::Case { branches, otherwise } => {
                 f.write_str("case(")?;
                 for (index, (condition, value)) in branches.iter().enumerate() {
                     let space = if index > 0 { " " } else { "" };
@@ -509,7 +511,7 @@ impl fmt::Display for Expr {
                 }
                 f.write_str(")")
             }
-            Node::Object(members) => {
+            ExprNode::Object(members) => {
                 f.write_str("{")?;
                 for (index, (key, value)) in members.iter().enumerate() {
                     let comma = if index > 0 { ", " } else { "" };
@@ -517,7 +519,7 @@ impl fmt::Display for Expr {
                 }
                 f.write_str("}")
             }
-            Node::Array(items) => {
+            ExprNode::Array(items) => {
                 f.write_str("[")?;
                 write_list(f, items)?;
                 f.write_str("]")
@@ -553,7 +555,7 @@ mod tests {
 
     fn literal(text: &str) -> Literal {
         match parse(text, 0).unwrap().node {
-            Node::Literal(literal) => literal,
+            ExprNode::Literal(literal) => literal,
             other => panic!("{text} is {other:?}"),
         }
     }

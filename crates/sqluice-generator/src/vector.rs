@@ -28,7 +28,7 @@ pub(crate) enum Cell {
 
 /// What a vector holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum VectorKind {
     #[default]
     Null,
     Int,
@@ -38,8 +38,8 @@ pub(crate) enum Kind {
     Mixed,
 }
 
-/// [`Kind::Text`] or [`Kind::Blob`].
-pub(crate) type Class = fn(Layout) -> Kind;
+/// [`VectorKind::Text`] or [`VectorKind::Blob`].
+pub(crate) type Class = fn(Layout) -> VectorKind;
 
 /// How strings lie in the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) enum Layout {
 /// See the module's description. Buffers that `kind` does not name hold what earlier rows left there.
 #[derive(Debug, Default)]
 pub(crate) struct Vector {
-    kind: Kind,
+    kind: VectorKind,
     rows: usize,
     ints: Vec<i64>,
     reals: Vec<f64>,
@@ -67,20 +67,20 @@ pub(crate) struct Vector {
 }
 
 impl Vector {
-    fn begin(&mut self, kind: Kind, rows: usize) {
+    fn begin(&mut self, kind: VectorKind, rows: usize) {
         debug_assert!(rows <= ROWS_MAX);
         (self.kind, self.rows, self.has_nulls) = (kind, rows, false);
     }
 
     /// Will hold integers: all of the slice is to be written. So for the others.
     pub(crate) fn ints(&mut self, rows: usize) -> &mut [i64] {
-        self.begin(Kind::Int, rows);
+        self.begin(VectorKind::Int, rows);
         self.ints.resize(rows, 0);
         &mut self.ints
     }
 
     pub(crate) fn reals(&mut self, rows: usize) -> &mut [f64] {
-        self.begin(Kind::Real, rows);
+        self.begin(VectorKind::Real, rows);
         self.reals.resize(rows, 0.0);
         &mut self.reals
     }
@@ -124,7 +124,7 @@ impl Vector {
 
     /// Values of any class; the strings lie in `data`.
     pub(crate) fn mixed(&mut self, data: &[u8], rows: usize) -> &mut [Cell] {
-        self.begin(Kind::Mixed, rows);
+        self.begin(VectorKind::Mixed, rows);
         self.bytes.clear();
         self.bytes.extend_from_slice(data);
         self.cells.resize(rows, Cell::Null);
@@ -133,7 +133,7 @@ impl Vector {
 
     /// All NULL.
     pub(crate) fn null(&mut self, rows: usize) {
-        self.begin(Kind::Null, rows);
+        self.begin(VectorKind::Null, rows);
     }
 
     /// Makes those NULL for which `present` is false, besides those that are already.
@@ -163,11 +163,11 @@ impl Vector {
     pub(crate) fn choose(&mut self, children: &[Vector], picked: &[usize]) {
         let rows = picked.len();
         let all = |kind| children.iter().all(|child| child.kind == kind);
-        if all(Kind::Int) {
+        if all(VectorKind::Int) {
             for (row, (slot, &index)) in self.ints(rows).iter_mut().zip(picked).enumerate() {
                 *slot = children[index].ints[row];
             }
-        } else if all(Kind::Real) {
+        } else if all(VectorKind::Real) {
             for (row, (slot, &index)) in self.reals(rows).iter_mut().zip(picked).enumerate() {
                 *slot = children[index].reals[row];
             }
@@ -239,20 +239,24 @@ impl Vector {
         match first {
             Cell::Int(_) => {
                 let ints = self.cells.iter().map(|cell| if let Cell::Int(int) = cell { *int } else { 0 });
-                self.kind = Kind::Int;
+                self.kind = VectorKind::Int;
                 self.ints.clear();
                 self.ints.extend(ints);
             }
             Cell::Real(_) => {
                 let reals =
                     self.cells.iter().map(|cell| if let Cell::Real(real) = cell { *real } else { 0.0 });
-                self.kind = Kind::Real;
+                self.kind = VectorKind::Real;
                 self.reals.clear();
                 self.reals.extend(reals);
             }
             Cell::Null | Cell::Text(_) | Cell::Blob(_) => {
                 let blob = matches!(first, Cell::Blob(_));
-                self.kind = if blob { Kind::Blob(Layout::Anywhere) } else { Kind::Text(Layout::Anywhere) };
+                self.kind = if blob {
+                    VectorKind::Blob(Layout::Anywhere)
+                } else {
+                    VectorKind::Text(Layout::Anywhere)
+                };
                 self.spans.clear();
                 self.spans.extend(strings);
             }
@@ -280,12 +284,12 @@ impl Vector {
             Layout::Anywhere => self.span(self.spans[row]),
         };
         match self.kind {
-            Kind::Null => Value::Null,
-            Kind::Int => Value::Int(self.ints[row]),
-            Kind::Real => Value::Real(self.reals[row]),
-            Kind::Text(layout) => Value::Text(string(layout)),
-            Kind::Blob(layout) => Value::Blob(string(layout)),
-            Kind::Mixed => self.cell(row),
+            VectorKind::Null => Value::Null,
+            VectorKind::Int => Value::Int(self.ints[row]),
+            VectorKind::Real => Value::Real(self.reals[row]),
+            VectorKind::Text(layout) => Value::Text(string(layout)),
+            VectorKind::Blob(layout) => Value::Blob(string(layout)),
+            VectorKind::Mixed => self.cell(row),
         }
     }
 
@@ -306,7 +310,7 @@ impl Vector {
     /// What [`Vector::column`] needs beside the vector: the values of a mixed one, nothing for any other.
     pub(crate) fn mixed_values(&self) -> Vec<Value<'_>> {
         match self.kind {
-            Kind::Mixed => (0..self.rows).map(|row| self.cell(row)).collect(),
+            VectorKind::Mixed => (0..self.rows).map(|row| self.cell(row)).collect(),
             _ => Vec::new(),
         }
     }
@@ -324,12 +328,12 @@ impl Vector {
             Layout::Anywhere => Bytes { data: &self.bytes, spans: Spans::Anywhere(&self.spans) },
         };
         let values = match self.kind {
-            Kind::Null => Values::Null,
-            Kind::Int => Values::Int(&self.ints),
-            Kind::Real => Values::Real(&self.reals),
-            Kind::Text(layout) => Values::Text(strings(layout)),
-            Kind::Blob(layout) => Values::Blob(strings(layout)),
-            Kind::Mixed => Values::Any(mixed),
+            VectorKind::Null => Values::Null,
+            VectorKind::Int => Values::Int(&self.ints),
+            VectorKind::Real => Values::Real(&self.reals),
+            VectorKind::Text(layout) => Values::Text(strings(layout)),
+            VectorKind::Blob(layout) => Values::Blob(strings(layout)),
+            VectorKind::Mixed => Values::Any(mixed),
         };
         Column { values, validity: self.has_nulls.then_some(Bitmap(&self.validity)) }
     }
@@ -359,13 +363,13 @@ mod tests {
     fn pushed_values_settle_in_the_class_that_all_have() {
         use Value::{Blob, Int, Null, Real, Text};
         for (values, kind) in [
-            (&[Int(1), Null, Int(3)][..], Kind::Int),
-            (&[Real(0.5), Real(1.5)], Kind::Real),
-            (&[Null, Text(b"a"), Text(b"bc")], Kind::Text(Layout::Anywhere)),
-            (&[Blob(b"a"), Null], Kind::Blob(Layout::Anywhere)),
-            (&[Null, Null], Kind::Null),
-            (&[Int(1), Text(b"x"), Null, Blob(b"")], Kind::Mixed),
-            (&[], Kind::Null),
+            (&[Int(1), Null, Int(3)][..], VectorKind::Int),
+            (&[Real(0.5), Real(1.5)], VectorKind::Real),
+            (&[Null, Text(b"a"), Text(b"bc")], VectorKind::Text(Layout::Anywhere)),
+            (&[Blob(b"a"), Null], VectorKind::Blob(Layout::Anywhere)),
+            (&[Null, Null], VectorKind::Null),
+            (&[Int(1), Text(b"x"), Null, Blob(b"")], VectorKind::Mixed),
+            (&[], VectorKind::Null),
         ] {
             let mut vector = Vector::default();
             vector.ints(5);
@@ -386,7 +390,8 @@ mod tests {
         let mut children = [Vector::default(), Vector::default(), Vector::default()];
         children[0].ints(3).copy_from_slice(&[1, 2, 3]);
         children[0].keep(&[true, true, false]);
-        let (_, bytes) = children[1].strings(Kind::Text, 3, |lengths| lengths.copy_from_slice(&[1, 2, 0]));
+        let (_, bytes) =
+            children[1].strings(VectorKind::Text, 3, |lengths| lengths.copy_from_slice(&[1, 2, 0]));
         bytes[..3].copy_from_slice(b"abc");
         children[2].ints(3).copy_from_slice(&[7, 8, 9]);
         let mut vector = Vector::default();
@@ -398,7 +403,7 @@ mod tests {
 
         children.swap(1, 2);
         vector.choose(&children[..2], &[0, 1, 0]);
-        assert_eq!(vector.kind, Kind::Int);
+        assert_eq!(vector.kind, VectorKind::Int);
         assert_eq!([0, 1, 2].map(|row| vector.get(row)), [Value::Int(1), Value::Int(8), Value::Null]);
     }
 }

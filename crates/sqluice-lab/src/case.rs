@@ -165,12 +165,12 @@ impl Took {
     }
 }
 
-type Run = Box<dyn Fn(&Ground<'_>) -> Result<Took>>;
+type RunCase = Box<dyn Fn(&Ground<'_>) -> Result<Took>>;
 type Expected = Box<dyn Fn() -> Result<Found>>;
 
 /// What a case does.
 pub(crate) struct Work {
-    pub(crate) run: Run,
+    pub(crate) run: RunCase,
     pub(crate) expected: Expected,
 }
 

@@ -107,7 +107,7 @@ fn list(args: &Unpack, selection: &Selection, printer: &Printer, cancel: &Cancel
 
 /// A row as `--json` lists it.
 #[derive(Serialize)]
-struct Entry<'l> {
+struct ListedRow<'l> {
     /// What is no UTF-8 in it is replaced; `name_bytes` has it then.
     name: &'l str,
     /// In hexadecimal.
@@ -137,7 +137,7 @@ fn list_json(args: &Unpack, selection: &Selection, cancel: &Cancel) -> anyhow::R
         };
         let name = String::from_utf8_lossy(&listed.name);
         let is_text = matches!(name, Cow::Borrowed(_));
-        let entry = Entry {
+        let entry = ListedRow {
             name: &name,
             name_bytes: (!is_text).then(|| listed.name.iter().map(|byte| format!("{byte:02x}")).collect()),
             kind: listed.kind,

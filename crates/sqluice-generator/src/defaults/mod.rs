@@ -24,7 +24,7 @@ use sqluice_core::error::Result;
 use sqluice_core::schema::{Schema, Table};
 
 use super::comments::Comment;
-use super::parse::{Expr, Literal, Node, parse};
+use super::parse::{Expr, ExprNode, Literal, parse};
 use checks::Bounds;
 use trial::Trial;
 pub(super) use trial::broken_checks;
@@ -133,14 +133,14 @@ impl<'a> Chooser<'a> {
         if let Some(group) = super::functions::group_of(&expr) {
             return self.members(group).len() == 1;
         }
-        let Node::Call { name, arguments } = &expr.node else { return false };
+        let ExprNode::Call { name, arguments } = &expr.node else { return false };
         match &name.to_ascii_lowercase()[..] {
             "row" | "permutation" | "uuid4" | "uuid7" => true,
             "ref" => arguments.get(1).is_some_and(|which| which.value.to_string() == "each(1)"),
             // This number of random characters never repeats.
             "text" | "blob" | "hex" => {
                 let length = arguments.first().map(|length| &length.value.node);
-                matches!(length, Some(Node::Literal(Literal::Int(16..))))
+                matches!(length, Some(ExprNode::Literal(Literal::Int(16..))))
             }
             "template" => arguments.first().is_some_and(|text| text.value.to_string().contains("{row()}")),
             _ => false,

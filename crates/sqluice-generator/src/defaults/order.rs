@@ -21,7 +21,7 @@ use sqluice_core::schema::Column;
 use super::checks::{Bound, End};
 use super::{Chooser, names};
 use crate::functions::{Form, moment, seconds};
-use crate::parse::{Expr, Literal, Node, parse};
+use crate::parse::{Expr, ExprNode, Literal, parse};
 
 /// The last second that values chosen without a word from the schema have.
 pub(super) const LAST_SECOND: &str = "2025-12-31 23:59:59";
@@ -145,7 +145,7 @@ fn at(text: &str) -> i64 {
 
 /// The form of the values of an expression, if they are moments, and where they begin and end if it says so.
 fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> {
-    let Node::Call { name, arguments } = &expr.node else { return None };
+    let ExprNode::Call { name, arguments } = &expr.node else { return None };
     let form = match &name.to_ascii_lowercase()[..] {
         "date" => Form::Day,
         "timestamp" => Form::Second,
@@ -153,7 +153,7 @@ fn interval(expr: &Expr, column: &Column) -> Option<(Form, Option<(i64, i64)>)> 
         _ => return None,
     };
     let end = |index: usize| match &arguments.get(index)?.value.node {
-        Node::Literal(literal) => seconds(literal),
+        ExprNode::Literal(literal) => seconds(literal),
         _ => None,
     };
     Some((form, end(0).zip(end(1))))
@@ -413,8 +413,7 @@ fn name(name: &str) -> String {
 impl Chooser<'_> {
     /// Whether every value of a column is taken from a row of another table.
     fn names_rows(&self, column: usize) -> bool {
-        let is_ref =
-            |expr: &Expr| matches!(&expr.node, Node::Call { name, .. } if name.eq_ignore_ascii_case("ref"));
+        let is_ref = |expr: &Expr| matches!(&expr.node, ExprNode::Call { name, .. } if name.eq_ignore_ascii_case("ref"));
         match (&self.commented[column], &self.chosen[column]) {
             (Some(commented), _) => commented.as_ref().is_some_and(is_ref),
             (None, Some(chosen)) => chosen.starts_with("ref(") && self.refers[column],

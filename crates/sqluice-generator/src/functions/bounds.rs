@@ -13,7 +13,7 @@ use crate::vector::{RowRange, SLACK, Vector};
 
 /// What is between the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BoundsKind {
     Int,
     Real,
     Date,
@@ -23,18 +23,18 @@ pub(super) enum Kind {
 /// NULL where a bound is NULL or none of its kind; the lower bound where the upper one is below it.
 #[derive(Debug)]
 pub(super) struct Between {
-    kind: Kind,
+    kind: BoundsKind,
     bounds: [Arc<dyn Generate>; 2],
 }
 
 impl Between {
-    pub(super) fn build(kind: Kind, arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
+    pub(super) fn build(kind: BoundsKind, arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         let bounds = [arguments.compile(0)?, arguments.compile(1)?];
         for (index, bound) in bounds.iter().enumerate() {
             let (fits, expected) = match kind {
-                Kind::Int | Kind::Real => (bound.class().is_number(), "a number"),
-                Kind::Date => (bound.class().is_text(), "a day"),
-                Kind::Timestamp => (bound.class().is_text(), "a moment"),
+                BoundsKind::Int | BoundsKind::Real => (bound.class().is_number(), "a number"),
+                BoundsKind::Date => (bound.class().is_text(), "a day"),
+                BoundsKind::Timestamp => (bound.class().is_text(), "a moment"),
             };
             if !fits {
                 return Err(arguments.wrong(index, expected));
@@ -44,9 +44,9 @@ impl Between {
     }
 
     fn value(&self, bits: u64, low: Value<'_>, high: Value<'_>, out: &mut Vector) {
-        let width = if self.kind == Kind::Date { DAY_BYTES } else { SECOND_BYTES };
+        let width = if self.kind == BoundsKind::Date { DAY_BYTES } else { SECOND_BYTES };
         match self.kind {
-            Kind::Int => match (int(low), int(high)) {
+            BoundsKind::Int => match (int(low), int(high)) {
                 (Some(low), Some(high)) => {
                     let span = high.max(low).wrapping_sub(low) as u64;
                     let drawn = span.checked_add(1).map_or(bits, |count| below64(bits, count));
@@ -54,16 +54,16 @@ impl Between {
                 }
                 _ => out.push(Value::Null),
             },
-            Kind::Real => match (real(low), real(high)) {
+            BoundsKind::Real => match (real(low), real(high)) {
                 (Some(low), Some(high)) => {
                     let (share, high) = (unit(bits), high.max(low));
                     out.push(Value::Real((low * (1.0 - share) + high * share).clamp(low, high)));
                 }
                 _ => out.push(Value::Null),
             },
-            Kind::Date | Kind::Timestamp => match (moment(low, width), moment(high, width)) {
+            BoundsKind::Date | BoundsKind::Timestamp => match (moment(low, width), moment(high, width)) {
                 (Some(low), Some(high)) => {
-                    let step = if self.kind == Kind::Date { u64::from(DAY) } else { 1 };
+                    let step = if self.kind == BoundsKind::Date { u64::from(DAY) } else { 1 };
                     let drawn = below64(bits, (high.max(low) - low) / step + 1) * step;
                     let mut text = [0; SECOND_BYTES + SLACK];
                     calendar::write(low + drawn, &mut text);
@@ -118,9 +118,9 @@ impl Generate for Between {
 
     fn class(&self) -> Class {
         match self.kind {
-            Kind::Int => Class::Int,
-            Kind::Real => Class::Real,
-            Kind::Date | Kind::Timestamp => Class::Text,
+            BoundsKind::Int => Class::Int,
+            BoundsKind::Real => Class::Real,
+            BoundsKind::Date | BoundsKind::Timestamp => Class::Text,
         }
     }
 

@@ -12,9 +12,9 @@ use sqluice_core::error::Result;
 use super::numbers::int_bytes;
 use super::{Arguments, Fault, Function, Generate, SMALL, compile_in};
 use crate::generator::{Class as ValueClass, Domain, Parent, Scope, Size, World};
-use crate::parse::{Literal, Node};
+use crate::parse::{ExprNode, Literal};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Cell, Class, Kind, RowRange, Vector};
+use crate::vector::{Cell, Class, RowRange, Vector, VectorKind};
 
 pub(super) const CHOICE: Function = Function {
     name: "choice",
@@ -63,7 +63,7 @@ fn build_choice(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         if weight(index) > 0.0 {
             weights.push(weight(index));
             options.push(option);
-            if let Node::Literal(literal) = &argument.value.node {
+            if let ExprNode::Literal(literal) = &argument.value.node {
                 literals.push(literal);
             }
         }
@@ -333,9 +333,9 @@ impl Table {
         } else if let Some(reals) = all(&cells, real) {
             Table::Reals(reals)
         } else if let Some(spans) = all(&cells, text) {
-            Table::strings(Kind::Text, data, spans)
+            Table::strings(VectorKind::Text, data, spans)
         } else if let Some(spans) = all(&cells, blob) {
-            Table::strings(Kind::Blob, data, spans)
+            Table::strings(VectorKind::Blob, data, spans)
         } else {
             Table::Mixed { data, cells }
         }

@@ -8,7 +8,7 @@ use sqluice_core::error::Result;
 
 use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
-use crate::parse::{Expr, Node, parse};
+use crate::parse::{Expr, ExprNode, parse};
 use crate::vector::{RowRange, Vector};
 
 pub(super) const TEMPLATE: Function = Function {
@@ -89,7 +89,7 @@ impl Joined {
 
     fn add_json(&mut self, expr: &Expr, arguments: &Arguments<'_>) -> Result<(), Fault> {
         match &expr.node {
-            Node::Object(members) => {
+            ExprNode::Object(members) => {
                 self.add_text("{");
                 for (index, (key, value)) in members.iter().enumerate() {
                     if index > 0 {
@@ -103,7 +103,7 @@ impl Joined {
                 }
                 self.add_text("}");
             }
-            Node::Array(items) => {
+            ExprNode::Array(items) => {
                 self.add_text("[");
                 for (index, value) in items.iter().enumerate() {
                     if index > 0 {

@@ -8,9 +8,9 @@ use super::bounds::{self, Between};
 use super::calendar::{DAY, DAY_BYTES, SECOND_BYTES, parse, write};
 use super::{Arguments, Fault, Function, Generate, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World};
-use crate::parse::{Literal, Node};
+use crate::parse::{ExprNode, Literal};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Kind, RowRange, SLACK, Vector};
+use crate::vector::{RowRange, SLACK, Vector, VectorKind};
 
 pub(super) const DATE: Function = Function {
     name: "date",
@@ -20,7 +20,7 @@ pub(super) const DATE: Function = Function {
     build: |arguments| {
         arguments.count(2)?;
         if arguments.varies(0) || arguments.varies(1) {
-            return Between::build(bounds::Kind::Date, arguments);
+            return Between::build(bounds::BoundsKind::Date, arguments);
         }
         let (first, last) = (moment(arguments, 0, DAY_BYTES)?, moment(arguments, 1, DAY_BYTES)?);
         build(arguments, Moments { first, last, step: DAY })
@@ -35,7 +35,7 @@ pub(super) const TIMESTAMP: Function = Function {
     build: |arguments| {
         arguments.count(2)?;
         if arguments.varies(0) || arguments.varies(1) {
-            return Between::build(bounds::Kind::Timestamp, arguments);
+            return Between::build(bounds::BoundsKind::Timestamp, arguments);
         }
         let (first, last) = (moment(arguments, 0, SECOND_BYTES)?, moment(arguments, 1, SECOND_BYTES)?);
         build(arguments, Moments { first, last, step: 1 })
@@ -53,7 +53,7 @@ fn build(arguments: &Arguments<'_>, moments: Moments) -> Result<Arc<dyn Generate
 fn moment(arguments: &Arguments<'_>, index: usize, bytes: usize) -> Result<u64, Fault> {
     let form = &"YYYY-MM-DD hh:mm:ss"[..bytes];
     let parsed = match &arguments.expr(index).node {
-        Node::Literal(Literal::Text(text)) if text.len() == bytes => parse(text.as_bytes()),
+        ExprNode::Literal(Literal::Text(text)) if text.len() == bytes => parse(text.as_bytes()),
         _ => None,
     };
     parsed.ok_or_else(|| arguments.wrong(index, &format!("a text of the form '{form}' from year 1 on")))
@@ -80,7 +80,7 @@ impl Moments {
         const { assert!(SLACK >= SECOND_BYTES) };
         let (first, step, width) = (self.first, u64::from(self.step), self.bytes());
         let count = (self.last - first) / step + 1;
-        let out = out.fixed(Kind::Text, width, row_count);
+        let out = out.fixed(VectorKind::Text, width, row_count);
         for (index, row) in rows.enumerate() {
             let bits = key.word(row);
             let drawn = if count <= SMALL {
@@ -124,7 +124,7 @@ impl Domain for Moments {
 
     fn nth(&self, _: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
         let width = self.bytes();
-        let bytes = out.fixed(Kind::Text, width, numbers.len());
+        let bytes = out.fixed(VectorKind::Text, width, numbers.len());
         for (index, number) in numbers.iter().enumerate() {
             write(self.first + number * u64::from(self.step), &mut bytes[index * width..]);
         }

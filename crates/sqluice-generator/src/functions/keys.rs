@@ -16,7 +16,7 @@ use sqluice_core::error::{Error, Result};
 use super::{Arguments, Fault, Function, Generate, compile_in};
 use crate::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::names::Context;
-use crate::parse::{Expr, Literal, Node};
+use crate::parse::{Expr, ExprNode, Literal};
 use crate::random::{Key, Shuffle, permute};
 use crate::vector::{RowRange, Vector};
 
@@ -77,10 +77,10 @@ fn numbered(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
 /// The group of columns that an expression is distinct with, if it is.
 pub(crate) fn group_of(expr: &Expr) -> Option<i64> {
     match &expr.node {
-        Node::Call { name, arguments } if name.eq_ignore_ascii_case(DISTINCT.name) => {
+        ExprNode::Call { name, arguments } if name.eq_ignore_ascii_case(DISTINCT.name) => {
             match arguments.get(1).map(|argument| &argument.value.node) {
                 None => Some(1),
-                Some(Node::Literal(Literal::Int(group))) => Some(*group),
+                Some(ExprNode::Literal(Literal::Int(group))) => Some(*group),
                 Some(_) => None,
             }
         }
@@ -114,7 +114,7 @@ fn distinct(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
         if other == column {
             distinct.place = distinct.members.len();
             distinct.members.push(Arc::clone(&inner));
-        } else if let Node::Call { arguments, .. } = &expr.node
+        } else if let ExprNode::Call { arguments, .. } = &expr.node
             && let Some(argument) = arguments.first()
         {
             let member =

@@ -36,7 +36,7 @@ use sqluice_core::similar;
 use super::Fault;
 use super::generator::{Generate, Scope, Size};
 use super::names::{Context, Names};
-use super::parse::{Argument, Expr, Literal, Node};
+use super::parse::{Argument, Expr, ExprNode, Literal};
 use super::vector::{RowRange, Vector};
 pub(crate) use calendar::shifted;
 pub(crate) use keys::group_of;
@@ -153,17 +153,17 @@ pub(crate) fn compile(expr: &Expr) -> Result<Arc<dyn Generate>, Fault> {
 /// Makes the generator that an expression describes.
 pub(crate) fn compile_in(expr: &Expr, context: Context<'_>) -> Result<Arc<dyn Generate>, Fault> {
     match &expr.node {
-        Node::Literal(literal) => Ok(choice::constant(literal)),
-        Node::Call { name, arguments } => {
+        ExprNode::Literal(literal) => Ok(choice::constant(literal)),
+        ExprNode::Call { name, arguments } => {
             match FUNCTIONS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) {
                 Some(function) => (function.build)(&Arguments { function, arguments, expr, context }),
                 None => Err(unknown(name, expr.at.start)),
             }
         }
-        Node::Column { of, name } => references::column(of.as_deref(), name, expr.at.start, context),
-        Node::Binary { operator, left, right } => operators::binary(*operator, left, right, context),
-        Node::Case { branches, otherwise } => case::build(branches, otherwise.as_deref(), context),
-        Node::Object(_) | Node::Array(_) => {
+        ExprNode::Column { of, name } => references::column(of.as_deref(), name, expr.at.start, context),
+        ExprNode::Binary { operator, left, right } => operators::binary(*operator, left, right, context),
+        ExprNode::Case { branches, otherwise } => case::build(branches, otherwise.as_deref(), context),
+        ExprNode::Object(_) | ExprNode::Array(_) => {
             Err(Fault::new(expr.at.start, format!("{expr} is no value of SQLite's"))
                 .hint("json() makes a text of it: json({'a': 1})"))
         }
@@ -250,8 +250,8 @@ impl<'a> Arguments<'a> {
     /// Whether argument `index` is known only row by row, because it names columns.
     fn varies(&self, index: usize) -> bool {
         match &self.expr(index).node {
-            Node::Column { .. } | Node::Binary { .. } => true,
-            Node::Call { name, .. } => [sql::SQL, moments::AFTER, moments::LATEST]
+            ExprNode::Column { .. } | ExprNode::Binary { .. } => true,
+            ExprNode::Call { name, .. } => [sql::SQL, moments::AFTER, moments::LATEST]
                 .iter()
                 .any(|function| name.eq_ignore_ascii_case(function.name)),
             _ => false,
@@ -280,7 +280,7 @@ impl<'a> Arguments<'a> {
     /// Argument `index`, an integer.
     fn int(&self, index: usize) -> Result<i64, Fault> {
         match self.expr(index).node {
-            Node::Literal(Literal::Int(int)) => Ok(int),
+            ExprNode::Literal(Literal::Int(int)) => Ok(int),
             _ => Err(self.wrong(index, "a whole number")),
         }
     }
@@ -288,8 +288,8 @@ impl<'a> Arguments<'a> {
     /// Argument `index`, any number.
     fn real(&self, index: usize) -> Result<f64, Fault> {
         match self.expr(index).node {
-            Node::Literal(Literal::Int(int)) => Ok(int as f64),
-            Node::Literal(Literal::Real(real)) => Ok(real),
+            ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),
+            ExprNode::Literal(Literal::Real(real)) => Ok(real),
             _ => Err(self.wrong(index, "a number")),
         }
     }
@@ -307,7 +307,7 @@ impl<'a> Arguments<'a> {
     /// Argument `index`, a text that is written out.
     fn text(&self, index: usize) -> Result<&'a str, Fault> {
         match &self.expr(index).node {
-            Node::Literal(Literal::Text(text)) => Ok(text),
+            ExprNode::Literal(Literal::Text(text)) => Ok(text),
             _ => Err(self.wrong(index, "a text in quotes")),
         }
     }

@@ -16,9 +16,9 @@ use sqluice_core::error::Result;
 use super::calendar::{self, DAY, DAY_BYTES, SECOND_BYTES};
 use super::{Arguments, Fault, Function, Generate, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
-use crate::parse::{Literal, Node};
+use crate::parse::{ExprNode, Literal};
 use crate::random::below64;
-use crate::vector::{Kind, RowRange, SLACK, Vector};
+use crate::vector::{RowRange, SLACK, Vector, VectorKind};
 
 pub(super) const AFTER: Function = Function {
     name: "after",
@@ -30,11 +30,11 @@ pub(super) const AFTER: Function = Function {
         let from = moments(arguments, 0)?;
         let (least, most) = arguments.ordered((days(arguments, 1)?, days(arguments, 2)?))?;
         let (form, last) = match &arguments.expr(3).node {
-            Node::Literal(Literal::Text(text)) if text.len() == DAY_BYTES => {
+            ExprNode::Literal(Literal::Text(text)) if text.len() == DAY_BYTES => {
                 (Form::Day, calendar::parse(text.as_bytes()))
             }
-            Node::Literal(Literal::Text(text)) => (Form::Second, calendar::parse(text.as_bytes())),
-            Node::Literal(Literal::Int(int)) => (Form::Int, of_epoch(*int)),
+            ExprNode::Literal(Literal::Text(text)) => (Form::Second, calendar::parse(text.as_bytes())),
+            ExprNode::Literal(Literal::Int(int)) => (Form::Int, of_epoch(*int)),
             _ => (Form::Int, None),
         };
         let expected = "a day, a second or seconds since 1970";
@@ -177,7 +177,7 @@ impl After {
             return;
         }
         let width = self.bytes();
-        let out = out.fixed(Kind::Text, width, count);
+        let out = out.fixed(VectorKind::Text, width, count);
         for (index, moment) in drawn.enumerate() {
             calendar::write(moment as u64, &mut out[index * width..]);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqluice_core::error::Result;
 
-use super::bounds::{Between, Kind};
+use super::bounds::{Between, BoundsKind};
 use super::{Function, Generate, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World, draw, draw_at};
 use crate::random::{below32, below64};
@@ -30,7 +30,7 @@ pub(super) const INT: Function = Function {
     build: |arguments| {
         arguments.count(2)?;
         if arguments.varies(0) || arguments.varies(1) {
-            return Between::build(Kind::Int, arguments);
+            return Between::build(BoundsKind::Int, arguments);
         }
         let (low, high) = arguments.ordered((arguments.int(0)?, arguments.int(1)?))?;
         Ok(Arc::new(Int { low, high }))
@@ -45,7 +45,7 @@ pub(super) const REAL: Function = Function {
     build: |arguments| {
         arguments.count(2)?;
         if arguments.varies(0) || arguments.varies(1) {
-            return Between::build(Kind::Real, arguments);
+            return Between::build(BoundsKind::Real, arguments);
         }
         let (low, high) = arguments.ordered((arguments.real(0)?, arguments.real(1)?))?;
         Ok(Arc::new(Real { low, high }))

@@ -10,7 +10,7 @@ use sqluice_core::error::Result;
 use super::{Arguments, Fault, Function, Generate, compile_in, fill_all, size_of_all};
 use crate::generator::{Class, Scope, Size};
 use crate::names::Context;
-use crate::parse::{Expr, Literal, Node};
+use crate::parse::{Expr, ExprNode, Literal};
 use crate::vector::{RowRange, Vector};
 
 pub(super) const LOWER: Function = Function {
@@ -154,8 +154,8 @@ pub(super) fn binary(
         }
     }
     let zero = match right.node {
-        Node::Literal(Literal::Int(int)) => int == 0,
-        Node::Literal(Literal::Real(real)) => real == 0.0,
+        ExprNode::Literal(Literal::Int(int)) => int == 0,
+        ExprNode::Literal(Literal::Real(real)) => real == 0.0,
         _ => true,
     };
     let divides = matches!(operator, '/' | '%');

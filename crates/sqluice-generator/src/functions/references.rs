@@ -18,7 +18,7 @@ use super::distributions::Zipf;
 use super::{Arguments, Fault, Function, Generate};
 use crate::generator::{Class, Domain, Parent, Scope, Size, World};
 use crate::names::Context;
-use crate::parse::{Literal, Node};
+use crate::parse::{ExprNode, Literal};
 use crate::random::{Key, Shuffle, below64};
 use crate::vector::{RowRange, Vector};
 
@@ -223,11 +223,11 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
     let Context { names, table: own, .. } = arguments.context;
     let place = arguments.place(0);
     let (table, column) = match &arguments.expr(0).node {
-        Node::Column { of: Some(table), name } => {
+        ExprNode::Column { of: Some(table), name } => {
             let table = names.table(table, place)?;
             (table, names.column(table, name, place)?)
         }
-        Node::Column { of: None, name } => {
+        ExprNode::Column { of: None, name } => {
             let table = names.table(name, place)?;
             match names.tables[table].primary_key().as_deref() {
                 Some(&[column]) => (table, column),
@@ -249,14 +249,14 @@ fn reference(arguments: &Arguments<'_>) -> Result<Arc<dyn Generate>, Fault> {
 
 fn which(arguments: &Arguments<'_>) -> Result<Which, Fault> {
     let wrong = || arguments.wrong(1, "any(), zipf(s), each(n) or each(a, b)");
-    let Node::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
+    let ExprNode::Call { name, arguments: given } = &arguments.expr(1).node else { return Err(wrong()) };
     let number = |index: usize| match given[index].value.node {
-        Node::Literal(Literal::Int(int)) => Ok(int as f64),
-        Node::Literal(Literal::Real(real)) => Ok(real),
+        ExprNode::Literal(Literal::Int(int)) => Ok(int as f64),
+        ExprNode::Literal(Literal::Real(real)) => Ok(real),
         _ => Err(wrong()),
     };
     let count = |index: usize| match given[index].value.node {
-        Node::Literal(Literal::Int(int)) if (0..=1 << 32).contains(&int) => Ok(int as u64),
+        ExprNode::Literal(Literal::Int(int)) if (0..=1 << 32).contains(&int) => Ok(int as u64),
         _ => Err(arguments.fault(given[index].value.at.start, "each takes numbers of rows, from 0 on")),
     };
     let at = arguments.place(1);

@@ -11,7 +11,7 @@ use sqluice_core::error::Result;
 use super::{Arguments, Fault, Function, Generate, LENGTH_MAX, SMALL};
 use crate::generator::{Class, Domain, Scope, Size, World};
 use crate::random::{Key, below32, below64};
-use crate::vector::{Kind, Layout, RowRange, SLACK, Vector};
+use crate::vector::{Layout, RowRange, SLACK, Vector, VectorKind};
 
 const DIGITS_MAX: i64 = 1000;
 
@@ -100,7 +100,7 @@ fn six_digits(bits: &mut u64) -> u64 {
 impl Generate for Digits {
     fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let count = self.count;
-        let out = out.fixed(Kind::Text, count, rows.count);
+        let out = out.fixed(VectorKind::Text, count, rows.count);
         if count <= 6 {
             for (index, row) in (rows.first..).take(rows.count).enumerate() {
                 let mut bits = key.word(row);
@@ -159,7 +159,7 @@ impl Alphabet {
     }
 
     /// The texts of these numbers.
-    fn nth(&self, kind: fn(Layout) -> Kind, width: usize, key: Key, numbers: &[u64], out: &mut Vector) {
+    fn nth(&self, kind: fn(Layout) -> VectorKind, width: usize, key: Key, numbers: &[u64], out: &mut Vector) {
         let digits = self.numbered(width);
         let bytes = out.fixed(kind, width, numbers.len());
         if width > 0 {
@@ -192,7 +192,7 @@ impl Domain for Digits {
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        DECIMAL_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
+        DECIMAL_DIGITS.nth(VectorKind::Text, self.count, at.key, numbers, out);
         Ok(())
     }
 }
@@ -205,7 +205,7 @@ struct Hex {
 impl Generate for Hex {
     fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
         let words = self.count.div_ceil(16) as u64;
-        let bytes = out.fixed(Kind::Text, self.count, rows.count);
+        let bytes = out.fixed(VectorKind::Text, self.count, rows.count);
         for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(self.count)).take(rows.count) {
             for (index, part) in text.chunks_mut(16).enumerate() {
                 let mut word = key.word(row.wrapping_mul(words).wrapping_add(index as u64));
@@ -237,7 +237,7 @@ impl Domain for Hex {
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        HEX_DIGITS.nth(Kind::Text, self.count, at.key, numbers, out);
+        HEX_DIGITS.nth(VectorKind::Text, self.count, at.key, numbers, out);
         Ok(())
     }
 }
@@ -262,7 +262,7 @@ impl Bytes {
 
 impl Generate for Bytes {
     fn fill(&self, Scope { key, .. }: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
-        let kind = if self.text { Kind::Text } else { Kind::Blob };
+        let kind = if self.text { VectorKind::Text } else { VectorKind::Blob };
         let content =
             Content { key: key.child(1), first: rows.first, words: u64::from(self.max.div_ceil(8)) };
         let bytes = if self.min == self.max {
@@ -330,7 +330,7 @@ impl Domain for Bytes {
     }
 
     fn nth(&self, at: Scope<'_>, numbers: &[u64], out: &mut Vector) -> Result<()> {
-        let kind = if self.text { Kind::Text } else { Kind::Blob };
+        let kind = if self.text { VectorKind::Text } else { VectorKind::Blob };
         self.alphabet().nth(kind, self.max as usize, at.key, numbers, out);
         Ok(())
     }

@@ -6,7 +6,7 @@ use sqluice_core::error::Result;
 
 use super::{Function, Generate};
 use crate::generator::{Class, Scope, Size};
-use crate::vector::{Kind, RowRange, Vector};
+use crate::vector::{RowRange, Vector, VectorKind};
 
 pub(super) const UUID4: Function = Function {
     name: "uuid4",
@@ -42,7 +42,7 @@ struct Uuid {
 
 impl Generate for Uuid {
     fn fill(&self, at: Scope<'_>, rows: RowRange, out: &mut Vector) -> Result<()> {
-        let bytes = out.fixed(Kind::Text, WIDTH, rows.count);
+        let bytes = out.fixed(VectorKind::Text, WIDTH, rows.count);
         for (row, text) in (rows.first..).zip(bytes.chunks_exact_mut(WIDTH)).take(rows.count) {
             let (mut high, low) = (at.key.word(row.wrapping_mul(2)), at.key.word(row.wrapping_mul(2) + 1));
             let version = if self.ascending { 7 } else { 4 };

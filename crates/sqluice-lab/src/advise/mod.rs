@@ -31,8 +31,8 @@ use sqluice::size::Bytes;
 
 use crate::record::{Experiment, Outcome, Skip};
 pub use recommend::Recommendation;
-use rows::Rows;
-use ways::{Run as WayRun, Way};
+use rows::SampleRows;
+use ways::{Way, WayRun};
 
 /// Rows of the first try, from which is seen how many there is time for.
 const TRIAL_ROWS: u64 = 2_000;
@@ -114,11 +114,11 @@ impl Advise {
             })?;
         progress.phase("prepare", None);
         let rows = match self.rows {
-            Some(rows) => Rows::make(&self.schema, folder.path(), rows, cancel)?,
+            Some(rows) => SampleRows::make(&self.schema, folder.path(), rows, cancel)?,
             None => {
-                let trial = Rows::make(&self.schema, folder.path(), TRIAL_ROWS, cancel)?;
+                let trial = SampleRows::make(&self.schema, folder.path(), TRIAL_ROWS, cancel)?;
                 let rows = self.rows_in_time(&trial, folder.path(), cancel)?;
-                Rows::make(&self.schema, folder.path(), rows, cancel)?
+                SampleRows::make(&self.schema, folder.path(), rows, cancel)?
             }
         };
         if rows.tables.is_empty() || rows.per_table == 0 {
@@ -159,7 +159,7 @@ impl Advise {
 
     /// How many rows of each table leave time for all ways. Of a few rows, most of the time is that of syncing, which does not grow with
     /// them; what does is seen without syncs.
-    fn rows_in_time(&self, trial: &Rows, folder: &Path, cancel: &Cancel) -> Result<u64> {
+    fn rows_in_time(&self, trial: &SampleRows, folder: &Path, cancel: &Cancel) -> Result<u64> {
         let ways = ways::all(&self.schema);
         let (mut fixed, mut growing): (f64, f64) = (0.0, 0.0);
         let whole: Vec<&Way> =

@@ -14,7 +14,7 @@ const SEED: u64 = 1;
 
 /// The rows of all tables.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct SampleRows {
     /// In the order of the schema.
     pub(super) tables: Vec<TableRows>,
     /// Rows that each table has.
@@ -35,9 +35,9 @@ pub(super) struct TableRows {
     order: String,
 }
 
-impl Rows {
+impl SampleRows {
     /// Makes `rows` rows of each table.
-    pub(super) fn make(schema: &Schema, folder: &Path, rows: u64, cancel: &Cancel) -> Result<Rows> {
+    pub(super) fn make(schema: &Schema, folder: &Path, rows: u64, cancel: &Cancel) -> Result<SampleRows> {
         let file = folder.join("rows.db");
         generate(schema, &file, rows, WriteOptions::default(), cancel)?;
         let database_bytes = file.metadata().map_err(|error| Error::read(&file, error))?.len();
@@ -52,7 +52,7 @@ impl Rows {
         drop(connection);
         std::fs::remove_file(&file)
             .map_err(|error| Error::target("cannot remove what was generated").because(error))?;
-        Ok(Rows { tables, per_table: rows, database_bytes })
+        Ok(SampleRows { tables, per_table: rows, database_bytes })
     }
 
     /// About how many bytes the values take.

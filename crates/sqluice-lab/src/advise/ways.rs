@@ -14,7 +14,7 @@ use sqluice::schema::Schema;
 use sqluice_format::page::PageSize;
 
 use super::outcome;
-use super::rows::{Rows, TableRows, generate, quoted};
+use super::rows::{SampleRows, TableRows, generate, quoted};
 use crate::record::{Experiment, Provenance, Variant};
 
 /// Rows of a statement over `sqluice_rows`.
@@ -52,9 +52,9 @@ pub(super) struct Way {
     pub(super) rows_max: Option<u64>,
 }
 
-/// What became of a try.
+/// The result of one try of a way.
 #[derive(Clone, Debug)]
-pub(super) enum Run {
+pub(super) enum WayRun {
     /// It ended after this number of seconds.
     Done { seconds: f64 },
     /// What it wrote is not what it had to write.
@@ -139,7 +139,7 @@ fn has_indexes(schema: &Schema) -> bool {
 }
 
 /// What was measured, as the record has it.
-pub(super) fn experiments(ways: &[Way], tried: &[Vec<Run>], rows: &Rows) -> Vec<Experiment> {
+pub(super) fn experiments(ways: &[Way], tried: &[Vec<WayRun>], rows: &SampleRows) -> Vec<Experiment> {
     let of = |id: &str| {
         let mut variants = Vec::new();
         for (way, tried) in ways.iter().zip(tried) {
@@ -163,7 +163,7 @@ pub(super) fn experiments(ways: &[Way], tried: &[Vec<Run>], rows: &Rows) -> Vec<
 }
 
 impl Way {
-    fn variant(&self, name: &str, tried: &[Run], rows: &Rows) -> Variant {
+    fn variant(&self, name: &str, tried: &[WayRun], rows: &SampleRows) -> Variant {
         let provenance =
             if self.method == Method::Prepared { Provenance::Added } else { Provenance::Sqluice };
         let mut settings = self.settings.clone();
@@ -200,13 +200,19 @@ impl Way {
     }
 
     /// Rows that it writes, of all tables.
-    pub(super) fn rows(&self, rows: &Rows) -> u64 {
+    pub(super) fn rows(&self, rows: &SampleRows) -> u64 {
         let max = self.rows_max.unwrap_or(u64::MAX);
         rows.tables.iter().map(|table| (table.len() as u64).min(max)).sum()
     }
 
     /// Tries it once, in a new database that is removed.
-    pub(super) fn run(&self, schema: &Schema, rows: &Rows, folder: &Path, cancel: &Cancel) -> Result<Run> {
+    pub(super) fn run(
+        &self,
+        schema: &Schema,
+        rows: &SampleRows,
+        folder: &Path,
+        cancel: &Cancel,
+    ) -> Result<WayRun> {
         let folder = tempfile::Builder::new().prefix("way-").tempdir_in(folder);
         let folder =
             folder.map_err(|error| Error::target("cannot make a folder to measure in").because(error))?;
@@ -223,20 +229,26 @@ impl Way {
                 Ok(seconds) => seconds,
                 Err(error) => {
                     cancel.check()?;
-                    return Ok(Run::Wrong(error.to_string()));
+                    return Ok(WayRun::Wrong(error.to_string()));
                 }
             },
         };
         if let Some(wrong) = rows.differs(&file, self.rows_max)? {
-            return Ok(Run::Wrong(wrong));
+            return Ok(WayRun::Wrong(wrong));
         }
         // What an unsafe way left to the system is not written in the time of the next.
         File::open(&file).and_then(|file| file.sync_all()).map_err(|error| Error::read(&file, error))?;
-        Ok(Run::Done { seconds: done })
+        Ok(WayRun::Done { seconds: done })
     }
 
     /// The seconds of everything that SQLite does, from the first PRAGMA to the closed database.
-    fn insert(&self, schema: &Schema, rows: &Rows, file: &Path, cancel: &Cancel) -> rusqlite::Result<f64> {
+    fn insert(
+        &self,
+        schema: &Schema,
+        rows: &SampleRows,
+        file: &Path,
+        cancel: &Cancel,
+    ) -> rusqlite::Result<f64> {
         let lent: Vec<Vec<Vec<batch::Value<'_>>>> = match self.method {
             Method::Rows => rows.tables.iter().map(lend).collect(),
             _ => Vec::new(),

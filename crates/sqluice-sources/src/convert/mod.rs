@@ -82,13 +82,13 @@ impl Convert {
 /// How the values of a column are converted. In words: `date %d.%m.%Y`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    kind: Kind,
+    kind: ConversionKind,
     /// What asked for it.
     setting: Setting,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum ConversionKind {
     Date(DateFormat),
     Boolean(Words),
     Number(Marks),
@@ -126,14 +126,14 @@ impl Conversion {
         let mut all: Vec<(String, Conversion)> = Vec::new();
         for (column, convert) in asked {
             let setting = convert.setting();
-            let new = Conversion { kind: Kind::new(column, convert, lossy)?, setting };
+            let new = Conversion { kind: ConversionKind::new(column, convert, lossy)?, setting };
             match all.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
                 None => all.push((column.clone(), new)),
                 Some((_, known)) => known.merge(new, column)?,
             }
         }
         for (column, conversion) in &all {
-            if let Kind::Number(marks) = &conversion.kind
+            if let ConversionKind::Number(marks) = &conversion.kind
                 && let Some(why) = marks.contradiction()
             {
                 return Err(Error::usage(message![
@@ -149,7 +149,7 @@ impl Conversion {
     /// Adds another request for the same column: only a decimal comma and a separator of thousands go together.
     fn merge(&mut self, new: Conversion, column: &str) -> Result<()> {
         let is_new = match (&mut self.kind, &new.kind) {
-            (Kind::Number(marks), Kind::Number(more)) => marks.merge(more),
+            (ConversionKind::Number(marks), ConversionKind::Number(more)) => marks.merge(more),
             _ => false,
         };
         if is_new {
@@ -171,15 +171,15 @@ impl Conversion {
 
     /// Whether the values are numbers, INTEGER or REAL as they are.
     pub fn is_number(&self) -> bool {
-        matches!(self.kind, Kind::Number(_))
+        matches!(self.kind, ConversionKind::Number(_))
     }
 
     /// The type of the column, if it does not depend on the values.
     pub fn declared_type(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::Date(_) => Some("TEXT"),
-            Kind::Boolean(_) => Some("INTEGER"),
-            Kind::Number(_) => None,
+            ConversionKind::Date(_) => Some("TEXT"),
+            ConversionKind::Boolean(_) => Some("INTEGER"),
+            ConversionKind::Number(_) => None,
         }
     }
 
@@ -187,7 +187,7 @@ impl Conversion {
     #[must_use]
     pub fn for_real(&self) -> Conversion {
         let mut conversion = self.clone();
-        if let Kind::Number(marks) = &mut conversion.kind {
+        if let ConversionKind::Number(marks) = &mut conversion.kind {
             marks.be_floats();
         }
         conversion
@@ -196,19 +196,19 @@ impl Conversion {
     /// Appends what a text becomes to `out`.
     fn text(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Converted, Fault> {
         match &self.kind {
-            Kind::Date(format) => format.convert(text, out).map(|()| Converted::Text),
-            Kind::Boolean(words) => {
+            ConversionKind::Date(format) => format.convert(text, out).map(|()| Converted::Text),
+            ConversionKind::Boolean(words) => {
                 words.meaning(text).map(|is| Converted::Int(is.into())).ok_or(Fault::Mismatch)
             }
-            Kind::Number(marks) => marks.convert(text, out).map(|()| Converted::Text),
+            ConversionKind::Number(marks) => marks.convert(text, out).map(|()| Converted::Text),
         }
     }
 
     /// The same of a value that is no text: a number or boolean of JSON.
     fn other(&self, value: Value<'_>, out: &mut Vec<u8>) -> Result<Converted, Fault> {
         match (&self.kind, value) {
-            (Kind::Boolean(_), Value::Int(bit @ (0 | 1))) => Ok(Converted::Int(bit)),
-            (Kind::Boolean(_), _) => Err(Fault::Mismatch),
+            (ConversionKind::Boolean(_), Value::Int(bit @ (0 | 1))) => Ok(Converted::Int(bit)),
+            (ConversionKind::Boolean(_), _) => Err(Fault::Mismatch),
             (_, Value::Int(int)) => self.text(int.to_string().as_bytes(), out),
             (_, Value::Real(real)) => self.text(real.to_string().as_bytes(), out),
             (_, _) => Err(Fault::Mismatch),
@@ -234,32 +234,32 @@ impl Conversion {
 
     fn expected(&self) -> String {
         match &self.kind {
-            Kind::Date(format) => format!("date of the format {format}"),
-            Kind::Boolean(words) => format!("boolean ({})", words.listed()),
-            Kind::Number(marks) => format!("number with {marks}"),
+            ConversionKind::Date(format) => format!("date of the format {format}"),
+            ConversionKind::Boolean(words) => format!("boolean ({})", words.listed()),
+            ConversionKind::Number(marks) => format!("number with {marks}"),
         }
     }
 }
 
-impl Kind {
-    fn new(column: &str, convert: &Convert, lossy: bool) -> Result<Kind> {
+impl ConversionKind {
+    fn new(column: &str, convert: &Convert, lossy: bool) -> Result<ConversionKind> {
         let refused = |given: &str, (why, hint): (String, Message)| {
             let given = convert.setting().to(format!("{column}={given}"));
             Error::usage(message![given, ": ", why]).hint(hint)
         };
         Ok(match convert {
             Convert::Date(format) => {
-                Kind::Date(DateFormat::parse(format).map_err(|why| refused(format, why))?)
+                ConversionKind::Date(DateFormat::parse(format).map_err(|why| refused(format, why))?)
             }
-            Convert::Boolean(None) => Kind::Boolean(Words::Usual),
+            Convert::Boolean(None) => ConversionKind::Boolean(Words::Usual),
             Convert::Boolean(Some((yes, no))) => {
                 let given = format!("{yes}/{no}");
-                Kind::Boolean(Words::new(yes, no).map_err(|why| refused(&given, why))?)
+                ConversionKind::Boolean(Words::new(yes, no).map_err(|why| refused(&given, why))?)
             }
-            Convert::DecimalComma => Kind::Number(Marks::decimal_comma(lossy)),
-            Convert::Thousands(separator) => {
-                Kind::Number(Marks::thousands(separator, lossy).map_err(|why| refused(separator, why))?)
-            }
+            Convert::DecimalComma => ConversionKind::Number(Marks::decimal_comma(lossy)),
+            Convert::Thousands(separator) => ConversionKind::Number(
+                Marks::thousands(separator, lossy).map_err(|why| refused(separator, why))?,
+            ),
         })
     }
 }
@@ -267,10 +267,10 @@ impl Kind {
 impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Date(format) => write!(f, "date {format}"),
-            Kind::Boolean(Words::Usual) => write!(f, "boolean"),
-            Kind::Boolean(words) => write!(f, "boolean {}", words.listed()),
-            Kind::Number(marks) => write!(f, "number with {marks}"),
+            ConversionKind::Date(format) => write!(f, "date {format}"),
+            ConversionKind::Boolean(Words::Usual) => write!(f, "boolean"),
+            ConversionKind::Boolean(words) => write!(f, "boolean {}", words.listed()),
+            ConversionKind::Number(marks) => write!(f, "number with {marks}"),
         }
     }
 }

@@ -100,7 +100,7 @@ impl CsvPart {
             };
             let Read { rows, end, next } = reader.read(from, &mut valid, scratch);
             unescape(&mut self.cut.data, marks, scratch);
-            give(rows, &mut Found { part: self, scratch, cursor: &mut cursor }, sink)?;
+            give(rows, &mut CsvRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
             self.cut.data.truncate(self.raw_bytes);
             records += rows;
             from = match next {
@@ -195,13 +195,13 @@ impl CsvPart {
 }
 
 /// The rows of a batch.
-struct Found<'f> {
+struct CsvRecords<'f> {
     part: &'f CsvPart,
     scratch: &'f mut Scratch,
     cursor: &'f mut Cursor,
 }
 
-impl GivenRows for Found<'_> {
+impl GivenRows for CsvRecords<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         self.part.batch(rows.clone(), self.scratch, sink)?;
         // The rows are in order.

@@ -124,7 +124,7 @@ impl JsonPart {
             }
             if !shared.keys_only {
                 self.unescape(rows, scratch);
-                give(rows, &mut Found { part: self, scratch, cursor: &mut cursor }, sink)?;
+                give(rows, &mut JsonRecords { part: self, scratch, cursor: &mut cursor }, sink)?;
                 self.cut.data.truncate(self.raw_bytes);
             }
             match bad {
@@ -241,13 +241,13 @@ fn range(span: Span) -> Range<usize> {
 }
 
 /// The rows of a batch.
-struct Found<'f> {
+struct JsonRecords<'f> {
     part: &'f JsonPart,
     scratch: &'f Scratch,
     cursor: &'f mut Cursor,
 }
 
-impl GivenRows for Found<'_> {
+impl GivenRows for JsonRecords<'_> {
     fn batch(&mut self, rows: Range<usize>, sink: &mut dyn Sink) -> Result<(), Refused> {
         self.part.batch(rows, self.scratch, sink)
     }

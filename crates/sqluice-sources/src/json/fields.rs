@@ -61,7 +61,7 @@ impl Wanted {
 
 /// What is known of a key that was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum KeyMatch {
     Known(usize),
     /// The load does not use it.
     Unwanted,
@@ -106,7 +106,7 @@ impl Fields {
     }
 
     /// The key that is `text` between its quotes.
-    pub(super) fn find(&self, text: &[u8], escapes: bool) -> Found {
+    pub(super) fn find(&self, text: &[u8], escapes: bool) -> KeyMatch {
         let mut unescaped = Vec::new();
         let name = if escapes {
             unescape(text, &mut unescaped);
@@ -115,10 +115,10 @@ impl Fields {
             text
         };
         if let Some(&field) = self.by_name.get(name) {
-            return Found::Known(field);
+            return KeyMatch::Known(field);
         }
         let name = String::from_utf8_lossy(name);
-        if self.wanted.has(&name) { Found::New(name.into_owned()) } else { Found::Unwanted }
+        if self.wanted.has(&name) { KeyMatch::New(name.into_owned()) } else { KeyMatch::Unwanted }
     }
 }
 

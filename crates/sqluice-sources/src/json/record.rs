@@ -12,7 +12,7 @@
 use sqluice_core::batch::{ROWS_MAX, Span};
 
 use super::fault::{Fault, What};
-use super::fields::{Fields, Found, NewKeys, Target};
+use super::fields::{Fields, KeyMatch, NewKeys, Target};
 use super::nested::{colon_end, literal, space_end, value_end};
 use super::number::{Number, number};
 use super::text::string_end;
@@ -138,13 +138,13 @@ fn other_key(
     }
     let (end, escapes) = string_end(data, at)?;
     let target = match fields.find(&data[at + 1..end], escapes) {
-        Found::Known(field) => {
+        KeyMatch::Known(field) => {
             *next = field + 1;
             fields.target(field)
         }
-        Found::Unwanted => Target::Nothing,
-        Found::New(name) if name.contains('\0') => return Err(Fault { at, what: What::NulInKey }),
-        Found::New(name) => {
+        KeyMatch::Unwanted => Target::Nothing,
+        KeyMatch::New(name) if name.contains('\0') => return Err(Fault { at, what: What::NulInKey }),
+        KeyMatch::New(name) => {
             new.add(name, at);
             Target::Nothing
         }
@@ -220,7 +220,7 @@ pub(super) fn place_of(data: &[u8], start: usize, fields: &Fields, wanted: usize
         }
         let (end, escapes) = string_end(data, at).ok()?;
         let begins = colon_end(data, end + 1).ok()?;
-        if fields.find(&data[at + 1..end], escapes) == Found::Known(wanted) {
+        if fields.find(&data[at + 1..end], escapes) == KeyMatch::Known(wanted) {
             found = Some(begins);
         }
         at = space_end(data, value_end(data, begins).ok()?);

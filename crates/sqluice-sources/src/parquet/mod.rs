@@ -40,7 +40,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::{Part, Sink, Source};
 
-use self::pages::{Group, Held};
+use self::pages::{Group, PageMemory};
 pub use self::refused::ENCRYPTED_MAGIC;
 use self::views::Texts;
 use super::arrow::{ArrowOptions, ArrowRows, BoxedError, MemoryBound, read_damaged};
@@ -357,7 +357,7 @@ impl ParquetPart {
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
         let Shared { file, read, memory, rows } = &*self.shared;
-        let held = Arc::new(Held::new(*memory, batch_rows));
+        let held = Arc::new(PageMemory::new(*memory, batch_rows));
         let stopped = |error| held.refused().map_or(Stopped::Damaged(error), Stopped::TooLarge);
         let count = self.rows.end - self.rows.start - *done;
         let wanted =

@@ -7,7 +7,7 @@
 //! Parquet's own reader believes what the headers say: some bytes that claim to be 2 GB are given them, a dictionary of one value is
 //! given room for the 2^31 that it claims to have. This one compares them with the bytes and the memory that there are.
 //!
-//! Invariant: nothing is allocated for a page before its size is taken from the memory that its part has ([`Held`]).
+//! Invariant: nothing is allocated for a page before its size is taken from the memory that its part has ([`PageMemory`]).
 
 use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ const HEADER_BYTES_MAX: u64 = 16 << 20;
 const SLACK_BYTES: u64 = 100;
 
 /// What the pages take that a part has in memory.
-pub(super) struct Held {
+pub(super) struct PageMemory {
     memory: MemoryBound,
     /// Rows of a batch.
     batch_rows: u64,
@@ -50,10 +50,10 @@ pub(super) struct Held {
     refused: Mutex<Option<Error>>,
 }
 
-impl Held {
-    pub(super) fn new(memory: MemoryBound, batch_rows: u64) -> Held {
+impl PageMemory {
+    pub(super) fn new(memory: MemoryBound, batch_rows: u64) -> PageMemory {
         let zero = || AtomicU64::new(0);
-        Held {
+        PageMemory {
             memory,
             batch_rows,
             dictionaries: zero(),
@@ -94,7 +94,7 @@ pub(super) struct Group {
     pub(super) file: FilePart,
     pub(super) metadata: Arc<ParquetMetaData>,
     pub(super) index: usize,
-    pub(super) held: Arc<Held>,
+    pub(super) held: Arc<PageMemory>,
 }
 
 impl RowGroups for Group {
@@ -147,11 +147,11 @@ struct Pages {
     /// The highest levels of repetition and definition. With the first, rows have any number of values.
     levels: [i16; 2],
     last_bytes: u64,
-    held: Arc<Held>,
+    held: Arc<PageMemory>,
 }
 
 impl Pages {
-    fn new(file: FilePart, chunk: &ColumnChunkMetaData, held: Arc<Held>) -> Result<Pages> {
+    fn new(file: FilePart, chunk: &ColumnChunkMetaData, held: Arc<PageMemory>) -> Result<Pages> {
         // 0 is what old writers say of a dictionary that is not there.
         let data = chunk.data_page_offset();
         let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);

@@ -35,7 +35,7 @@ pub(super) struct Columns {
 /// One column's values. What `kind` does not name is empty.
 #[derive(Debug, Default)]
 struct Buffer {
-    kind: Kind,
+    kind: ColumnKind,
     ints: Vec<i64>,
     reals: Vec<f64>,
     bytes: Vec<u8>,
@@ -45,7 +45,7 @@ struct Buffer {
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, Default)]
-enum Kind {
+enum ColumnKind {
     #[default]
     Ints,
     Reals,
@@ -104,11 +104,11 @@ impl Buffer {
     fn values(&self, pool: &'static [u8]) -> Values<'_> {
         let text = |data, spans| Values::Text(Bytes { data, spans });
         match self.kind {
-            Kind::Ints => Values::Int(&self.ints),
-            Kind::Reals => Values::Real(&self.reals),
-            Kind::Dates => text(&self.bytes, Spans::Fixed(DATE_BYTES)),
-            Kind::Strings => text(&self.bytes, Spans::Offsets(&self.ends)),
-            Kind::Comments => text(pool, Spans::Anywhere(&self.spans)),
+            ColumnKind::Ints => Values::Int(&self.ints),
+            ColumnKind::Reals => Values::Real(&self.reals),
+            ColumnKind::Dates => text(&self.bytes, Spans::Fixed(DATE_BYTES)),
+            ColumnKind::Strings => text(&self.bytes, Spans::Offsets(&self.ends)),
+            ColumnKind::Comments => text(pool, Spans::Anywhere(&self.spans)),
         }
     }
 
@@ -119,7 +119,7 @@ impl Buffer {
 
     /// A string begins where the one before it ends, the first at 0.
     fn begin(&mut self) {
-        self.kind = Kind::Strings;
+        self.kind = ColumnKind::Strings;
         if self.ends.is_empty() {
             self.ends.push(0);
         }
@@ -139,14 +139,14 @@ impl Row<'_> {
     /// A decimal: the real that is nearest to it.
     pub(super) fn decimal(&mut self, decimal: TPCHDecimal) -> &mut Self {
         let column = self.next();
-        column.kind = Kind::Reals;
+        column.kind = ColumnKind::Reals;
         column.reals.push(decimal.as_f64());
         self
     }
 
     pub(super) fn date(&mut self, date: TPCHDate) -> &mut Self {
         let column = self.next();
-        column.kind = Kind::Dates;
+        column.kind = ColumnKind::Dates;
         column.bytes.extend_from_slice(&DATES[date.into_inner() as usize]);
         self
     }
@@ -173,7 +173,7 @@ impl Row<'_> {
     pub(super) fn comment(&mut self, comment: &str) -> &mut Self {
         let start = comment.as_ptr().addr() - self.pool.as_ptr().addr();
         let column = self.next();
-        column.kind = Kind::Comments;
+        column.kind = ColumnKind::Comments;
         column.spans.push(Span { start: start as u32, len: comment.len() as u32 });
         self
     }

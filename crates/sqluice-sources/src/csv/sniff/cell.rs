@@ -2,7 +2,7 @@
 
 /// What a field looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum CellKind {
     Empty,
     /// What stands for a missing value, such as `NA`.
     Missing,
@@ -18,49 +18,52 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Kind {
+impl CellKind {
     /// Whether it has a form that few names of columns have.
     pub(super) fn is_typed(self) -> bool {
-        matches!(self, Kind::Number | Kind::Amount | Kind::Date | Kind::Time | Kind::Address)
+        matches!(
+            self,
+            CellKind::Number | CellKind::Amount | CellKind::Date | CellKind::Time | CellKind::Address
+        )
     }
 }
 
 /// What the field looks like.
-pub(super) fn kind(value: &[u8]) -> Kind {
+pub(super) fn kind(value: &[u8]) -> CellKind {
     let text = value.trim_ascii();
     if text.is_empty() {
-        return Kind::Empty;
+        return CellKind::Empty;
     }
     let mut lower = [0; 200];
-    let Some(lower) = lower.get_mut(..text.len()) else { return Kind::Text };
+    let Some(lower) = lower.get_mut(..text.len()) else { return CellKind::Text };
     lower.copy_from_slice(text);
     lower.make_ascii_lowercase();
     match &*lower {
         b"na" | b"n/a" | b"nan" | b"null" | b"none" | b"nil" | b"-" | b"--" | b"?" | b"." | b"\\n" => {
-            Kind::Missing
+            CellKind::Missing
         }
-        b"true" | b"false" | b"yes" | b"no" | b"y" | b"n" | b"t" | b"f" => Kind::Truth,
+        b"true" | b"false" | b"yes" | b"no" | b"y" | b"n" | b"t" | b"f" => CellKind::Truth,
         text => of_form(text),
     }
 }
 
 /// What has the form of a number, a date and the like. What can't have it is seen before it is looked for: most fields are words.
-fn of_form(text: &[u8]) -> Kind {
+fn of_form(text: &[u8]) -> CellKind {
     let has = |byte: u8| memchr::memchr(byte, text).is_some();
     let digits = text.iter().any(u8::is_ascii_digit);
     let (colon, dash) = (has(b':'), has(b'-'));
     if digits && !colon && is_number(text) {
-        Kind::Number
+        CellKind::Number
     } else if digits && is_amount(text) {
-        Kind::Amount
+        CellKind::Amount
     } else if digits && colon && is_time(text) {
-        Kind::Time
+        CellKind::Time
     } else if digits && is_date(text) {
-        Kind::Date
+        CellKind::Date
     } else if (colon || dash || has(b'.')) && is_address(text) {
-        Kind::Address
+        CellKind::Address
     } else {
-        Kind::Text
+        CellKind::Text
     }
 }
 
@@ -205,25 +208,25 @@ pub(super) fn shape(value: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind};
+    use super::{CellKind, kind};
 
     #[test]
     fn fields_of_each_kind_are_recognised() {
         for (expected, texts) in [
-            (Kind::Number, "0|-1|+1.5|1,5|.5|1e5|1.5E-07|1,234,567.89|1.234,5|12 345|1'234"),
-            (Kind::Amount, "$5.00|-€1|5 %|17.5%|USD 3"),
+            (CellKind::Number, "0|-1|+1.5|1,5|.5|1e5|1.5E-07|1,234,567.89|1.234,5|12 345|1'234"),
+            (CellKind::Amount, "$5.00|-€1|5 %|17.5%|USD 3"),
             (
-                Kind::Date,
+                CellKind::Date,
                 "2024-01-31|31.1.2024|1/31/24|31-Jan-2024|2024-01-31T12:30:00Z|2024-01-31 12:30:00.5+02:00",
             ),
-            (Kind::Time, "12:30|1:02:03|12:30:15.25|5:00 pm"),
+            (CellKind::Time, "12:30|1:02:03|12:30:15.25|5:00 pm"),
             (
-                Kind::Address,
+                CellKind::Address,
                 "10.0.0.1|ann@example.org|https://example.org/x?a=1|3f2504e0-4f89-11d3-9a0c-0305e82c3301|fe80::1",
             ),
-            (Kind::Missing, "NA|n/a|NULL|-"),
-            (Kind::Truth, "true|No|f"),
-            (Kind::Text, "x|1a|e5|1.2.3.x|name|2024-Q1|a@b|1-2|1 2|12:3|-.|1,2,3"),
+            (CellKind::Missing, "NA|n/a|NULL|-"),
+            (CellKind::Truth, "true|No|f"),
+            (CellKind::Text, "x|1a|e5|1.2.3.x|name|2024-Q1|a@b|1-2|1 2|12:3|-.|1,2,3"),
         ] {
             for text in texts.split('|') {
                 assert_eq!(kind(text.as_bytes()), expected, "{text}");

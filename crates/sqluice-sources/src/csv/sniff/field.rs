@@ -12,7 +12,7 @@ use super::super::delimiter::{Delimiter, is_blank};
 use super::super::dialect::Dialect;
 use super::super::malformed::What;
 use super::super::naive::{self, Limits, Parser, Width};
-use super::cell::{Kind, kind};
+use super::cell::{CellKind, kind};
 use crate::text::Position;
 
 /// So often reading starts again after a quoted field that swallows lines.
@@ -26,7 +26,7 @@ const QUOTED_LINES_MAX: usize = 50;
 pub(super) struct Field<'s> {
     pub(super) value: Cow<'s, [u8]>,
     pub(super) quoted: bool,
-    kind: OnceCell<Kind>,
+    kind: OnceCell<CellKind>,
 }
 
 impl<'s> Field<'s> {
@@ -35,7 +35,7 @@ impl<'s> Field<'s> {
     }
 
     /// What it looks like.
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> CellKind {
         *self.kind.get_or_init(|| kind(&self.value))
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::HashSet;
 
-use super::cell::{Kind, shape};
+use super::cell::{CellKind, shape};
 use super::field::Field;
 
 /// The decision is close when what speaks for and against is not further apart.
@@ -37,7 +37,7 @@ pub(super) fn decide(first: &[Field<'_>], rest: &[&[Field<'_>]], columns: &[&str
 
 /// Above zero: a header.
 pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
-    let kinds: Vec<Kind> = first.iter().map(Field::kind).collect();
+    let kinds: Vec<CellKind> = first.iter().map(Field::kind).collect();
     if rest.is_empty() {
         return if kinds.iter().any(|kind| kind.is_typed()) { -1.0 } else { 1.0 };
     }
@@ -59,16 +59,16 @@ pub(super) fn score(first: &[Field<'_>], rest: &[&[Field<'_>]]) -> f64 {
 }
 
 /// What a column says.
-fn of_column(column: usize, first: &[Field<'_>], top: Kind, counted: bool, rest: &[&[Field<'_>]]) -> f64 {
+fn of_column(column: usize, first: &[Field<'_>], top: CellKind, counted: bool, rest: &[&[Field<'_>]]) -> f64 {
     let field = &first[column];
-    let below: Vec<(&Field<'_>, Kind)> =
+    let below: Vec<(&Field<'_>, CellKind)> =
         rest.iter().filter_map(|row| row.get(column)).map(|field| (field, field.kind())).collect();
-    let filled: Vec<&(&Field<'_>, Kind)> =
-        below.iter().filter(|(_, kind)| !matches!(kind, Kind::Empty | Kind::Missing)).collect();
+    let filled: Vec<&(&Field<'_>, CellKind)> =
+        below.iter().filter(|(_, kind)| !matches!(kind, CellKind::Empty | CellKind::Missing)).collect();
     if counted {
         return 1.0;
     }
-    if top == Kind::Empty {
+    if top == CellKind::Empty {
         // The names of rows have no name in many files.
         let full = !below.is_empty() && filled.len() * 10 >= below.len() * 9;
         return if column == 0 && first.len() > 1 {
@@ -79,20 +79,27 @@ fn of_column(column: usize, first: &[Field<'_>], top: Kind, counted: bool, rest:
             -0.3
         };
     }
-    if top == Kind::Missing {
+    if top == CellKind::Missing {
         return -0.7;
     }
     if filled.is_empty() {
         return if top.is_typed() { -0.7 } else { 0.2 };
     }
-    let of = |wanted: Kind| filled.iter().filter(|(_, kind)| *kind == wanted).count();
-    let most = [Kind::Number, Kind::Amount, Kind::Date, Kind::Time, Kind::Address, Kind::Truth]
-        .into_iter()
-        .find(|&kind| of(kind) * 5 >= filled.len() * 4);
+    let of = |wanted: CellKind| filled.iter().filter(|(_, kind)| *kind == wanted).count();
+    let most = [
+        CellKind::Number,
+        CellKind::Amount,
+        CellKind::Date,
+        CellKind::Time,
+        CellKind::Address,
+        CellKind::Truth,
+    ]
+    .into_iter()
+    .find(|&kind| of(kind) * 5 >= filled.len() * 4);
     match most {
-        Some(kind) if kind == top => return if kind == Kind::Truth { -1.5 } else { -2.5 },
-        Some(Kind::Number) if top == Kind::Amount => return -2.5,
-        Some(Kind::Amount) if top == Kind::Number => return -2.5,
+        Some(kind) if kind == top => return if kind == CellKind::Truth { -1.5 } else { -2.5 },
+        Some(CellKind::Number) if top == CellKind::Amount => return -2.5,
+        Some(CellKind::Amount) if top == CellKind::Number => return -2.5,
         Some(_) if top.is_typed() => return -1.5,
         // One value may be the odd one itself.
         Some(_) if filled.len() == 1 => return 0.8,
@@ -104,7 +111,7 @@ fn of_column(column: usize, first: &[Field<'_>], top: Kind, counted: bool, rest:
 }
 
 /// What a column of text says whose first field is text, too.
-fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, Kind)]) -> f64 {
+fn of_text(field: &Field<'_>, filled: &[&(&Field<'_>, CellKind)]) -> f64 {
     if field.value.len() > 80 || field.value.contains(&b'\n') || field.value.ends_with(b".") {
         return -0.8;
     }
@@ -157,7 +164,7 @@ fn is_name(text: &[u8]) -> bool {
 }
 
 /// Which fields of the first record are numbers (or dates) that count something, over values that don't.
-fn counted(first: &[Field<'_>], kinds: &[Kind], rest: &[&[Field<'_>]]) -> Vec<bool> {
+fn counted(first: &[Field<'_>], kinds: &[CellKind], rest: &[&[Field<'_>]]) -> Vec<bool> {
     let mut counted = vec![false; first.len()];
     let number = |field: &Field<'_>| str::from_utf8(field.value.trim_ascii()).ok()?.parse::<i64>().ok();
     let is_year = |number: &i64| (1800..=2100).contains(number);
@@ -174,7 +181,8 @@ fn counted(first: &[Field<'_>], kinds: &[Kind], rest: &[&[Field<'_>]]) -> Vec<bo
     };
     let ascending =
         top.windows(2).all(|pair| pair[0] < pair[1]) || top.windows(2).all(|pair| pair[0] > pair[1]);
-    let has_name = kinds.iter().any(|kind| matches!(kind, Kind::Text)) || kinds.first() == Some(&Kind::Empty);
+    let has_name =
+        kinds.iter().any(|kind| matches!(kind, CellKind::Text)) || kinds.first() == Some(&CellKind::Empty);
     // No row is a sequence like it.
     let in_sequence = |row: &&&[Field<'_>]| {
         let numbers: Vec<i64> =
@@ -190,17 +198,17 @@ fn counted(first: &[Field<'_>], kinds: &[Kind], rest: &[&[Field<'_>]]) -> Vec<bo
     if years || sequence && (has_name || all) {
         for &column in &columns {
             let (mut values, mut like) = (0, 0);
-            for value in below(column).filter(|value| value.kind() != Kind::Empty) {
+            for value in below(column).filter(|value| value.kind() != CellKind::Empty) {
                 values += 1;
                 like += usize::from(years && number(value).is_some_and(|number| is_year(&number)));
             }
             counted[column] = !years || like * 2 < values || values == 0;
         }
     }
-    let dates: Vec<usize> = (0..first.len()).filter(|&column| kinds[column] == Kind::Date).collect();
+    let dates: Vec<usize> = (0..first.len()).filter(|&column| kinds[column] == CellKind::Date).collect();
     if dates.len() >= 3 && has_name {
         for column in dates {
-            counted[column] = !below(column).any(|value| value.kind() == Kind::Date);
+            counted[column] = !below(column).any(|value| value.kind() == CellKind::Date);
         }
     }
     counted

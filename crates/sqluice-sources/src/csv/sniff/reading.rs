@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::super::dialect::Dialect;
-use super::cell::Kind;
+use super::cell::CellKind;
 use super::field::{Field, Row, rows};
 use super::header;
 
@@ -192,7 +192,7 @@ impl<'s> Reading<'s> {
     pub(super) fn typed(&self) -> f64 {
         let values = self.values(self.body.start + 1);
         let fields = || values.iter().take(WEIGHED_MAX).copied().flatten().map(Field::kind);
-        let filled = fields().filter(|kind| *kind != Kind::Empty).count();
+        let filled = fields().filter(|kind| *kind != CellKind::Empty).count();
         share(fields().filter(|kind| kind.is_typed()).count(), filled)
     }
 
@@ -244,7 +244,7 @@ fn likeness(field: &Field<'_>) -> f64 {
     }
     let text = &field.value;
     let has = |byte: u8| text.contains(&byte);
-    if field.kind() != Kind::Text {
+    if field.kind() != CellKind::Text {
         // As the end of `0<tab>`, where a comma follows that belongs to a value.
         return if has(b'\t') { 0.4 } else { 1.0 };
     }
