@@ -29,7 +29,7 @@ impl Spread {
         Spread { median, min: values[0], max: values[values.len() - 1] }
     }
 
-    /// The same in another unit.
+    /// Converts the spread to another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Spread {
         Spread { median: self.median * factor, min: self.min * factor, max: self.max * factor }

@@ -141,8 +141,8 @@ def load(
         if_exists=if_exists,
         upsert=names(primary_key) if upserts else [],
     )
-    with Files(given_files(files), table, encoding, temp_dir) as paths, used(db, busy_timeout), Watched(progress) as tell:
-        report = of_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, tell))
+    with Files(given_files(files), table, encoding, temp_dir) as paths, used(db, busy_timeout), Watched(progress) as notify:
+        report = of_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)
     return report
@@ -197,8 +197,8 @@ def generate(
         analyze=analyze,
         if_exists="append" if append else "fail",
     )
-    with used(db, busy_timeout), Watched(progress) as tell:
-        return of_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, tell))
+    with used(db, busy_timeout), Watched(progress) as notify:
+        return of_json(Report, _sqluice.generate(None if db is None else os.fspath(db), args, options, notify))
 
 
 def index(
@@ -213,16 +213,16 @@ def index(
 ) -> MadeIndexes:
     """Makes indexes of an existing database, by the engine's own sort: `CREATE INDEX` statements, all in one transaction."""
     options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
-    with used(db, busy_timeout), Watched(progress) as tell:
-        return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, tell))
+    with used(db, busy_timeout), Watched(progress) as notify:
+        return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, notify))
 
 
 def check(
     db: Path, *, full: bool = False, threads: int | None = None, progress: bool | Callback = False
 ) -> CheckReport:
     """Looks whether a database is sound; `full`: SQLite's own `integrity_check` looks, too. What is wrong is in the report."""
-    with used(db), Watched(progress) as tell:
-        return of_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, tell))
+    with used(db), Watched(progress) as notify:
+        return of_json(CheckReport, _sqluice.check(os.fspath(db), full, threads, notify))
 
 
 def pack(
@@ -252,9 +252,9 @@ def pack(
         busy_timeout=busy_timeout,
         if_exists=if_exists,
     )
-    with used(db, busy_timeout), Watched(progress) as tell:
+    with used(db, busy_timeout), Watched(progress) as notify:
         text = _sqluice.pack(
-            os.fspath(db), os.fspath(folder), layout, compress, names(include), names(exclude), options, tell
+            os.fspath(db), os.fspath(folder), layout, compress, names(include), names(exclude), options, notify
         )
     return of_json(PackReport, text)
 
@@ -272,8 +272,8 @@ def unpack(
     progress: bool | Callback = False,
 ) -> UnpackReport:
     """Makes files of an archive below `folder`. Rows that can't be restored there are in the report, and the rest goes on."""
-    with used(db), Watched(progress) as tell:
+    with used(db), Watched(progress) as notify:
         text = _sqluice.unpack(
-            os.fspath(db), os.fspath(folder), layout, names(include), names(exclude), overwrite, tree, threads, tell
+            os.fspath(db), os.fspath(folder), layout, names(include), names(exclude), overwrite, tree, threads, notify
         )
     return of_json(UnpackReport, text)

@@ -101,10 +101,10 @@ class Watched:
         if callback is None:
             return None
 
-        def tell(phase: str, rows: int, done: int, rows_total: int | None, bytes_total: int | None) -> None:
+        def notify(phase: str, rows: int, done: int, rows_total: int | None, bytes_total: int | None) -> None:
             callback(Progress(phase, rows, done, rows_total, bytes_total))
 
-        return tell
+        return notify
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:

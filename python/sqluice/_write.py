@@ -173,8 +173,8 @@ def write(
             if_exists=if_exists,
             upsert=names(primary_key),
         )
-        with Watched(progress) as tell:
-            text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, tell)
+        with Watched(progress) as notify:
+            text = _sqluice.write(os.fspath(db), given.make, given.again, about, options, notify)
     return of_json(Report, text)
 
 

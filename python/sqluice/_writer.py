@@ -141,8 +141,8 @@ class Writer:
         self._check()
         self._ended = "it has been committed"
         tables = [(table.args, table.spool) for table in self._tables.values()]
-        with used(self._db, self._busy_timeout), Watched(self._progress) as tell:
-            self.report = of_json(Report, _sqluice.write_spools(self._db, tables, self._options, tell))
+        with used(self._db, self._busy_timeout), Watched(self._progress) as notify:
+            self.report = of_json(Report, _sqluice.write_spools(self._db, tables, self._options, notify))
         return self.report
 
     def rollback(self) -> None:

@@ -200,14 +200,14 @@ def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(d
         begin, _, select = mode.partition(";")
         other.execute(begin)
         rows = other.execute(select) if select else None
-        for door in (
+        for call in (
             lambda: sqluice.write(db, [(2,)], "t", if_exists="append", busy_timeout=0.05),
             lambda: sqluice.write(db, [(2,)], "t", overwrite=True, columns=["a"], busy_timeout=0.05),
             lambda: sqluice.index(db, "CREATE INDEX i ON t (a)", busy_timeout=0.05),
             lambda: sqluice.check(db),
         ):
             with pytest.raises(sqluice.TargetError, match="this process"):
-                door()
+                call()
         if rows is None:
             other.execute("INSERT INTO t VALUES (3)")
         else:

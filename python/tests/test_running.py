@@ -148,7 +148,7 @@ def test_an_exception_of_the_rows_is_raised_and_nothing_is_left(db: Path) -> Non
 
 
 def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path) -> None:
-    told: list[sqluice.Progress] = []
+    reported: list[sqluice.Progress] = []
 
     def slowly() -> Any:
         for number in range(200_000):
@@ -156,9 +156,9 @@ def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path
                 time.sleep(0.1)
             yield (number,)
 
-    sqluice.write(db, slowly(), "t", columns=["a"], index="a", progress=told.append)
-    assert {"write"} <= {progress.phase for progress in told}
-    writing = [progress.rows for progress in told if progress.phase == "write"]
+    sqluice.write(db, slowly(), "t", columns=["a"], index="a", progress=reported.append)
+    assert {"write"} <= {progress.phase for progress in reported}
+    writing = [progress.rows for progress in reported if progress.phase == "write"]
     assert writing == sorted(writing) and writing[-1] > 0
 
     class Enough(Exception):
@@ -175,19 +175,19 @@ def test_a_callback_gets_all_phases_and_may_end_the_run(db: Path, tmp_path: Path
 def test_a_bar_is_drawn_on_standard_error_and_cleared(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # However short it is, its end is reported.
     sqluice.generate(db, preset="user", rows=200_000, progress=True)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("\r") and told.err.endswith(" \r") and "\n" not in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("\r") and printed.err.endswith(" \r") and "\n" not in printed.err
     sqluice.write(db, [(1,)], "t2", columns=["a"])
     assert capsys.readouterr().err == ""
 
 
 def test_a_bar_shows_what_is_done_and_how_far_it_is() -> None:
-    told = io.StringIO()
-    bar = _Bar(told)
+    stream = io.StringIO()
+    bar = _Bar(stream)
     bar(sqluice.Progress("write", 1_500, 0, 3_000, None))
     bar.close()
-    first, line, cleared, last = told.getvalue().split("\r")
+    first, line, cleared, last = stream.getvalue().split("\r")
     assert line.startswith(f"write  [{'#' * 12}{'.' * 12}]  50%  1,500 rows")
     assert (first, cleared, last) == ("", " " * len(line), "")
 

@@ -82,7 +82,7 @@ impl Printer {
         self.bytes(text.as_bytes())
     }
 
-    /// The same of any bytes.
+    /// Prints any bytes on standard output.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.printed.store(true, Ordering::Relaxed);
         print(bytes)

@@ -224,7 +224,7 @@ pub(crate) fn draw(domain: &dyn Domain, at: Scope<'_>, rows: RowRange, out: &mut
     domain.nth(at, numbers, out)
 }
 
-/// The same for rows in any order.
+/// Draws a value of a domain for each of these rows, which may be in any order.
 pub(crate) fn draw_at(domain: &dyn Domain, at: Scope<'_>, rows: &[u64], out: &mut Vector) -> Result<()> {
     let count = domain.count(at.world)?;
     let numbers: Vec<u64> = rows.iter().map(|&row| below64(at.key.word(row), count)).collect();

@@ -289,7 +289,7 @@ impl Experiment {
         self.published_as(name, case, |figure| figure)
     }
 
-    /// The same with a figure that has to be converted.
+    /// A published variant, whose figure has to be converted to the unit of the experiment.
     pub(crate) fn published_as(self, name: &str, case: Case, convert: impl Fn(f64) -> f64) -> Experiment {
         let figure = self.figures.iter().find(|figure| figure.variant == name);
         let value = figure.and_then(|figure| figure.value).filter(|value| value.is_finite()).map(convert);

@@ -40,7 +40,7 @@ pub(crate) enum From {
     Files(Layout),
     /// `SELECT v FROM kv WHERE k = ?1`, in one transaction.
     Select,
-    /// The same, a transaction for each read.
+    /// The SELECT, with a transaction for each read.
     SelectEach,
     /// `sqlite3_blob_read`.
     Blob,

@@ -33,14 +33,14 @@ pub(crate) fn statements(pragmas: &[Pragma]) -> Vec<String> {
     pragmas.iter().map(|(name, value)| format!("PRAGMA {name} = {value}")).collect()
 }
 
-/// Opens a database, and sees that it took each setting: SQLite says nothing of a PRAGMA that it does not know.
+/// Opens a database, and checks that it took each setting: SQLite ignores an unknown PRAGMA without an error.
 pub(crate) fn open(file: &Path, pragmas: &[Pragma]) -> Result<Connection> {
     let db = Connection::open(file)?;
     set(&db, pragmas)?;
     Ok(db)
 }
 
-/// The same of a connection.
+/// Applies the settings to a connection, and checks that it took each.
 pub(crate) fn set(db: &Connection, pragmas: &[Pragma]) -> Result {
     for (name, value) in pragmas {
         let mut statement = db.prepare(&format!("PRAGMA {name} = {value}"))?;

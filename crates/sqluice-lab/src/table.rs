@@ -65,7 +65,7 @@ impl Table {
         Table::of_ints("value INTEGER", rows, value)
     }
 
-    /// The same declared otherwise.
+    /// A table `integers` with this column declaration.
     pub(crate) fn of_ints(
         declared: &str,
         rows: u64,
@@ -212,7 +212,7 @@ impl Table {
         format!("INSERT INTO {} ({}) VALUES {}", self.name, self.names(), vec![row; degree].join(", "))
     }
 
-    /// The same with the values of a block as text.
+    /// An INSERT with the values of a block as text.
     pub(crate) fn insert_text(&self, block: &Block, rows: Range<usize>) -> String {
         let mut sql = format!("INSERT INTO {} ({}) VALUES ", self.name, self.names());
         for row in rows.clone() {

@@ -133,7 +133,7 @@ pub(super) const COUNTRIES: &[&str] = &[
     "United Kingdom", "United States", "Uruguay", "Vietnam", "Zambia",
 ];
 
-/// The same as two letters (ISO 3166).
+/// The two-letter codes of these countries (ISO 3166).
 #[rustfmt::skip]
 pub(super) const COUNTRY_CODES: &[&str] = &[
     "AR", "AU", "AT", "BD", "BE", "BO", "BR", "BG", "CA", "CL", "CN", "CO", "HR", "CU", "CY", "DK", "EC",

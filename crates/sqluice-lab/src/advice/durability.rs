@@ -99,12 +99,12 @@ fn level(value: &str) -> &str {
     }
 }
 
-/// What may become of the database under these settings.
+/// What may happen to the database under these settings.
 pub(crate) fn risk(settings: &[String]) -> Risk {
     Known::new(settings).risk()
 }
 
-/// The same of a variant, whose name says more than its settings in a few cases.
+/// What may happen to the database of a variant, whose name sometimes says more than its settings.
 pub(crate) fn risk_of(variant: &Variant) -> Risk {
     let name = variant.name.to_ascii_lowercase();
     if name.contains("in memory") || name.contains("busy loop") {

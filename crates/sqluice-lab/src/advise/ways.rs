@@ -346,7 +346,7 @@ fn lend(table: &TableRows) -> Vec<Vec<batch::Value<'_>>> {
     table.values.iter().map(|column| column.iter().map(as_lent).collect()).collect()
 }
 
-/// The same value, borrowed.
+/// Borrows a value.
 fn as_lent(value: &types::Value) -> batch::Value<'_> {
     match value {
         types::Value::Null => batch::Value::Null,

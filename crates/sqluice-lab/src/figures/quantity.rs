@@ -27,7 +27,7 @@ pub fn figure(value: f64, unit: &str) -> String {
     }
 }
 
-/// The same, without what its table says already: of rates the number alone.
+/// A figure without the unit that its table already names: for rates the number alone.
 pub(crate) fn without_unit(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "–".to_owned() } else { "∞".to_owned() };
@@ -66,7 +66,7 @@ pub(crate) fn ratio(times: f64) -> String {
     without_unit(times, "times")
 }
 
-/// The same as a comparison that a name follows: `2.93× as fast as`, `3.40× slower than`.
+/// A ratio as a comparison, to be followed by a name: `2.93× as fast as`, `3.40× slower than`.
 pub(crate) fn compared(times: f64) -> String {
     if times < 1.0 {
         format!("{} slower than", ratio(1.0 / times))

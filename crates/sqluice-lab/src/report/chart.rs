@@ -151,7 +151,7 @@ pub(super) fn changed(change: &Change) -> Markup {
     html! { span class={ "change " (class) } { (mark) " " (word) ", " (quantity::either_way(change.times)) } }
 }
 
-/// The same for who does not see it.
+/// The bar in words, for screen readers.
 fn in_words(experiment: &Experiment, variant: &Variant, spread: &Spread) -> String {
     let figure = |value: f64| quantity::figure(value, &experiment.unit);
     let mut words = format!("median {}", figure(spread.median));

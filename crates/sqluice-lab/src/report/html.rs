@@ -278,7 +278,7 @@ fn contradicted(experiment: &Experiment) -> Markup {
     }
 }
 
-/// The same as the chart, and what was run for it.
+/// The figures of the chart as a table, and the command behind each.
 fn table(experiment: &Experiment, old: Option<&Run>) -> Markup {
     html! {
         div.scroll {

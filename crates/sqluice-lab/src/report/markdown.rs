@@ -1,4 +1,4 @@
-//! The same for documents: a table for each experiment.
+//! The report as Markdown, for documents: a table for each experiment.
 //!
 //! ```text
 //!  | mixed-user: rows/s | median (smallest..largest) | published |

@@ -1,4 +1,4 @@
-//! The same for a terminal: a table for each experiment.
+//! The report as plain text, for a terminal: a table for each experiment.
 //!
 //! ```text
 //!  Ways to insert integers (insert-method)

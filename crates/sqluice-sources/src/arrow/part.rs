@@ -57,7 +57,7 @@ impl ArrowRows {
         self.give_texts(batch, first_row, false, sink)
     }
 
-    /// The same, of a batch whose views of bytes may be texts: those that are not UTF-8 make bad rows.
+    /// Gives all rows of a batch whose views of bytes may be texts: those that are not UTF-8 make bad rows.
     pub(crate) fn give_texts(
         &self,
         batch: &RecordBatch,

@@ -183,7 +183,7 @@ impl Conversion {
         }
     }
 
-    /// The same for a column that is REAL: integers that no float holds are refused.
+    /// The conversion for a column that is REAL: integers that no float holds are refused.
     #[must_use]
     pub fn for_real(&self) -> Conversion {
         let mut conversion = self.clone();
@@ -204,7 +204,7 @@ impl Conversion {
         }
     }
 
-    /// The same of a value that is no text: a number or boolean of JSON.
+    /// Converts a value that is not text: a number or boolean of JSON.
     fn other(&self, value: Value<'_>, out: &mut Vec<u8>) -> Result<Converted, Fault> {
         match (&self.kind, value) {
             (ConversionKind::Boolean(_), Value::Int(bit @ (0 | 1))) => Ok(Converted::Int(bit)),

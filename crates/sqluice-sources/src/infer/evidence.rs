@@ -54,7 +54,7 @@ const HELD_MAX: u64 = 1 << 53;
 /// Whole digits of values without an exponent that such with one but without a plus stand beside: Rust writes `1e16`.
 const BARE_EXPONENT_MIN: u16 = 16;
 
-/// The same of Java, which always has a point: `1.0E7`.
+/// The number of whole digits for Java, which always writes a point: `1.0E7`.
 const BARE_EXPONENT_MIN_OF_JAVA: u16 = 7;
 
 /// R writes `1e+05`.
@@ -132,7 +132,7 @@ pub struct Evidence {
     small_max: u16,
     /// The smallest exponent that is written, of those from 0 on.
     exponent_min: u16,
-    /// The same of negative ones, negated.
+    /// The smallest exponent that is written, negated, of the negative ones.
     negative_exponent_min: u16,
 }
 
@@ -242,7 +242,7 @@ impl Evidence {
         }
     }
 
-    /// The same where the values are known to be numbers, however they are written.
+    /// The type of the column if its values are known to be numbers, however they are written.
     pub fn conclude_number(&self) -> Inferred {
         match self.conclude() {
             Inferred::Text if self.is_empty() => Inferred::Integer,

@@ -72,7 +72,7 @@ impl Seen {
         self.decimals as u16
     }
 
-    /// The same of those that end in a zero.
+    /// Bit `n`: a value has `n` decimals, the last of which is a zero.
     pub(super) fn zeros(&self) -> u16 {
         (self.decimals >> 16) as u16
     }

@@ -32,7 +32,7 @@ pub fn stem(path: &Path) -> Option<String> {
     cut(&name)
 }
 
-/// The same with the folders before it, from `below` on: `2024_x` of `dir/2024/x.csv` below `dir`.
+/// The stem with the folders before it, from `below` on: `2024_x` of `dir/2024/x.csv` below `dir`.
 pub fn stem_with_folders(path: &Path, below: &Path) -> Option<String> {
     let mut name = stem(path)?;
     let folders = path.parent().and_then(|folder| folder.strip_prefix(below).ok());

@@ -300,7 +300,7 @@ impl Scan {
         (ended && self.record == data.len() && self.record > 0).then_some(self.record)
     }
 
-    /// The same for the elements of an array, or else for objects one after another.
+    /// Where the part ends, if the data has it: of the elements of an array, or else of objects one after another.
     fn values<const IN_ARRAY: bool>(&mut self, data: &[u8], ended: bool) -> Option<usize> {
         while self.at < data.len() {
             if self.in_string {

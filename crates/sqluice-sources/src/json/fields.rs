@@ -32,11 +32,11 @@ struct Known {
 /// How the value of a key is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// It is gone past.
+    /// It is skipped.
     Nothing,
-    /// It goes to this slot.
+    /// It is stored in this slot.
     Slot(usize),
-    /// The same, and numbers go as they are written: the column has TEXT affinity.
+    /// It is stored in this slot, numbers as they are written: the column has TEXT affinity.
     TextSlot(usize),
 }
 

@@ -235,7 +235,7 @@ impl JsonSource {
         JsonSource::open(input, file, options, fields, (slots, columns), rows)
     }
 
-    /// The same file, of which only the keys are of interest that are not known: no row goes to the sink of its parts.
+    /// Opens a file for its unknown keys alone: its parts give no rows to the sink.
     ///
     /// # Errors
     /// When it can't be read, or is no array where it should be one.

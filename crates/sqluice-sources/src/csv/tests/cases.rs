@@ -26,7 +26,7 @@ fn says_with(options: &CsvOptions, input: &[u8], rows: &[&str], error: Option<&s
     }
 }
 
-/// The same when bad rows are taken: they read `[bytes] error`.
+/// Asserts what is taken of an input when bad rows are taken, too: they read `[bytes] error`.
 #[track_caller]
 fn goes_on(input: &[u8], taken: &[&str]) {
     for part_bytes in [1, 2, 3, 5, 8, 1 << 20] {

@@ -88,7 +88,7 @@ fn csv_core(input: &[u8], dialect: Dialect) -> Vec<Vec<Vec<u8>>> {
     }
 }
 
-/// The same as [`csv_core`] gives, of an outcome without errors.
+/// An outcome without errors in the form that [`csv_core`] gives.
 fn as_csv_core(outcome: &Outcome, header: bool) -> Vec<Vec<Vec<u8>>> {
     let names = outcome.header.iter().map(|name| name.clone().into_bytes()).collect();
     let row = |row: &Row| row.iter().map(|value| value.clone().unwrap_or_default()).collect();
