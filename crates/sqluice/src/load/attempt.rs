@@ -125,9 +125,10 @@ impl PreparedLoad {
         let new_types = watches.iter().any(Watch::broken) || tables.iter().any(LoadTable::met_new_name);
         let refuted = match error.refuted() {
             _ if new_types => Some(Assumption::Types),
-            Some(Assumption::RowOrder) if !guessed => None,
-            None if load.skip_bad_files && is_of_rows(&error) => Some(Assumption::SoundFiles),
-            refuted => refuted,
+            Some(Assumption::RowOrder) if guessed => Some(Assumption::RowOrder),
+            Some(Assumption::Schema) => Some(Assumption::Schema),
+            _ if load.skip_bad_files && is_of_rows(&error) => Some(Assumption::SoundFiles),
+            _ => None,
         };
         match refuted {
             Some(assumption) => Ok(Outcome::refuted(assumption, error)),
