@@ -168,6 +168,11 @@ impl PageKind {
         matches!(self, PageKind::LeafIndex | PageKind::LeafTable)
     }
 
+    /// Whether pages of this kind belong to an index, or to a WITHOUT ROWID table.
+    pub const fn is_index(self) -> bool {
+        matches!(self, PageKind::LeafIndex | PageKind::InteriorIndex)
+    }
+
     /// Bytes of the page header: 8, or 12 with the right-most child.
     #[inline]
     pub const fn header_bytes(self) -> usize {

@@ -34,6 +34,8 @@ settings! {
     Append = "append",
     /// Columns of booleans.
     Boolean = "boolean",
+    /// How long a database may be read while others wait to write to it.
+    BusyLimit = "busy_limit",
     /// How long to wait for a database that is in use.
     BusyTimeout = "busy_timeout",
     /// The columns to load.

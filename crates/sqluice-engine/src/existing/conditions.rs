@@ -4,7 +4,9 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use sqluice_format::database::Header;
 
-use super::{Existing, dbpage};
+use sqluice_reader::dbpage;
+
+use super::Existing;
 
 /// The first record format with integers 0 and 1 that take no bytes, and with descending indexes.
 const SCHEMA_FORMAT: u32 = 4;
@@ -15,7 +17,7 @@ pub(super) fn of_kind(existing: &Existing) -> rusqlite::Result<Option<String>> {
     let auto_vacuum: i64 = connection.query_row("PRAGMA main.auto_vacuum", [], |row| row.get(0))?;
     let mode = existing.journal_mode();
     let why = match () {
-        () if !dbpage::is_there(connection)? => {
+        () if !dbpage::is_available(connection)? => {
             "this build of SQLite has no sqlite_dbpage (SQLITE_ENABLE_DBPAGE_VTAB)".to_owned()
         }
         () if connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE)? => {

@@ -12,22 +12,11 @@
 //!
 //! No other statement may be open meanwhile.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
+use sqluice_reader::dbpage::read;
 
 /// Where page 1 has the number of pages.
 const PAGE_COUNT_AT: usize = 28;
-
-/// Whether this SQLite has the virtual table, and may write to it.
-pub fn is_there(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'sqlite_dbpage')";
-    connection.query_row(sql, [], |row| row.get(0))
-}
-
-/// A page as this transaction sees it; `None` past the last.
-pub fn read(connection: &Connection, number: u32) -> rusqlite::Result<Option<Vec<u8>>> {
-    let sql = "SELECT data FROM sqlite_dbpage('main') WHERE pgno = ?1";
-    connection.prepare_cached(sql)?.query_row([number], |row| row.get(0)).optional()
-}
 
 fn write(connection: &Connection, number: u32, bytes: &[u8]) -> rusqlite::Result<()> {
     let sql = "INSERT INTO sqlite_dbpage (pgno, data) VALUES (?1, ?2)";

@@ -19,8 +19,8 @@ use sqluice_format::record;
 use sqluice_format::scan::{Kind, Reader, Scan, Tree};
 use sqluice_format::value::{FIXED_BYTES, SerialType};
 use sqluice_format::varint;
+use sqluice_reader::pages::{FileView, damaged};
 
-use super::read::{FileView, damaged};
 use super::twin::Twin;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
 

@@ -25,10 +25,10 @@ use sqluice_core::sqlite_error::said;
 use super::Transaction;
 use super::declared::{Declared, Ours};
 use super::entries::{self, TreePosition};
-use super::read::{FileView, damaged};
 use crate::phases::Phases;
 use crate::pipeline::{Appender, IndexJob, Settings, WrittenTree, merge_indexes};
 use crate::sort::{Layout, Order, Prefetch, Sorted, Sorter, Spill};
+use sqluice_reader::pages::{FileView, damaged};
 
 /// Makes all indexes that are declared. Nothing is committed. Returns the tree of each; of those that SQLite made nothing is known.
 ///
@@ -162,7 +162,15 @@ impl Transaction<'_> {
         let page_bytes = u64::from(page_count) * existing.geometry().page_bytes() as u64;
         // SQLite may know of pages that are not in the file yet.
         let file_bytes = existing.file().metadata().map_or(page_bytes, |file| file.len().min(page_bytes));
-        FileView { file: existing.file(), path: existing.name(), file_bytes, progress, cancel: self.cancel() }
+        FileView {
+            file: existing.file(),
+            log: None,
+            path: existing.name(),
+            file_bytes,
+            limit: None,
+            progress,
+            cancel: self.cancel(),
+        }
     }
 }
 

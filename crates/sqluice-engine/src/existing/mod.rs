@@ -23,14 +23,13 @@
 //! an [`Existing`] lives; other connections of the same process lose their locks when it ends.
 
 mod conditions;
-pub mod dbpage;
+mod dbpage;
 pub mod declared;
 mod edge;
 pub(crate) mod entries;
 pub mod index;
 mod look;
 mod past_the_end;
-pub(crate) mod read;
 mod refill;
 pub mod statement;
 mod transaction;
@@ -59,6 +58,7 @@ pub(crate) use write::Outcome;
 pub use write::write_into;
 
 use crate::output;
+use sqluice_reader::no_file;
 
 /// How long SQLite itself waits for a lock; between two such waits we look whether the run is cancelled.
 const WAIT: Duration = Duration::from_millis(100);
@@ -305,16 +305,6 @@ fn geometry(file: &File) -> io::Result<Option<Geometry>> {
     file.read_exact_at(&mut start, 0)?;
     let size = PageSize::from_header(u16::from_be_bytes([start[16], start[17]]));
     Ok(size.and_then(|size| Geometry::new(size, start[20])))
-}
-
-/// Why something can't be a database. To be checked before it is opened: to open a named pipe waits for a writer.
-pub fn no_file(name: &Path, metadata: &fs::Metadata) -> Option<String> {
-    let name = name.display();
-    match () {
-        () if metadata.is_file() => None,
-        () if metadata.is_dir() => Some(format!("{name} is a folder, and no database file")),
-        () => Some(format!("{name} is not a file")),
-    }
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

@@ -225,7 +225,8 @@ impl<'e> Transaction<'e> {
     /// # Errors
     /// When no page has that number, or it can't be read.
     pub(crate) fn read_page(&self, number: u32) -> Result<Vec<u8>> {
-        let page = dbpage::read(self.connection(), number).map_err(|error| self.failed(error, "read"))?;
+        let page = sqluice_reader::dbpage::read(self.connection(), number)
+            .map_err(|error| self.failed(error, "read"))?;
         page.ok_or_else(|| Error::target(format!("{} has no page {number}", self.existing.name.display())))
     }
 

@@ -9,6 +9,8 @@
 //!                                              index: each entry, those on interior pages at their places
 //! ```
 //!
+//! What takes them may take a leaf as a whole ([`Visit::leaf`]), to copy it.
+//!
 //! A part can be read by any thread; its entries follow those of the part before it. A record that lies on its
 //! page is lent from the page, one that overflows is put together first, as far as it is wanted.
 //!
@@ -26,7 +28,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::ReadPage;
-use crate::page::{Geometry, PAGE_NUMBER_MAX};
+use crate::page::{CELL_POINTER_BYTES, Geometry, PAGE_NUMBER_MAX};
+use crate::view::{CellView, PageView};
 use page::Page;
 use walk::Walk;
 
@@ -91,13 +94,96 @@ impl<E> From<Damage> for ScanError<E> {
     }
 }
 
+/// Takes what a tree holds, in order.
+pub trait Visit<E> {
+    /// Whether [`Visit::leaf`] is to be called.
+    const TAKES_LEAVES: bool;
+
+    /// Takes a leaf as a whole, or says that it wants the entries one by one instead.
+    ///
+    /// # Errors
+    /// What ends the reading.
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool, E>;
+
+    /// Takes an entry: its rowid, 0 in an index, its record, and whether it is one between two leaves of an index.
+    ///
+    /// # Errors
+    /// What ends the reading.
+    fn entry(&mut self, rowid: i64, record: &[u8], is_divider: bool) -> Result<(), E>;
+}
+
+/// A closure that takes entries.
+struct Entries<F>(F);
+
+impl<E, F: FnMut(i64, &[u8]) -> Result<(), E>> Visit<E> for Entries<F> {
+    const TAKES_LEAVES: bool = false;
+
+    fn leaf(&mut self, _: &Leaf<'_>) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    #[inline]
+    fn entry(&mut self, rowid: i64, record: &[u8], _: bool) -> Result<(), E> {
+        self.0(rowid, record)
+    }
+}
+
+/// A leaf all of whose cells are within it, and whose rowids ascend.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf<'a> {
+    view: &'a PageView<Vec<u8>>,
+    cells: &'a [CellView],
+    geometry: Geometry,
+    cell_bytes: usize,
+}
+
+impl<'a> Leaf<'a> {
+    /// Its page, reserved bytes included.
+    pub fn page(&self) -> &'a [u8] {
+        self.view.bytes(0..self.geometry.page_bytes())
+    }
+
+    /// The number of its entries.
+    pub fn entries(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Its largest rowid; `None` if it has none, or is of an index.
+    pub fn last_rowid(&self) -> Option<i64> {
+        self.cells.last().map(|cell| cell.rowid).filter(|_| !self.view.kind().is_index())
+    }
+
+    /// Whether the rest of a payload lies on other pages.
+    pub fn overflows(&self) -> bool {
+        self.cells.iter().any(|cell| cell.overflow.is_some())
+    }
+
+    /// The records, as far as they are on the page.
+    pub fn records(&self) -> impl Iterator<Item = &'a [u8]> {
+        let view = self.view;
+        self.cells.iter().map(move |cell| view.bytes(cell.local.clone()))
+    }
+
+    /// Whether it is about as full as it would be if it was written anew: another entry like its own would not fit, or a
+    /// twentieth of it is free at most.
+    pub fn is_full(&self) -> bool {
+        let room = self.geometry.usable_bytes() - self.view.kind().header_bytes();
+        let used = self.cell_bytes + self.cells.len() * CELL_POINTER_BYTES;
+        let free = room.saturating_sub(used);
+        let of_an_entry = used / self.cells.len().max(1);
+        !self.cells.is_empty() && (free < of_an_entry || free <= room / 20)
+    }
+}
+
 /// A tree, divided into parts. Each is to be read once.
 #[derive(Debug)]
 pub struct Scan {
     tree: Tree,
     /// Levels of interior pages.
     leaf_level: u32,
-    parts: Vec<Subtree>,
+    subtrees: Vec<Subtree>,
+    /// Subtrees of a part.
+    of_part: usize,
     /// Pages that the tree may still have.
     pages_left: AtomicU32,
     fields: usize,
@@ -128,6 +214,7 @@ pub struct Reader {
     spare: Vec<Page>,
     overflow_page: Vec<u8>,
     record: Vec<u8>,
+    cells: Vec<CellView>,
 }
 
 impl Scan {
@@ -136,11 +223,41 @@ impl Scan {
     /// # Errors
     /// When its upper pages can't be read, or are damaged.
     pub fn new<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
+        let mut scan = Scan::begin(pages, tree)?;
+        scan.divide(pages, PARTS_WANTED)?;
+        Ok(scan)
+    }
+
+    /// Divides a tree into parts of about `bytes` bytes of leaves, where its interior pages allow that. The cuts depend on the tree
+    /// alone.
+    ///
+    /// # Errors
+    /// As [`Scan::new`].
+    pub fn in_parts_of<P: ReadPage>(
+        pages: &mut P,
+        tree: Tree,
+        bytes: usize,
+    ) -> Result<Scan, ScanError<P::Error>> {
+        let mut scan = Scan::begin(pages, tree)?;
+        scan.divide(pages, usize::MAX)?;
+        if let (true, Some(first)) = (scan.leaf_level > 0, scan.subtrees.first()) {
+            let mut page = Page::default();
+            page.read(pages, &tree, first.place.page)?;
+            // Those that are leaves already are one page each.
+            let leaves = if page.is_leaf() { 1 } else { page.cells() + 1 };
+            scan.of_part = (bytes / tree.geometry.page_bytes() / leaves).max(1);
+        }
+        Ok(scan)
+    }
+
+    /// The tree as a single part.
+    fn begin<P: ReadPage>(pages: &mut P, tree: Tree) -> Result<Scan, ScanError<P::Error>> {
         let pages_left = AtomicU32::new(tree.page_count);
-        let mut scan = Scan { tree, leaf_level: 0, parts: Vec::new(), pages_left, fields: usize::MAX };
+        let (fields, of_part) = (usize::MAX, 1);
+        let mut scan = Scan { tree, leaf_level: 0, subtrees: Vec::new(), of_part, pages_left, fields };
         let mut page = Page::default();
         let mut place = PagePosition { page: tree.root_page, level: 0, above: None, up_to: None };
-        scan.parts.push(Subtree { place, divider: None });
+        scan.subtrees.push(Subtree { place, divider: None });
         loop {
             page.read(pages, &tree, place.page)?;
             if page.is_leaf() {
@@ -152,7 +269,6 @@ impl Scan {
             scan.leaf_level += 1;
             place.page = page.child(0)?;
         }
-        scan.divide(pages, &mut page)?;
         Ok(scan)
     }
 
@@ -164,7 +280,12 @@ impl Scan {
 
     /// The number of parts: at least one.
     pub fn parts(&self) -> usize {
-        self.parts.len()
+        self.subtrees.len().div_ceil(self.of_part)
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// Reads a part: calls `each` with the rowid, 0 in an index, and the record of each entry, in order.
@@ -181,30 +302,51 @@ impl Scan {
         reader: &mut Reader,
         each: impl FnMut(i64, &[u8]) -> Result<(), P::Error>,
     ) -> Result<(), ScanError<P::Error>> {
-        let Subtree { place, divider } = self.parts[part];
-        let mut walk = Walk { scan: self, pages, reader, each, last_rowid: place.above };
-        walk.subtree(place)?;
-        match divider {
-            Some((page, cell)) => walk.divider(page, cell),
-            None => Ok(()),
+        self.visit(part, pages, reader, Entries(each))
+    }
+
+    /// Reads a part: calls `visit` with what it holds, in order.
+    ///
+    /// # Errors
+    /// The errors of `pages` and of `visit`, and damage.
+    ///
+    /// # Panics
+    /// When the part does not exist.
+    pub fn visit<P: ReadPage>(
+        &self,
+        part: usize,
+        pages: &mut P,
+        reader: &mut Reader,
+        visit: impl Visit<P::Error>,
+    ) -> Result<(), ScanError<P::Error>> {
+        let first = part * self.of_part;
+        let subtrees = &self.subtrees[first..self.subtrees.len().min(first + self.of_part)];
+        let mut walk = Walk { scan: self, pages, reader, visit, last_rowid: subtrees[0].place.above };
+        for Subtree { place, divider } in subtrees {
+            walk.subtree(*place)?;
+            if let Some((page, cell)) = *divider {
+                walk.divider(page, cell)?;
+            }
         }
+        Ok(())
     }
 
     /// Goes down until the parts are enough.
-    fn divide<P: ReadPage>(&mut self, pages: &mut P, page: &mut Page) -> Result<(), ScanError<P::Error>> {
+    fn divide<P: ReadPage>(&mut self, pages: &mut P, wanted: usize) -> Result<(), ScanError<P::Error>> {
+        let mut page = Page::default();
         let large_leaves = self.tree.geometry.page_bytes() >= LARGE_LEAF_BYTES;
         for level in 0..self.leaf_level {
             let are_leaves = level + 1 == self.leaf_level;
-            if self.parts.len() >= PARTS_WANTED || (are_leaves && !large_leaves) {
+            if self.subtrees.len() >= wanted || (are_leaves && !large_leaves) {
                 break;
             }
             let mut below = Vec::new();
-            for part in &self.parts {
+            for part in &self.subtrees {
                 self.take_page(part.place.page)?;
                 page.read(pages, &self.tree, part.place.page)?;
-                children(page, *part, self.tree.kind, &mut below)?;
+                children(&page, *part, self.tree.kind, &mut below)?;
             }
-            self.parts = below;
+            self.subtrees = below;
         }
         Ok(())
     }

@@ -39,8 +39,9 @@ impl Page {
         Ok(())
     }
 
+    /// The view of it.
     #[inline]
-    fn view(&self) -> &PageView<Vec<u8>> {
+    pub(super) fn view(&self) -> &PageView<Vec<u8>> {
         self.view.as_ref().expect("a page is read before it is used")
     }
 

@@ -1,26 +1,27 @@
 //! Through a part, page by page.
 
 use super::page::Page;
-use super::{Damage, Kind, PagePosition, Reader, Scan, ScanError};
+use super::{Damage, Kind, Leaf, PagePosition, Reader, Scan, ScanError, Visit};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::check::ReadPage;
+use crate::page::Geometry;
 use crate::value::SerialType;
 use crate::varint;
 use crate::view::CellView;
 
 /// On the way through a part.
-pub(super) struct Walk<'w, P, F> {
+pub(super) struct Walk<'w, P, V> {
     pub(super) scan: &'w Scan,
     pub(super) pages: &'w mut P,
     pub(super) reader: &'w mut Reader,
-    pub(super) each: F,
+    pub(super) visit: V,
     pub(super) last_rowid: Option<i64>,
 }
 
-impl<P, F> Walk<'_, P, F>
+impl<P, V> Walk<'_, P, V>
 where
     P: ReadPage,
-    F: FnMut(i64, &[u8]) -> Result<(), P::Error>,
+    V: Visit<P::Error>,
 {
     /// Reads what is below a page.
     pub(super) fn subtree(&mut self, place: PagePosition) -> Result<(), ScanError<P::Error>> {
@@ -32,7 +33,7 @@ where
         }
         match (page.is_leaf(), self.scan.tree.kind) {
             (true, Kind::Table) => self.rows(&page, place)?,
-            (true, Kind::Index) => (0..page.cells()).try_for_each(|cell| self.entry(&page, cell))?,
+            (true, Kind::Index) => self.entries(&page)?,
             (false, kind) => self.interior(&page, place, kind)?,
         }
         self.reader.spare.push(page);
@@ -47,7 +48,7 @@ where
         if page.is_leaf() || cell >= page.cells() {
             return Err(page.damage("it has lost a cell").into());
         }
-        self.entry(&page, cell)?;
+        self.held_out(&page, cell)?;
         self.reader.spare.push(page);
         Ok(())
     }
@@ -59,7 +60,7 @@ where
             self.subtree(PagePosition { page: page.child(cell)?, level: level + 1, above, up_to: rowid })?;
             match rowid {
                 Some(_) => above = rowid,
-                None => self.entry(page, cell)?,
+                None => self.held_out(page, cell)?,
             }
         }
         self.subtree(PagePosition { page: page.child(page.cells())?, level: level + 1, above, up_to })
@@ -73,34 +74,69 @@ where
         {
             self.last_rowid = Some(above);
         }
+        let mut cells = std::mem::take(&mut self.reader.cells);
+        cells.clear();
         for number in 0..page.cells() {
             let cell = page.entry(number)?;
             if self.last_rowid.is_some_and(|last| last >= cell.rowid) {
                 return Err(page.damage("its rowids do not ascend").into());
             }
             self.last_rowid = Some(cell.rowid);
-            self.give(page, &cell)?;
+            if V::TAKES_LEAVES {
+                cells.push(cell);
+            } else {
+                self.give(page, &cell, false)?;
+            }
         }
         if let (Some(last), Some(up_to)) = (self.last_rowid, place.up_to)
             && last > up_to
         {
             return Err(page.damage("its rowids do not ascend").into());
         }
+        self.whole(page, cells)
+    }
+
+    /// The entries of a leaf.
+    fn entries(&mut self, page: &Page) -> Result<(), ScanError<P::Error>> {
+        if !V::TAKES_LEAVES {
+            return (0..page.cells()).try_for_each(|number| self.give(page, &page.entry(number)?, false));
+        }
+        let mut cells = std::mem::take(&mut self.reader.cells);
+        cells.clear();
+        for number in 0..page.cells() {
+            cells.push(page.entry(number)?);
+        }
+        self.whole(page, cells)
+    }
+
+    /// Gives a leaf as a whole, if it is wanted so, or else its entries.
+    fn whole(&mut self, page: &Page, cells: Vec<CellView>) -> Result<(), ScanError<P::Error>> {
+        if V::TAKES_LEAVES {
+            let geometry = self.scan.tree.geometry;
+            let cell_bytes = cells.iter().map(|cell| cell_bytes(cell, self.scan.tree.kind, geometry)).sum();
+            let leaf = Leaf { view: page.view(), cells: &cells, geometry, cell_bytes };
+            // Only a root may be empty: nothing is given of it.
+            if !self.visit.leaf(&leaf).map_err(ScanError::Stopped)? {
+                cells.iter().try_for_each(|cell| self.give(page, cell, false))?;
+            }
+        }
+        self.reader.cells = cells;
         Ok(())
     }
 
+    /// Gives an entry that stands between two leaves.
     #[inline]
-    fn entry(&mut self, page: &Page, number: usize) -> Result<(), ScanError<P::Error>> {
+    fn held_out(&mut self, page: &Page, number: usize) -> Result<(), ScanError<P::Error>> {
         let cell = page.entry(number)?;
-        self.give(page, &cell)
+        self.give(page, &cell, true)
     }
 
     #[inline]
-    fn give(&mut self, page: &Page, cell: &CellView) -> Result<(), ScanError<P::Error>> {
+    fn give(&mut self, page: &Page, cell: &CellView, is_divider: bool) -> Result<(), ScanError<P::Error>> {
         let local = page.bytes(cell.local.clone());
         match cell.overflow {
-            None => (self.each)(cell.rowid, local).map_err(ScanError::Stopped),
-            Some(first) => self.overflowing(page, cell, local, first),
+            None => self.visit.entry(cell.rowid, local, is_divider).map_err(ScanError::Stopped),
+            Some(first) => self.overflowing(page, cell, (local, first), is_divider),
         }
     }
 
@@ -110,8 +146,8 @@ where
         &mut self,
         page: &Page,
         cell: &CellView,
-        local: &[u8],
-        first: u32,
+        (local, first): (&[u8], u32),
+        is_divider: bool,
     ) -> Result<(), ScanError<P::Error>> {
         let Scan { tree, fields, .. } = self.scan;
         let room = cell::overflow_page_payload(tree.geometry);
@@ -133,7 +169,23 @@ where
             parent = next;
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
         }
-        (self.each)(cell.rowid, record).map_err(ScanError::Stopped)
+        self.visit.entry(cell.rowid, record, is_divider).map_err(ScanError::Stopped)
+    }
+}
+
+/// Bytes that a cell of a leaf takes.
+fn cell_bytes(cell: &CellView, kind: Kind, geometry: Geometry) -> usize {
+    let overflow = if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
+    match kind {
+        Kind::Table => {
+            varint::len(cell.payload_bytes as u64)
+                + varint::len(cell.rowid as u64)
+                + cell.local.len()
+                + overflow
+        }
+        Kind::Index => {
+            cell::index_leaf_bytes(cell.payload_bytes, cell::index_split(cell.payload_bytes, geometry))
+        }
     }
 }
 

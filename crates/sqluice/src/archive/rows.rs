@@ -13,7 +13,7 @@ use serde::Serialize;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::sqlite_error::said;
-use sqluice_engine::existing;
+use sqluice_reader::no_file;
 
 use super::Layout;
 use super::name::shown;
@@ -78,7 +78,7 @@ impl Archive {
         connections: usize,
     ) -> Result<(Archive, Vec<Connection>)> {
         let metadata = std::fs::metadata(path).map_err(|error| Error::read(path, error))?;
-        if let Some(why) = existing::no_file(path, &metadata) {
+        if let Some(why) = no_file(path, &metadata) {
             return Err(Error::input(why).hint("name a database file"));
         }
         let failed = |error| unreadable(path, error);

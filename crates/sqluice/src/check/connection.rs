@@ -1,9 +1,8 @@
-//! Connections that read a database, and why one can't be read.
+//! Connections that read a database.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
-use sqluice_core::error::Error;
 use sqluice_core::progress::Cancel;
 
 /// A connection that reads. `path` is absolute: such a one is never taken for a URI.
@@ -30,24 +29,4 @@ pub(super) fn beside(path: &Path, suffix: &str) -> Option<u64> {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     std::fs::metadata(name).ok().map(|metadata| metadata.len())
-}
-
-/// The error for a database that SQLite can't read.
-pub(super) fn unreadable(target: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, OperationInterrupted, ReadOnly};
-    match error.sqlite_error_code() {
-        Some(ReadOnly | CannotOpen) if beside(target, "-journal").is_some_and(|bytes| bytes > 0) => {
-            Error::input(format!("{} has a journal of a transaction that was not finished", target.display()))
-                .because(error)
-                .hint("open it once with a program that may write to it: SQLite then undoes that transaction")
-        }
-        Some(ReadOnly | CannotOpen) => Error::input(format!("SQLite cannot read {}", target.display()))
-            .because(error)
-            .hint("see whether you may read it, and, where it has a -wal beside it, write to its folder"),
-        Some(DatabaseBusy) => Error::target(format!("{} is being written", target.display()))
-            .hint("wait until that is done")
-            .because(error),
-        Some(OperationInterrupted) => Error::interrupted(),
-        _ => Error::input(format!("SQLite cannot read {}", target.display())).because(error),
-    }
 }

@@ -19,7 +19,6 @@ mod spec;
 mod sqlite;
 mod unverified;
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +36,8 @@ use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::setters;
-use sqluice_engine::existing;
+use sqluice_reader::connection::unreadable;
+use sqluice_reader::descriptor::{Descriptor, no_file};
 pub use unverified::{Unverified, UnverifiedKind};
 
 /// A database to look at.
@@ -124,10 +124,10 @@ impl Check {
         }
         // Looked at before it is opened, since opening a named pipe waits for a writer.
         let metadata = std::fs::metadata(target).map_err(|e| Error::read(target, e))?;
-        if let Some(why) = existing::no_file(target, &metadata) {
+        if let Some(why) = no_file(target, &metadata) {
             return Err(Error::input(why).hint("name a database file"));
         }
-        let file = File::open(target).map_err(|e| Error::read(target, e))?;
+        let descriptor = Descriptor::open(target).map_err(|e| Error::read(target, e))?;
         let (connection, log, mut sqlite_problems) = match sqlite::hold(target, cancel)? {
             Ok(Held { connection, log }) => (Some(connection), log, Vec::new()),
             Err(problem) => (None, None, vec![problem]),
@@ -135,7 +135,10 @@ impl Check {
         let (from, bytes) = match &log {
             Some(log) => (Bytes::Log(log), log.bytes()),
             // The size may have changed before the lock was taken.
-            None => (Bytes::File(&file), file.metadata().map_err(|e| Error::read(target, e))?.len()),
+            None => (
+                Bytes::File(descriptor.file()),
+                descriptor.file().metadata().map_err(|e| Error::read(target, e))?.len(),
+            ),
         };
         let header = header(from, bytes, target)?;
         let (mut tables, mut unverified) = (Vec::new(), Vec::new());
@@ -187,7 +190,7 @@ impl Check {
             let (theirs, connection) = theirs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             drop(connection);
             let ours = ours?;
-            let theirs = theirs.map_err(|error| connection::unreadable(&self.target, error))?;
+            let theirs = theirs.map_err(|error| unreadable(&self.target, error))?;
             Ok((ours, Some(theirs)))
         })
     }
@@ -270,7 +273,7 @@ fn header(from: Bytes<'_>, bytes: u64, target: &Path) -> Result<Option<Header>> 
     }
     match from {
         Bytes::File(file) => file.read_exact_at(&mut start, 0).map_err(|e| Error::read(target, e))?,
-        Bytes::Log(log) => log.read_at(&mut start, 0).map_err(|e| connection::unreadable(target, e))?,
+        Bytes::Log(log) => log.read_at(&mut start, 0).map_err(|e| unreadable(target, e))?,
     }
     Ok(Header::from_bytes(&start).ok())
 }

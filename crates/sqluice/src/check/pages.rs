@@ -10,8 +10,8 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
+use sqluice_reader::connection::unreadable;
 
-use super::connection::unreadable;
 use super::snapshot::Snapshot;
 
 /// Bytes that are read at once: a multiple of every page size.

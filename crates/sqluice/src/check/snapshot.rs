@@ -14,9 +14,10 @@ use std::sync::{Mutex, PoisonError};
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
-use sqluice_engine::existing::dbpage;
+use sqluice_reader::connection::unreadable;
+use sqluice_reader::dbpage;
 
-use super::connection::{begin, open, unreadable};
+use super::connection::{begin, open};
 
 /// How often both connections begin, if each time another process commits in between.
 const TRIES: usize = 100;
@@ -51,7 +52,7 @@ impl Snapshot {
 
     fn new(reader: Connection, target: &Path) -> Result<Snapshot> {
         let failed = |error| unreadable(target, error);
-        if !dbpage::is_there(&reader).map_err(failed)? {
+        if !dbpage::is_available(&reader).map_err(failed)? {
             let message = format!("the newest pages of {} are in its write-ahead log", target.display());
             return Err(Error::target(message)
                 .because(

@@ -7,8 +7,9 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::Schema;
 use sqluice_format::check::spec::Table;
+use sqluice_reader::connection::unreadable;
 
-use super::connection::{begin, beside, unreadable};
+use super::connection::{begin, beside};
 use super::snapshot::Snapshot;
 use super::unverified::{self, Unverified};
 use super::{PROBLEMS_MAX, spec};

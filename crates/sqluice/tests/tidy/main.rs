@@ -120,8 +120,15 @@ fn flags_in_strings(source: &str) -> Vec<(usize, String)> {
 }
 
 /// The crates that every front end uses.
-const ENGINE: [&str; 6] =
-    ["sqluice", "sqluice-core", "sqluice-engine", "sqluice-generator", "sqluice-sources", "sqluice-stores"];
+const ENGINE: [&str; 7] = [
+    "sqluice",
+    "sqluice-core",
+    "sqluice-engine",
+    "sqluice-generator",
+    "sqluice-reader",
+    "sqluice-sources",
+    "sqluice-stores",
+];
 
 /// Arguments of Python in a line.
 fn has_python_argument(line: &str) -> bool {

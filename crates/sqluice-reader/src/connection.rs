@@ -1,0 +1,78 @@
+//! Connections that read a database, and why one can't be read.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use sqluice_core::error::{Error, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::sqlite_error::said;
+
+/// How often SQLite looks whether it should stop, in steps of its virtual machine.
+const CANCEL_STEPS: i32 = 1000;
+
+/// A connection in a read transaction.
+///
+/// A hot journal is rolled back first, and a log without its index read, by a connection that may write.
+///
+/// # Errors
+/// What SQLite says.
+pub fn begin(path: &Path, busy_timeout: Duration, cancel: &Cancel) -> rusqlite::Result<Connection> {
+    let read = |flags| -> rusqlite::Result<Connection> {
+        let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(busy_timeout)?;
+        let cancel = cancel.clone();
+        connection.progress_handler(CANCEL_STEPS, Some(move || cancel.check().is_err()))?;
+        connection.execute_batch("PRAGMA cell_size_check = ON; BEGIN")?;
+        // The first read takes the lock.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    match read(OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        // A hot journal, or a log without its index: a connection that may write brings them in order.
+        Err(error) if matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen)) => {
+            drop(read(OpenFlags::SQLITE_OPEN_READ_WRITE)?);
+            read(OpenFlags::SQLITE_OPEN_READ_ONLY)
+        }
+        other => other,
+    }
+}
+
+/// The error for the database `name`, which SQLite can't read.
+pub fn unreadable(name: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, NotADatabase, OperationInterrupted, ReadOnly};
+    let shown = name.display();
+    match error.sqlite_error_code() {
+        Some(ReadOnly | CannotOpen) if has_beside(name, "-journal") => {
+            Error::input(format!("{shown} has a journal of a transaction that was not finished"))
+                .because(error)
+                .hint("open it once with a program that may write to it: SQLite then undoes that transaction")
+        }
+        Some(ReadOnly | CannotOpen) => Error::input(format!("SQLite cannot read {shown}"))
+            .because(error)
+            .hint("see whether you may read it, and, where it has a -wal beside it, write to its folder"),
+        Some(DatabaseBusy) => {
+            Error::target(format!("{shown} is being written")).because(error).hint(message![
+                "wait longer (",
+                Setting::BusyTimeout.to("SECONDS"),
+                "), or run again when that is done"
+            ])
+        }
+        Some(OperationInterrupted) => Error::interrupted(),
+        Some(NotADatabase) => no_database(name).because(said(error)),
+        _ => Error::input(format!("SQLite cannot read {shown}")).because(said(error)),
+    }
+}
+
+/// The error for a file that is something else.
+pub(crate) fn no_database(name: &Path) -> Error {
+    Error::input(format!("{} is not a SQLite database", name.display())).hint("name another file")
+}
+
+/// Whether a file lies beside the database that has bytes.
+fn has_beside(path: &Path, suffix: &str) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    std::fs::metadata(name).is_ok_and(|metadata| metadata.len() > 0)
+}

@@ -1,0 +1,26 @@
+//! SQLite databases as sources: one committed state of a database, page by page, while other processes may write to it.
+//!
+//! ```text
+//!  descriptor   opened first, closed last: closing any descriptor of a file drops all locks of the process on it
+//!  connection            BEGIN, first read ──────────────── locks held ───────────────────────────> closed
+//!  pages                                  a page with a frame in the log: through SQLite, as its transaction sees it
+//!                                         all others: from the file, on all cores
+//! ```
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * [`descriptor`]: files that stay open as long as any part of the process reads them
+//! * [`connection`]: read transactions; [`dbpage`]: pages through SQLite
+//! * [`pages`]: pages of a file that does not change, for any number of threads
+//! * [`snapshot`]: one committed state of a database
+
+#![deny(unsafe_code)]
+
+pub mod connection;
+pub mod dbpage;
+pub mod descriptor;
+pub mod pages;
+pub mod snapshot;
+
+pub use descriptor::no_file;
+pub use snapshot::Snapshot;

@@ -1,0 +1,247 @@
+//! Pages of an existing file, for any number of threads.
+//!
+//! ```text
+//!  a page that nothing leads to      one read of 16 KiB or a page
+//!  the bytes after a window          twice as many as the window had, up to 256 KiB
+//! ```
+//!
+//! Windows begin and end where pages do, and lie in memory where direct I/O wants them: it may be on while others write.
+//!
+//! Pages with a frame in the write-ahead log are asked of SQLite, one at a time.
+//!
+//! So a tree whose leaves lie in order is read by large windows, level by level, and one that grew by insertion, whose leaves
+//! lie anywhere, by small ones.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sqluice_format::aligned::AlignedBuffer;
+use sqluice_format::check::ReadPage;
+use sqluice_format::scan::ScanError;
+
+use rusqlite::Connection;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+
+use crate::connection::unreadable;
+use crate::dbpage;
+
+/// Bytes that are read at once, at most: a multiple of every page size.
+const WINDOW_BYTES_MAX: u64 = 256 << 10;
+
+/// Bytes that are read at once, at least.
+const WINDOW_BYTES_MIN: u64 = 16 << 10;
+
+/// Windows that are kept: one for each level of a deep tree, and one for what overflows.
+const WINDOWS: usize = 8;
+
+/// A file that does not change, as all threads see it.
+#[derive(Clone, Copy)]
+pub struct FileView<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// Its newest pages, where they are in the log.
+    pub log: Option<Log<'a>>,
+    /// As the user named it.
+    pub path: &'a Path,
+    /// Bytes of its pages.
+    pub file_bytes: u64,
+    /// How long it may be read.
+    pub limit: Option<Limit>,
+    /// Receives the number of bytes that are read.
+    pub progress: &'a dyn Progress,
+    /// Ends the reading.
+    pub cancel: &'a Cancel,
+}
+
+/// The pages that a transaction sees in the write-ahead log.
+#[derive(Clone, Copy, Debug)]
+pub struct Log<'a> {
+    /// The transaction.
+    pub connection: &'a Mutex<Connection>,
+    /// A bit for each page that may be in the log, from the lowest bit of the first word on.
+    pub pages: &'a [u64],
+    /// Bytes of a page.
+    pub page_bytes: usize,
+}
+
+/// How long a database may be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Until then.
+    pub until: Instant,
+    /// What that is in all.
+    pub limit: Duration,
+}
+
+/// Reads pages for one thread.
+pub struct FilePages<'a> {
+    view: FileView<'a>,
+    /// The last used is first.
+    windows: Vec<Window>,
+}
+
+/// A part of the file.
+#[derive(Default)]
+struct Window {
+    at: u64,
+    buffer: AlignedBuffer,
+}
+
+impl Window {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+
+    fn end(&self) -> u64 {
+        self.at + self.bytes().len() as u64
+    }
+}
+
+impl<'a> FileView<'a> {
+    /// A reader for one thread.
+    pub fn pages(self) -> FilePages<'a> {
+        FilePages { view: self, windows: Vec::new() }
+    }
+
+    /// Why a tree could not be read.
+    pub fn failed(&self, error: ScanError<Error>) -> Error {
+        match error {
+            ScanError::Stopped(error) => error,
+            ScanError::Damaged(damage) => damaged(self.path, &damage.to_string()),
+        }
+    }
+}
+
+/// The error for a file that is damaged.
+pub fn damaged(path: &Path, what: &str) -> Error {
+    Error::input(format!("{} is damaged: {what}", path.display()))
+        .hint("`sqluice check` reports the details; SQLite's .recover may save what is left")
+}
+
+impl Limit {
+    fn check(self, path: &Path) -> Result<()> {
+        if Instant::now() < self.until {
+            return Ok(());
+        }
+        let seconds = self.limit.as_secs_f64();
+        Err(Error::target(format!(
+            "{} was read for {seconds} seconds, and others wait to write to it",
+            path.display()
+        ))
+        .hint(message![
+            "allow more time (",
+            Setting::BusyLimit.to("SECONDS"),
+            "), or run again when nothing is written"
+        ]))
+    }
+}
+
+impl Log<'_> {
+    /// Puts the pages that are in the log into what was read of the file from `at` on: `read` bytes, of which a log may be ahead.
+    /// Returns how many bytes are right now.
+    fn patch(self, into: &mut [u8], at: u64, read: usize, path: &Path) -> Result<usize> {
+        let first = at / self.page_bytes as u64;
+        let mut right = 0;
+        for (index, page) in (first..).zip(into.chunks_mut(self.page_bytes)) {
+            let is_in_log =
+                self.pages.get((index / 64) as usize).is_some_and(|word| word >> (index % 64) & 1 == 1);
+            if is_in_log {
+                let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+                let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                let found =
+                    dbpage::read_into(&connection, number, page).map_err(|error| unreadable(path, error))?;
+                if !found {
+                    return Ok(right);
+                }
+            } else if right + page.len() > read {
+                return Ok(right);
+            }
+            right += page.len();
+        }
+        Ok(right)
+    }
+}
+
+/// Fills `into` from byte `at` of the file on, as far as it goes.
+fn read_up_to(file: &File, into: &mut [u8], at: u64) -> std::io::Result<usize> {
+    let mut done = 0;
+    while done < into.len() {
+        match file.read_at(&mut into[done..], at + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+impl FilePages<'_> {
+    /// The window that has that many bytes from `at` on.
+    #[inline]
+    fn window(&mut self, at: u64, bytes: u64) -> Result<&Window> {
+        let has = |window: &Window| window.at <= at && at + bytes <= window.end();
+        let index = match self.windows.iter().position(has) {
+            Some(index) => index,
+            None => self.fill(at, bytes)?,
+        };
+        self.windows[..=index].rotate_right(1);
+        Ok(&self.windows[0])
+    }
+
+    #[cold]
+    fn fill(&mut self, at: u64, bytes: u64) -> Result<usize> {
+        let FileView { file, log, path, file_bytes, limit, progress, cancel } = self.view;
+        cancel.check()?;
+        if let Some(limit) = limit {
+            limit.check(path)?;
+        }
+        let follows = self.windows.iter().position(|window| window.end() == at && !window.bytes().is_empty());
+        let index = follows.unwrap_or_else(|| {
+            if self.windows.len() < WINDOWS {
+                self.windows.push(Window::default());
+            }
+            self.windows.len() - 1
+        });
+        let before = if follows.is_some() { self.windows[index].bytes().len() as u64 } else { 0 };
+        let wanted = (2 * before).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX).max(bytes);
+        let wanted = wanted.min(file_bytes.saturating_sub(at));
+        let window = &mut self.windows[index];
+        window.at = at;
+        window.buffer.set_len(wanted as usize);
+        let read = read_up_to(file, window.buffer.bytes_mut(), at).map_err(|error| Error::read(path, error));
+        let patched = read.and_then(|read| match log {
+            Some(log) => log.patch(window.buffer.bytes_mut(), at, read, path),
+            None => Ok(read),
+        });
+        match patched {
+            Ok(read) if read as u64 == wanted && wanted >= bytes => {}
+            Ok(_) => {
+                window.buffer.set_len(0);
+                return Err(damaged(path, "it ends within a page"));
+            }
+            Err(error) => {
+                window.buffer.set_len(0);
+                return Err(error);
+            }
+        }
+        progress.advance(Amount { rows: 0, bytes: wanted });
+        Ok(index)
+    }
+}
+
+impl ReadPage for FilePages<'_> {
+    type Error = Error;
+
+    fn read_page(&mut self, number: u32, into: &mut [u8]) -> Result<()> {
+        let at = u64::from(number - 1) * into.len() as u64;
+        let window = self.window(at, into.len() as u64)?;
+        let skip = (at - window.at) as usize;
+        into.copy_from_slice(&window.bytes()[skip..skip + into.len()]);
+        Ok(())
+    }
+}

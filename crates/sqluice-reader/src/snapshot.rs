@@ -1,0 +1,257 @@
+//! One committed state of a database, which stays while it is read.
+//!
+//! * A read transaction of SQLite is held from the first page to the last: in rollback mode no process can commit meanwhile, in
+//!   WAL mode nothing is copied into the file that this state does not know.
+//! * A hot journal is rolled back first, by a connection that may write; where that can't be, the database is refused.
+//! * In WAL mode the newest version of a page may be in the log. Pages that have any frame in the log are asked of SQLite, which
+//!   knows the last frame of its transaction; the log is read only for the numbers of its pages, so frames that were appended since,
+//!   or are of an older log, do no harm. No other page changes in the file: a checkpoint copies only frames that all
+//!   readers know.
+//! * The number of pages is the header's as SQLite reads it, never the size of the file.
+//!
+//! ```text
+//!  file   | 1 | 2 | 3 | 4 | 5 | 6 |        log   frames of 1, 4, 4, 7
+//!           │   └───┴───┐   └───┤
+//!        SQLite      the file  the file          4 and 7: SQLite
+//! ```
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_format::database::Header;
+use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry, PageSize};
+
+use crate::connection::{begin, no_database, unreadable};
+use crate::dbpage;
+use crate::descriptor::{Descriptor, no_file};
+use crate::pages::{FileView, Limit, Log};
+
+/// Bytes of the header of the log, and of each frame before its page
+/// ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
+const LOG_HEADER_BYTES: u64 = 32;
+const FRAME_HEADER_BYTES: u64 = 24;
+
+/// How a database is read.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// How long to wait for a process that is writing.
+    pub busy_timeout: Duration,
+    /// How long the database may be read where that keeps other processes from committing; `None`: as long as it takes.
+    pub busy_limit: Option<Duration>,
+    /// Where the lock byte is, for tests; `None`: where it always is.
+    pub pending_byte: Option<u32>,
+}
+
+impl ReadOptions {
+    /// To wait for five seconds, and to read as long as it takes.
+    pub fn new() -> ReadOptions {
+        ReadOptions { busy_timeout: Duration::from_secs(5), busy_limit: None, pending_byte: None }
+    }
+}
+
+/// A committed state of a database; see the module's description.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// In its transaction. Before the descriptor, so that it is closed before it.
+    connection: Mutex<Connection>,
+    descriptor: Descriptor,
+    /// As the user named it.
+    name: PathBuf,
+    path: PathBuf,
+    header: Header,
+    page_count: u32,
+    journal_mode: String,
+    /// A bit for each page that has a frame in the log.
+    in_log: Vec<u64>,
+    limit: Option<Limit>,
+}
+
+impl Snapshot {
+    /// Begins to read the database at `name`.
+    ///
+    /// # Errors
+    /// When it does not exist, is no database, is being written all the time, or has a journal that can't be rolled back.
+    pub fn begin(name: &Path, options: &ReadOptions, cancel: &Cancel) -> Result<Snapshot> {
+        let metadata = std::fs::metadata(name).map_err(|error| Error::read(name, error))?;
+        if let Some(why) = no_file(name, &metadata) {
+            return Err(Error::input(why).hint("name a database file"));
+        }
+        // SQLite keeps the log beside the file itself, not beside a link to it; and an absolute path is never taken for a URI.
+        let path = name.canonicalize().map_err(|error| Error::read(name, error))?;
+        let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
+        let failed = |error| unreadable(name, error);
+        let connection = begin(&path, options.busy_timeout, cancel).map_err(failed)?;
+        let began = Instant::now();
+        let text = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, String>(0));
+        let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, u32>(0));
+        let journal_mode = text("PRAGMA main.journal_mode").map_err(failed)?;
+        let page_count = number("PRAGMA main.page_count").map_err(failed)?;
+        let page_bytes = number("PRAGMA main.page_size").map_err(failed)?;
+        let limit = options.busy_limit.filter(|_| journal_mode != "wal");
+        let limit = limit.map(|limit| Limit { until: began + limit, limit });
+        let in_log = match journal_mode == "wal" {
+            true => pages_in_log(&path, page_bytes, page_count).map_err(|error| Error::read(name, error))?,
+            false => Vec::new(),
+        };
+        if in_log.iter().any(|word| *word != 0) && !dbpage::is_available(&connection).map_err(failed)? {
+            return Err(Error::input(format!(
+                "the newest pages of {} are in its write-ahead log",
+                name.display()
+            ))
+            .because(
+                "this build of SQLite has no sqlite_dbpage (SQLITE_ENABLE_DBPAGE_VTAB) to read them with",
+            )
+            .hint("have SQLite copy them into the file: PRAGMA wal_checkpoint(TRUNCATE)"));
+        }
+        let geometry = PageSize::new(page_bytes).and_then(|size| Geometry::new(size, 0));
+        let empty = Header::new(geometry.ok_or_else(|| no_database(name))?, 0, 0);
+        let mut snapshot = Snapshot {
+            connection: Mutex::new(connection),
+            descriptor,
+            name: name.to_owned(),
+            path,
+            header: empty,
+            page_count,
+            journal_mode,
+            in_log,
+            limit,
+        };
+        snapshot.read_header(options.pending_byte)?;
+        Ok(snapshot)
+    }
+
+    fn read_header(&mut self, pending_byte: Option<u32>) -> Result<()> {
+        // A file without a byte is a database without tables.
+        if self.page_count > 0 {
+            let mut start = [0; DATABASE_HEADER_BYTES];
+            match self.in_log.first().is_some_and(|word| word & 1 == 1) {
+                true => {
+                    let page =
+                        dbpage::read(&self.connection(), 1).map_err(|error| unreadable(&self.name, error))?;
+                    let page = page
+                        .filter(|page| page.len() >= start.len())
+                        .ok_or_else(|| no_database(&self.name))?;
+                    start.copy_from_slice(&page[..DATABASE_HEADER_BYTES]);
+                }
+                false => self
+                    .descriptor
+                    .file()
+                    .read_exact_at(&mut start, 0)
+                    .map_err(|error| Error::read(&self.name, error))?,
+            }
+            self.header = Header::from_bytes(&start).map_err(|_| no_database(&self.name))?;
+        }
+        if let Some(pending_byte) = pending_byte {
+            self.header.geometry = self.header.geometry.with_pending_byte(pending_byte);
+        }
+        Ok(())
+    }
+
+    /// The connection, in its transaction.
+    pub fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As the user named it.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Where it is, symbolic links followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its header. Of an empty file: that of a new database.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Page size, reserved bytes and the lock-byte page.
+    pub fn geometry(&self) -> Geometry {
+        self.header.geometry
+    }
+
+    /// The number of its pages; 0 of an empty file.
+    pub fn page_count(&self) -> u32 {
+        self.page_count
+    }
+
+    /// Bytes of all pages.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.page_count) * self.geometry().page_bytes() as u64
+    }
+
+    /// As `PRAGMA journal_mode` returns it.
+    pub fn journal_mode(&self) -> &str {
+        &self.journal_mode
+    }
+
+    /// Whether other processes can commit while it is read.
+    pub fn lets_others_commit(&self) -> bool {
+        self.journal_mode == "wal"
+    }
+
+    /// Its schema.
+    ///
+    /// # Errors
+    /// When SQLite can't read it.
+    pub fn schema(&self) -> Result<Schema> {
+        Schema::from_catalogue(&self.connection(), String::new(), &self.name)
+            .map_err(|error| unreadable(&self.name, error))
+    }
+
+    /// Its pages, for any number of threads.
+    pub fn view<'a>(&'a self, progress: &'a dyn Progress, cancel: &'a Cancel) -> FileView<'a> {
+        let log = self.in_log.iter().any(|word| *word != 0);
+        let log = log.then(|| Log {
+            connection: &self.connection,
+            pages: &self.in_log,
+            page_bytes: self.geometry().page_bytes(),
+        });
+        FileView {
+            file: self.descriptor.file(),
+            log,
+            path: &self.name,
+            file_bytes: self.bytes(),
+            limit: self.limit,
+            progress,
+            cancel,
+        }
+    }
+}
+
+/// A bit for each page of the database that has a frame in the log, whether or not that is part of any transaction.
+fn pages_in_log(path: &Path, page_bytes: u32, page_count: u32) -> io::Result<Vec<u64>> {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    let log = match File::open(name) {
+        Ok(log) => log,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut pages = vec![0; page_count as usize / 64 + 1];
+    let mut at = LOG_HEADER_BYTES;
+    let mut frame = [0; 4];
+    loop {
+        match log.read_exact_at(&mut frame, at) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(pages),
+            Err(error) => return Err(error),
+        }
+        let number = u32::from_be_bytes(frame);
+        if (1..=page_count).contains(&number) {
+            pages[(number - 1) as usize / 64] |= 1 << ((number - 1) % 64);
+        }
+        at += FRAME_HEADER_BYTES + u64::from(page_bytes);
+    }
+}
