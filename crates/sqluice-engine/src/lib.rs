@@ -11,10 +11,11 @@
 //! * [`report`]: what was done
 //! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
 //! * `new_database`, [`existing`], `existing_database`: one attempt to write, from start to end
-//! * [`run`]: attempts until one is done
+//! * [`run`]: attempts until one is done; [`copied_database`]: a copy of a database, from start to end
 
 #![deny(unsafe_code)]
 
+pub mod copied_database;
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;

@@ -30,9 +30,9 @@ const SCHEMAS_MAX: usize = 10;
 
 /// How an attempt ended.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Outcome<R = Report> {
     /// Everything is written.
-    Done(Box<Report>),
+    Done(Box<R>),
     /// Nothing is written: the plan assumed too much.
     Refuted(Refuted),
 }
@@ -46,12 +46,12 @@ pub struct Refuted {
     pub error: Error,
 }
 
-impl Outcome {
+impl<R> Outcome<R> {
     /// The outcome of a write whose errors say which assumption they refute.
     ///
     /// # Errors
     /// Errors that refute no assumption.
-    pub fn of(written: Result<Report>) -> Result<Outcome> {
+    pub fn of(written: Result<R>) -> Result<Outcome<R>> {
         match written {
             Ok(report) => Ok(Outcome::Done(Box::new(report))),
             Err(error) => match error.refuted() {
@@ -62,7 +62,7 @@ impl Outcome {
     }
 
     /// The outcome of an attempt that an assumption failed.
-    pub fn refuted(assumption: Assumption, error: Error) -> Outcome {
+    pub fn refuted(assumption: Assumption, error: Error) -> Outcome<R> {
         Outcome::Refuted(Refuted { assumption, error })
     }
 }
@@ -84,11 +84,11 @@ impl Refuted {
 ///
 /// # Errors
 /// The errors of both; when other processes keep changing the schema.
-pub fn run<S>(
+pub fn run<S, R>(
     state: &mut S,
-    mut attempt: impl FnMut(&mut S) -> Result<Outcome>,
+    mut attempt: impl FnMut(&mut S) -> Result<Outcome<R>>,
     mut plan_again: impl FnMut(&mut S, Refuted) -> Result<()>,
-) -> Result<Report> {
+) -> Result<R> {
     let mut schemas = 1;
     loop {
         let refuted = match attempt(state)? {

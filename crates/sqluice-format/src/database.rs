@@ -5,7 +5,7 @@
 //! ```text
 //!  OFFSET SIZE                                        OFFSET SIZE
 //!   0     16   "SQLite format 3\0"                     44     4   schema format: 4
-//!  16      2   page size, 65536 as 1                   48     4   suggested cache size: 0
+//!  16      2   page size, 65536 as 1                   48     4   suggested cache size
 //!  18      1   write version: 1, rollback journal      52     4   largest root page, when auto_vacuum
 //!  19      1   read version: 1                         56     4   text encoding: 1, UTF-8
 //!  20      1   reserved bytes a page                   60     4   user version
@@ -48,6 +48,8 @@ pub struct Header {
     pub schema_cookie: u32,
     /// 4; old files have 1 to 3.
     pub schema_format: u32,
+    /// `PRAGMA default_cache_size`, in pages.
+    pub default_cache_size: u32,
     /// Largest root page when auto_vacuum is on, else 0.
     pub largest_root: u32,
     /// 1: UTF-8, 2: UTF-16le, 3: UTF-16be.
@@ -99,6 +101,7 @@ impl Header {
             freelist_pages: 0,
             schema_cookie: 1,
             schema_format: 4,
+            default_cache_size: 0,
             largest_root: 0,
             text_encoding: 1,
             user_version: 0,
@@ -125,6 +128,7 @@ impl Header {
             (36, self.freelist_pages),
             (40, self.schema_cookie),
             (44, self.schema_format),
+            (48, self.default_cache_size),
             (52, self.largest_root),
             (56, self.text_encoding),
             (60, self.user_version),
@@ -165,6 +169,7 @@ impl Header {
             freelist_pages: word(36),
             schema_cookie: word(40),
             schema_format: word(44),
+            default_cache_size: word(48),
             largest_root: word(52),
             text_encoding: word(56),
             user_version: word(60),
@@ -192,7 +197,8 @@ pub struct SchemaEntry {
 }
 
 impl SchemaEntry {
-    fn to_record(&self) -> Vec<u8> {
+    /// The row as a record, in UTF-8.
+    pub fn to_record(&self) -> Vec<u8> {
         let mut record = Vec::new();
         let sql = self.sql.as_ref().map_or(Value::Null, |sql| Value::Text(sql.as_bytes()));
         record::encode(
@@ -212,10 +218,14 @@ impl SchemaEntry {
 /// Writes the schema table: its root to the returned page 1, behind 100 zero bytes for the header, and whatever else
 /// it needs to `pages`. Entries get the rowids 1, 2, 3, ...
 pub fn write_schema(entries: &[SchemaEntry], geometry: Geometry, pages: &mut impl AppendPage) -> Vec<u8> {
-    let cells: Vec<Vec<u8>> = (1..)
-        .zip(entries)
-        .map(|(rowid, entry)| leaf_cell(rowid, &entry.to_record(), geometry, pages))
-        .collect();
+    let records: Vec<Vec<u8>> = entries.iter().map(SchemaEntry::to_record).collect();
+    write_schema_records(&records, geometry, pages)
+}
+
+/// As [`write_schema`], of rows that are records already.
+pub fn write_schema_records(records: &[Vec<u8>], geometry: Geometry, pages: &mut impl AppendPage) -> Vec<u8> {
+    let cells: Vec<Vec<u8>> =
+        (1..).zip(records).map(|(rowid, record)| leaf_cell(rowid, record, geometry, pages)).collect();
     let mut page_1 = vec![0; geometry.page_bytes()];
     if leaf_bytes(&cells) <= geometry.usable_bytes() - DATABASE_HEADER_BYTES {
         write_leaf(&mut page_1, DATABASE_HEADER_BYTES, geometry, &cells);

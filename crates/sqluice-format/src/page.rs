@@ -183,6 +183,12 @@ impl PageKind {
 /// Bytes of one cell pointer.
 pub const CELL_POINTER_BYTES: usize = 2;
 
+/// Whether a leaf with `used` bytes of cells and `free` bytes of room is about as full as leaves get: another cell like its own does not
+/// fit, or a twentieth of it is free at most.
+pub const fn is_full(free: usize, used: usize, cells: usize) -> bool {
+    cells > 0 && (free < used / cells + CELL_POINTER_BYTES || free <= (used + free) / 20)
+}
+
 /// Writes the header of a B-tree page to `page`, which begins where that header does (byte 100 of page 1).
 ///
 /// `content_start` counts from the start of the page proper, as cell pointers do.

@@ -12,15 +12,17 @@
 //! * [`descriptor`]: files that stay open as long as any part of the process reads them
 //! * [`connection`]: read transactions; [`dbpage`]: pages through SQLite
 //! * [`pages`]: pages of a file that does not change, for any number of threads
-//! * [`snapshot`]: one committed state of a database
+//! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects, and the B-tree of each
 
 #![deny(unsafe_code)]
 
+pub mod catalogue;
 pub mod connection;
 pub mod dbpage;
 pub mod descriptor;
 pub mod pages;
 pub mod snapshot;
 
+pub use catalogue::{StoredObject, StoredTree};
 pub use descriptor::no_file;
 pub use snapshot::Snapshot;

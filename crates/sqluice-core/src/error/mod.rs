@@ -96,6 +96,8 @@ pub enum Assumption {
     Types,
     /// No file has a bad row.
     SoundFiles,
+    /// The entries of every index have the order that it declares.
+    EntryOrder,
 }
 
 /// An error; see the module's description.

@@ -108,15 +108,20 @@ impl Index {
 
     /// The order of its records by all columns that make them unique; `None` when a collation is not one of SQLite's own.
     pub fn order(&self) -> Option<KeyOrder> {
-        let columns = self.columns.iter().map(|column| {
-            let collation = match () {
-                () if column.collation.eq_ignore_ascii_case("BINARY") => Collation::Binary,
-                () if column.collation.eq_ignore_ascii_case("NOCASE") => Collation::NoCase,
-                () if column.collation.eq_ignore_ascii_case("RTRIM") => Collation::RTrim,
-                () => return None,
-            };
-            Some(KeyColumn { collation, descending: column.descending })
-        });
-        columns.collect::<Option<Vec<_>>>().map(KeyOrder::new)
+        key_order(self.columns.iter().map(|column| (&*column.collation, column.descending)))
     }
+}
+
+/// The order by columns with these collations, each with whether it is descending; `None` when a collation is not one of SQLite's own.
+pub fn key_order<'a>(columns: impl Iterator<Item = (&'a str, bool)>) -> Option<KeyOrder> {
+    let columns = columns.map(|(collation, descending)| {
+        let collation = match () {
+            () if collation.eq_ignore_ascii_case("BINARY") => Collation::Binary,
+            () if collation.eq_ignore_ascii_case("NOCASE") => Collation::NoCase,
+            () if collation.eq_ignore_ascii_case("RTRIM") => Collation::RTrim,
+            () => return None,
+        };
+        Some(KeyColumn { collation, descending })
+    });
+    columns.collect::<Option<Vec<_>>>().map(KeyOrder::new)
 }

@@ -423,6 +423,11 @@ pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A text in SQL.
+pub fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// What a schema file may not do, in words; `None` when it may. Virtual tables fill tables of their own as they are made.
 fn forbidden(action: &AuthAction<'_>, virtual_tables: &[String]) -> Option<String> {
     let internal = |table: &str| {

@@ -9,6 +9,7 @@
 //! The table is read once for all of its indexes. What CREATE INDEX writes is what the record holds, whatever the affinity of the
 //! column: a REAL that is stored as an integer is an integer in the index, too.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use sqluice_core::error::{Error, Result};
@@ -140,21 +141,22 @@ pub(crate) fn of_rows(
     Ok(rows.into_inner())
 }
 
-/// Gives the entries that an index has to a sorter, which keeps nothing but records. Returns their number.
+/// Gives the entries that the index of that name has to a sorter, which keeps nothing but records. Each has a number of fields within
+/// `fields`. Returns their number.
 ///
 /// # Errors
 /// As [`of_rows`].
 pub(crate) fn of_index(
     view: FileView<'_>,
-    index: &Index,
+    (name, fields): (&str, RangeInclusive<usize>),
     place: TreePosition,
     sorter: &Sorter,
     threads: usize,
 ) -> Result<u64> {
     let scan = place.scan(view, Kind::Index)?;
     let entries = AtomicU64::new(0);
-    in_parts((view, &index.name), &scan, threads, || EntriesTaker {
-        columns: index.columns.len(),
+    in_parts((view, name), &scan, threads, || EntriesTaker {
+        fields: fields.clone(),
         buffer: sorter.buffer(),
         entries: 0,
         all_entries: &entries,
@@ -382,7 +384,7 @@ fn is_nan(bytes: &[u8]) -> bool {
 
 /// Passes the entries of an index on.
 struct EntriesTaker<'a> {
-    columns: usize,
+    fields: RangeInclusive<usize>,
     buffer: Buffer<'a>,
     entries: u64,
     all_entries: &'a AtomicU64,
@@ -391,7 +393,7 @@ struct EntriesTaker<'a> {
 impl Take for EntriesTaker<'_> {
     fn take(&mut self, _: i64, record: &[u8]) -> std::result::Result<(), Option<Error>> {
         // What is no record has no order.
-        if record::count_fields(record) != Ok(self.columns) {
+        if !record::count_fields(record).is_ok_and(|fields| self.fields.contains(&fields)) {
             return Err(None);
         }
         self.entries += 1;

@@ -122,7 +122,10 @@ impl Making<'_, '_> {
         let items = sorted.iter().map(Sorted::items).sum();
         phases.begin(&format!("merge {name}"), Some(Amount { rows: items, bytes: 0 }));
         let jobs = group.iter().zip(&sorted);
-        let jobs = jobs.map(|((_, table, ours), sorted)| IndexJob { table, index: &ours.index, sorted });
+        let jobs = jobs.map(|((_, table, ours), sorted)| IndexJob {
+            sorted,
+            unique: ours.index.unique.then_some((*table, &ours.index)),
+        });
         let jobs: Vec<IndexJob<'_>> = jobs.collect();
         let (_, mut output) = transaction.past_the_end()?;
         let trees = merge_indexes(&jobs, settings, appender, &mut output, phases.progress(), &cancel)?;

@@ -37,7 +37,9 @@ impl OldEntries for OldIndexes<'_> {
         let OldIndexes { transaction, page_count, threads, progress } = *self;
         let place = TreePosition { root_page, geometry: transaction.existing().geometry(), page_count };
         let view = transaction.view(page_count, progress);
-        entries::of_index(view, &table.indexes[index], place, sorter, threads).map(drop)
+        let index = &table.indexes[index];
+        let fields = index.columns.len()..=index.columns.len();
+        entries::of_index(view, (&index.name, fields), place, sorter, threads).map(drop)
     }
 }
 

@@ -11,8 +11,8 @@ use super::message::{PartId, Task};
 /// The work of a pass, cut into parts.
 pub(super) enum Parts<'a> {
     Sources(Vec<Box<dyn Source + 'a>>),
-    /// The number of ranges of each tree.
-    Ranges(Vec<usize>),
+    /// The number of parts of each tree.
+    Numbered(Vec<usize>),
 }
 
 /// Hands out parts, in order, to the workers.
@@ -55,9 +55,7 @@ impl Dispenser<'_> {
                 Parts::Sources(sources) => {
                     sources.get_mut(*tree)?.next_part().map(|part| part.map(Task::Decode))
                 }
-                Parts::Ranges(ranges) => {
-                    Ok((*of_tree < *ranges.get(*tree)?).then_some(Task::Merge(*of_tree)))
-                }
+                Parts::Numbered(parts) => Ok((*of_tree < *parts.get(*tree)?).then_some(Task::Part(*of_tree))),
             };
             let id = PartId { part: *part, tree: *tree };
             match next {

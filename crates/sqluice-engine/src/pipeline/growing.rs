@@ -6,9 +6,11 @@
 use sqluice_core::error::Result;
 use sqluice_format::chunk::{Chunk, Leaf};
 use sqluice_format::page::{Geometry, PageKind};
+use sqluice_format::scan::Kind;
 use sqluice_format::tree::{self, AppendPage, Child, IndexTree, TableTree};
 
 use super::appender::{Appender, append_empty_leaf};
+use super::copy_tree::CopyTree;
 use super::existing_trees::Edge;
 use super::message::Sealed;
 use super::trees::Trees;
@@ -47,6 +49,11 @@ impl<'a> Growing<'a> {
             Trees::Merge(trees) => match trees.get(index) {
                 Some(tree) if tree.rowids => (Levels::Table(TableTree::new(geometry)), tree.root_page, None),
                 Some(tree) => (Levels::Index(IndexTree::new(geometry)), tree.root_page, None),
+                None => (Levels::None, None, None),
+            },
+            Trees::Copy(trees) => match trees.get(index).map(CopyTree::kind) {
+                Some(Kind::Table) => (Levels::Table(TableTree::new(geometry)), None, None),
+                Some(Kind::Index) => (Levels::Index(IndexTree::new(geometry)), None, None),
                 None => (Levels::None, None, None),
             },
         };

@@ -12,15 +12,15 @@ use super::pass;
 use super::trees::Trees;
 use super::unique::{KnownRows, Unique};
 use super::writer::PassContext;
-use super::{Settings, WrittenTree, key_order};
+use super::{Settings, WrittenTree, key_order, primary_key};
 use crate::output::Output;
 use crate::sort::Sorted;
 
-/// An index and its entries, sorted.
+/// The entries of an index, or the rows of a WITHOUT ROWID table, sorted.
 pub(crate) struct IndexJob<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) index: &'a Index,
     pub(crate) sorted: &'a Sorted,
+    /// The table and the index, if no two rows may have the same key.
+    pub(crate) unique: Option<(&'a Table, &'a Index)>,
 }
 
 /// Writes the trees of indexes, one after another, the root of each last.
@@ -36,10 +36,12 @@ pub(crate) fn merge_indexes(
     cancel: &Cancel,
 ) -> Result<Vec<WrittenTree>> {
     let nothing = Dropped::default();
-    let trees = jobs.iter().map(|&IndexJob { table, index, sorted }| {
-        let order = Some(key_order(index));
-        let unique = Unique { table, index: Some(index), order, rows: KnownRows::Stored };
-        let unique = index.unique.then_some(unique);
+    let trees = jobs.iter().map(|&IndexJob { sorted, unique }| {
+        let unique = unique.map(|(table, index)| {
+            let is_clustered = table.clustered.as_ref().is_some_and(|clustered| clustered.name == index.name);
+            let order = if is_clustered { primary_key(index) } else { key_order(index) };
+            Unique { table, index: Some(index), order: Some(order), rows: KnownRows::Stored }
+        });
         MergeTree { sorted, rowids: false, unique, dropped: &nothing, root_page: None }
     });
     let mut around = PassContext { output, rejects: None, progress, cancel };

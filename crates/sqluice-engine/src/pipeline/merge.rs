@@ -6,7 +6,6 @@ use super::merge_tree::{Ends, MergeTree};
 use super::message::{Edges, Task};
 use super::unique::CANCEL_ITEMS;
 use super::worker::{Done, Filling};
-use crate::encode::Chunks;
 use crate::sort::Merge;
 
 /// Merges one part of a tree onto pages.
@@ -15,7 +14,7 @@ pub(super) fn merge(
     filling: &mut Filling<'_, '_>,
     task: Task,
 ) -> (Result<Done>, Edges) {
-    let Task::Merge(part) = task else { unreachable!("what is sorted is merged") };
+    let Task::Part(part) = task else { unreachable!("what is sorted is merged") };
     let mut ends = Ends::default();
     let ranges = if tree.dropped.is_empty() { part..part + 1 } else { 0..tree.sorted.ranges() };
     let last = ranges.end == tree.sorted.ranges();
@@ -27,13 +26,13 @@ pub(super) fn merge(
             merge_entries(tree, merge, filling, &mut ends)
         }
     });
-    let merged = merged.map(|()| {
+    let merged = merged.and_then(|()| {
         if tree.rowids {
             filling.finish_leaves();
         } else {
-            filling.finish_entries(!last);
+            filling.finish_entries(!last)?;
         }
-        Done::default()
+        Ok(Done::default())
     });
     (merged, Edges::Sorted(Box::new(ends)))
 }
@@ -56,12 +55,7 @@ fn merge_rows(
             return Ok(());
         }
         ends.check(tree.unique.as_ref(), item, prefix)?;
-        if !filling.open()?.push(item.rowid, item.record) {
-            filling.next()?;
-            let pushed = filling.current().push(item.rowid, item.record);
-            debug_assert!(pushed, "an empty chunk takes a row of any size");
-        }
-        Ok(())
+        filling.push_row(item.rowid, item.record)
     })
 }
 
@@ -71,9 +65,6 @@ fn merge_entries(
     filling: &mut Filling<'_, '_>,
     ends: &mut Ends,
 ) -> Result<()> {
-    // What a chunk had no room for. It begins the next one only if another entry follows: this part and the next
-    // need a divider between them, which a chunk of a single entry can't give.
-    let mut waiting: Option<Vec<u8>> = None;
     let mut items = 0;
     merge.try_for_each(|item, prefix| {
         items += 1;
@@ -85,17 +76,6 @@ fn merge_entries(
             return Ok(());
         }
         ends.check(tree.unique.as_ref(), item, prefix)?;
-        if let Some(entry) = waiting.take() {
-            filling.next_of_entries()?;
-            filling.open()?.push_last_entry(&entry);
-        }
-        if !filling.open()?.push_entry(item.record) {
-            waiting = Some(item.record.to_vec());
-        }
-        Ok(())
-    })?;
-    if let Some(entry) = waiting {
-        filling.open()?.push_last_entry(&entry);
-    }
-    Ok(())
+        filling.push_entry(item.record)
+    })
 }

@@ -6,6 +6,7 @@ use sqluice_core::error::{Error, Place};
 use sqluice_core::source::{BadRow, Part};
 use sqluice_format::chunk::Chunk;
 
+use super::copy_tree::EndEntries;
 use super::merge_tree::Ends;
 use crate::encode::RowidRange;
 
@@ -28,8 +29,8 @@ pub(super) struct PartId {
 /// What a worker does next.
 pub(super) enum Task {
     Decode(Box<dyn Part>),
-    /// The part of the sorted items with that number.
-    Merge(usize),
+    /// The part of the tree with that number.
+    Part(usize),
 }
 
 /// A message of a worker to the writer about a part.
@@ -54,6 +55,8 @@ pub(super) enum Edges {
     Rowids { rowids: RowidRange, place: Option<Place> },
     /// Sorted items.
     Sorted(Box<Ends>),
+    /// Entries of an index that is copied.
+    Copied(Box<EndEntries>),
 }
 
 /// What a worker gets back from the writer.

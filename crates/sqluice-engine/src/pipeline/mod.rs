@@ -5,7 +5,8 @@
 //!                                   │                                            ├─> writer ──> output
 //!                                   └─> sorters (entries of indexes, rows        │
 //!                                       that may arrive in any order)            │
-//!  merge   sorters ──> ranges of keys ──> workers ──> index and table leaves ────┘
+//!  merge   sorters ──> ranges of keys ──> workers ──> index and table leaves ────┤
+//!  copy    trees of a database ──> parts ──> workers ──> their leaves, or new ones ┘
 //!
 //!  a pass          parts in order                       chunks in any order            pages in order
 //!        dispenser (a lock) ──> workers ──────────────> writer (the calling thread) ──────────> output
@@ -28,6 +29,9 @@
 
 mod appender;
 mod conflicts;
+mod copies;
+mod copy;
+mod copy_tree;
 mod dispenser;
 mod existing_trees;
 mod growing;
@@ -55,6 +59,9 @@ use sqluice_format::page::Geometry;
 
 pub(crate) use appender::{Appender, append_empty_leaf};
 use conflicts::Dropped;
+pub(crate) use copies::copy_trees;
+pub(crate) use copy_tree::CopyTree;
+pub use copy_tree::Keep;
 pub(crate) use existing_trees::{Edge, ExistingTrees, OldEntries};
 pub(crate) use indexes::{IndexJob, merge_indexes};
 use merge_tree::MergeTree;

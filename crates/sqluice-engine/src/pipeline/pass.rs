@@ -8,6 +8,8 @@ use sqluice_core::source::Source;
 
 use super::Settings;
 use super::appender::Appender;
+use super::copy::Copier;
+use super::copy_tree::CopyTree;
 use super::dispenser::{Dispenser, Parts};
 use super::merge;
 use super::merge_tree::MergeTree;
@@ -28,7 +30,8 @@ pub(super) fn run(
     let keep_bad_rows = around.rejects.is_some();
     let parts = match trees {
         Trees::Rows(_) => Parts::Sources(sources),
-        Trees::Merge(trees) => Parts::Ranges(trees.iter().map(MergeTree::parts).collect()),
+        Trees::Merge(trees) => Parts::Numbered(trees.iter().map(MergeTree::parts).collect()),
+        Trees::Copy(trees) => Parts::Numbered(trees.iter().map(CopyTree::parts).collect()),
     };
     let dispenser = Dispenser::new(parts);
     let (to_writer, from_workers) = crossbeam_channel::unbounded();
@@ -78,6 +81,7 @@ pub(super) fn run(
 /// The work of one worker: parts in, sealed chunks out.
 fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, cancel: &Cancel) {
     let mut encoder: Option<(usize, RowsEncoder<'_>)> = None;
+    let mut copier: Option<(usize, Copier<'_>)> = None;
     let mut last = None;
     while worker.may_go_on().is_ok()
         && let Some((id, task)) = dispenser.next()
@@ -97,6 +101,13 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
             }
             Trees::Merge(trees) => {
                 filling.finish(task, |filling, task| merge::merge(&trees[id.tree], filling, task))
+            }
+            Trees::Copy(trees) => {
+                let copier = match &mut copier {
+                    Some((tree, copier)) if *tree == id.tree => copier,
+                    other => &mut other.insert((id.tree, Copier::new(&trees[id.tree]))).1,
+                };
+                filling.finish(task, |filling, task| copier.copy(filling, task))
             }
         };
         if done.is_err() {

@@ -1,6 +1,7 @@
 //! The B-trees of a pass.
 
 use super::WrittenTree;
+use super::copy_tree::CopyTree;
 use super::merge_tree::MergeTree;
 use super::rows::RowsTree;
 
@@ -10,6 +11,8 @@ pub(super) enum Trees<'a> {
     Rows(Vec<RowsTree<'a>>),
     /// What has been sorted.
     Merge(Vec<MergeTree<'a>>),
+    /// Trees of another database.
+    Copy(&'a [CopyTree<'a>]),
 }
 
 /// A B-tree that a pass has built.

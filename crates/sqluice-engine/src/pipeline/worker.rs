@@ -6,6 +6,8 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::source::BadRow;
 use sqluice_format::chunk::Chunk;
+use sqluice_format::page::PageKind;
+use sqluice_format::scan::Leaf;
 
 use super::Settings;
 use super::message::{BAD_ROWS_AHEAD_MAX, Edges, Message, PARTS_AHEAD_MAX, PartId, Sealed, Task};
@@ -66,6 +68,9 @@ pub(super) struct Filling<'w, 's> {
     /// Messages sent so far.
     sequence: u64,
     open: Option<(Chunk, Vec<PageHash>)>,
+    /// The entry of an index that the open chunk has no room for. It begins the next one only if something follows: this part and
+    /// the next need a divider between them, which a chunk of a single entry can't give.
+    waiting: Option<Vec<u8>>,
     bad_rows: Vec<BadRow>,
     bad_rows_bytes: usize,
     cancel: &'w Cancel,
@@ -82,7 +87,8 @@ pub(super) struct Done {
 
 impl<'w, 's> Filling<'w, 's> {
     pub(super) fn new(worker: &'w mut Worker<'s>, id: PartId, cancel: &'w Cancel) -> Filling<'w, 's> {
-        Filling { worker, id, sequence: 0, open: None, bad_rows: Vec::new(), bad_rows_bytes: 0, cancel }
+        let (open, waiting, bad_rows) = (None, None, Vec::new());
+        Filling { worker, id, sequence: 0, open, waiting, bad_rows, bad_rows_bytes: 0, cancel }
     }
 
     /// Does the part and reports to the writer how that ended. `work` also says how the part fits others, even if it fails.
@@ -130,17 +136,72 @@ impl<'w, 's> Filling<'w, 's> {
         }
     }
 
-    /// Finishes the last leaf of an index, if any; `more` of its entries follow in other chunks.
-    pub(super) fn finish_entries(&mut self, more: bool) {
+    /// Finishes the last leaf of an index, if any; `more` of its entries follow in other parts.
+    pub(super) fn finish_entries(&mut self, more: bool) -> Result<()> {
+        if let Some(entry) = self.waiting.take() {
+            self.open()?.push_last_entry(&entry);
+        }
         if let Some((chunk, _)) = &mut self.open {
             chunk.finish_entries(more);
         }
+        Ok(())
+    }
+
+    /// Adds a row, given as a whole record.
+    #[inline]
+    pub(super) fn push_row(&mut self, rowid: i64, record: &[u8]) -> Result<()> {
+        if !self.open()?.push(rowid, record) {
+            self.next()?;
+            let pushed = self.current().push(rowid, record);
+            debug_assert!(pushed, "an empty chunk takes a row of any size");
+        }
+        Ok(())
+    }
+
+    /// Adds an entry of an index.
+    #[inline]
+    pub(super) fn push_entry(&mut self, record: &[u8]) -> Result<()> {
+        if self.waiting.is_some() {
+            self.place_waiting()?;
+        }
+        if !self.open()?.push_entry(record) {
+            self.waiting = Some(record.to_vec());
+        }
+        Ok(())
+    }
+
+    /// Adds a leaf of another tree as it is, unless the leaf before it is to get more entries; says whether it did.
+    pub(super) fn push_leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+        self.place_waiting()?;
+        let kind = if leaf.is_index() { PageKind::LeafIndex } else { PageKind::LeafTable };
+        if !self.open()?.takes_leaf(kind) {
+            return Ok(false);
+        }
+        let push = |chunk: &mut Chunk| chunk.push_leaf(kind, leaf.page(), leaf.entries(), leaf.last_rowid());
+        if !push(self.current()) {
+            match kind {
+                PageKind::LeafIndex => self.next_of_entries()?,
+                _ => self.next()?,
+            }
+            let pushed = push(self.current());
+            debug_assert!(pushed, "an empty chunk has room for a leaf");
+        }
+        Ok(true)
+    }
+
+    /// Begins another chunk with the entry that waits.
+    fn place_waiting(&mut self) -> Result<()> {
+        if let Some(entry) = self.waiting.take() {
+            self.next_of_entries()?;
+            self.open()?.push_last_entry(&entry);
+        }
+        Ok(())
     }
 
     /// Passes a full chunk of entries on and puts an empty one in its place.
-    pub(super) fn next_of_entries(&mut self) -> Result<()> {
+    fn next_of_entries(&mut self) -> Result<()> {
         self.cancel.check()?;
-        self.finish_entries(true);
+        self.finish_entries(true)?;
         self.seal()?;
         self.open().map(drop)
     }

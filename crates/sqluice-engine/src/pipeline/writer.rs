@@ -9,6 +9,7 @@ use sqluice_core::schema::Table;
 use sqluice_core::source::BadRow;
 
 use super::appender::Appender;
+use super::copy_tree::EndEntries;
 use super::growing::Growing;
 use super::merge_tree::Ends;
 use super::message::{Edges, Message, PartId, Returns, Sealed};
@@ -40,6 +41,8 @@ pub(super) struct Writer<'a, 'o> {
     last_rowid: Option<LastRowid>,
     /// The end of what is sorted so far.
     ends: Option<Box<Ends>>,
+    /// The ends of the last part that was copied of an index.
+    copied: Option<Box<EndEntries>>,
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
@@ -50,7 +53,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Writer<'a, 'o> {
         let tree = Growing::new(trees, 0, appender.geometry());
         let (made, current, last_rowid) = (Vec::new(), BuiltTree::default(), trees.last_rowid(0));
-        Writer { trees, appender, around, made, tree, current, last_rowid, ends: None }
+        Writer { trees, appender, around, made, tree, current, last_rowid, ends: None, copied: None }
     }
 
     pub(super) fn write_all(
@@ -162,6 +165,13 @@ impl<'a, 'o> Writer<'a, 'o> {
                 self.ends = Some(ends);
                 Ok(())
             }
+            Edges::Copied(entries) => {
+                if let (Trees::Copy(trees), Some(before)) = (self.trees, &self.copied) {
+                    trees[self.made.len()].check_follows(before, &entries)?;
+                }
+                self.copied = Some(entries);
+                Ok(())
+            }
         }
     }
 
@@ -201,7 +211,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
         self.last_rowid = self.trees.last_rowid(next);
-        self.ends = None;
+        (self.ends, self.copied) = (None, None);
         self.appender.check()
     }
 }
@@ -220,6 +230,7 @@ impl Trees<'_> {
         match self {
             Trees::Rows(trees) => trees.len(),
             Trees::Merge(trees) => trees.len(),
+            Trees::Copy(trees) => trees.len(),
         }
     }
 

@@ -95,6 +95,13 @@ impl Chunk {
     fn push_any_entry(&mut self, record: &[u8], any: bool) -> bool {
         let split = cell::index_split(record.len(), self.geometry);
         let cell_bytes = cell::index_leaf_bytes(record.len(), split);
+        if self.wants_divider() {
+            // A chunk can't end without it.
+            self.make_room(split.overflow_pages as u64, true);
+            self.hold_out(record, split);
+            self.rows += 1;
+            return true;
+        }
         let new_leaf = self.open.is_none() || self.dividers.pending;
         // Two entries are a leaf and a divider: what every chunk can be finished with. Where entries overflow, the last
         // pages are for what overflows of the last leaf, so that it gets full.
@@ -163,7 +170,7 @@ impl Chunk {
     }
 
     /// Takes the last entry out of the last leaf: it becomes the divider after it.
-    fn give_last_up(&mut self) {
+    pub(super) fn give_last_up(&mut self) {
         let cells = self.open.map_or(0, |leaf| leaf.cells());
         assert!(cells + self.leaves.len() > 1, "two entries or more precede others of an index");
         let last = self.take_last_cell();
@@ -221,7 +228,7 @@ impl Chunk {
         }
     }
 
-    /// Makes the leaf that was finished last the open one again.
+    /// Makes the leaf that was finished last the open one again. One that was taken as it is has its cells side by side, too.
     fn reopen_leaf(&mut self) {
         let leaf = self.leaves.pop().expect("a leaf is finished");
         let base = leaf.page as usize * self.geometry.page_bytes();
@@ -242,6 +249,17 @@ impl Chunk {
 }
 
 impl Dividers {
+    /// Whether the last of them stands before nothing yet.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// A leaf follows the last of them.
+    pub(super) fn confirm(&mut self) {
+        self.pending = false;
+    }
+
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.list.clear();

@@ -17,11 +17,13 @@
 //!   [`Chunk::push`] (a whole record, which may overflow);
 //! * entries of an index in key order, by [`Chunk::push_entry`]. Between two leaves one entry is held out as divider,
 //!   for the level above.
+//! * leaves of another tree whose pages have the same layout, by [`Chunk::push_leaf`], between the others.
 //!
 //! Invariant: what is in a chunk depends on the rows and the capacity alone, and every byte of its pages is
 //! written: a recycled chunk gives the same bytes as a new one.
 
 mod entries;
+mod leaves;
 mod rows;
 
 use crate::aligned::AlignedBuffer;

@@ -27,8 +27,10 @@ mod walk;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::cell;
 use crate::check::ReadPage;
-use crate::page::{CELL_POINTER_BYTES, Geometry, PAGE_NUMBER_MAX};
+use crate::page::{CELL_POINTER_BYTES, Geometry, PAGE_NUMBER_MAX, is_full};
+use crate::varint;
 use crate::view::{CellView, PageView};
 use page::Page;
 use walk::Walk;
@@ -112,6 +114,19 @@ pub trait Visit<E> {
     fn entry(&mut self, rowid: i64, record: &[u8], is_divider: bool) -> Result<(), E>;
 }
 
+impl<E, V: Visit<E>> Visit<E> for &mut V {
+    const TAKES_LEAVES: bool = V::TAKES_LEAVES;
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool, E> {
+        V::leaf(self, leaf)
+    }
+
+    #[inline]
+    fn entry(&mut self, rowid: i64, record: &[u8], is_divider: bool) -> Result<(), E> {
+        V::entry(self, rowid, record, is_divider)
+    }
+}
+
 /// A closure that takes entries.
 struct Entries<F>(F);
 
@@ -134,7 +149,6 @@ pub struct Leaf<'a> {
     view: &'a PageView<Vec<u8>>,
     cells: &'a [CellView],
     geometry: Geometry,
-    cell_bytes: usize,
 }
 
 impl<'a> Leaf<'a> {
@@ -143,19 +157,19 @@ impl<'a> Leaf<'a> {
         self.view.bytes(0..self.geometry.page_bytes())
     }
 
+    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
+    pub fn is_index(&self) -> bool {
+        self.view.kind().is_index()
+    }
+
     /// The number of its entries.
     pub fn entries(&self) -> usize {
         self.cells.len()
     }
 
-    /// Its largest rowid; `None` if it has none, or is of an index.
-    pub fn last_rowid(&self) -> Option<i64> {
-        self.cells.last().map(|cell| cell.rowid).filter(|_| !self.view.kind().is_index())
-    }
-
-    /// Whether the rest of a payload lies on other pages.
-    pub fn overflows(&self) -> bool {
-        self.cells.iter().any(|cell| cell.overflow.is_some())
+    /// Its largest rowid; 0 in an index, and when it has no entries.
+    pub fn last_rowid(&self) -> i64 {
+        self.cells.last().map_or(0, |cell| cell.rowid)
     }
 
     /// The records, as far as they are on the page.
@@ -164,14 +178,30 @@ impl<'a> Leaf<'a> {
         self.cells.iter().map(move |cell| view.bytes(cell.local.clone()))
     }
 
-    /// Whether it is about as full as it would be if it was written anew: another entry like its own would not fit, or a
-    /// twentieth of it is free at most.
-    pub fn is_full(&self) -> bool {
-        let room = self.geometry.usable_bytes() - self.view.kind().header_bytes();
-        let used = self.cell_bytes + self.cells.len() * CELL_POINTER_BYTES;
-        let free = room.saturating_sub(used);
-        let of_an_entry = used / self.cells.len().max(1);
-        !self.cells.is_empty() && (free < of_an_entry || free <= room / 20)
+    /// Whether its page could be written anew without becoming any better: its cells lie side by side, in order, from the end of the page
+    /// on, none overflows, and about no other would find room ([`is_full`]).
+    pub fn is_packed(&self) -> bool {
+        let kind = self.view.kind();
+        let mut content = self.geometry.usable_bytes();
+        for cell in self.cells {
+            let head = match kind.is_index() {
+                true => varint::len(cell.payload_bytes as u64),
+                false => varint::len(cell.payload_bytes as u64) + varint::len(cell.rowid as u64),
+            };
+            let start = cell.local.start - head;
+            let end = cell.local.end.max(start + cell::CELL_BYTES_MIN);
+            if end != content || cell.overflow.is_some() {
+                return false;
+            }
+            content = start;
+        }
+        let header = self.view.bytes(0..kind.header_bytes());
+        // No free block, and no fragments.
+        let expected = [0, 0, header[3], header[4], (content >> 8) as u8, content as u8, 0];
+        let pointers = kind.header_bytes() + self.cells.len() * CELL_POINTER_BYTES;
+        header[1..8] == expected
+            && pointers <= content
+            && is_full(content - pointers, self.geometry.usable_bytes() - content, self.cells.len())
     }
 }
 

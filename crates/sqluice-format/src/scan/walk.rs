@@ -4,7 +4,6 @@ use super::page::Page;
 use super::{Damage, Kind, Leaf, PagePosition, Reader, Scan, ScanError, Visit};
 use crate::cell::{self, PAGE_NUMBER_BYTES};
 use crate::check::ReadPage;
-use crate::page::Geometry;
 use crate::value::SerialType;
 use crate::varint;
 use crate::view::CellView;
@@ -112,9 +111,7 @@ where
     /// Gives a leaf as a whole, if it is wanted so, or else its entries.
     fn whole(&mut self, page: &Page, cells: Vec<CellView>) -> Result<(), ScanError<P::Error>> {
         if V::TAKES_LEAVES {
-            let geometry = self.scan.tree.geometry;
-            let cell_bytes = cells.iter().map(|cell| cell_bytes(cell, self.scan.tree.kind, geometry)).sum();
-            let leaf = Leaf { view: page.view(), cells: &cells, geometry, cell_bytes };
+            let leaf = Leaf { view: page.view(), cells: &cells, geometry: self.scan.tree.geometry };
             // Only a root may be empty: nothing is given of it.
             if !self.visit.leaf(&leaf).map_err(ScanError::Stopped)? {
                 cells.iter().try_for_each(|cell| self.give(page, cell, false))?;
@@ -170,22 +167,6 @@ where
             next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
         }
         self.visit.entry(cell.rowid, record, is_divider).map_err(ScanError::Stopped)
-    }
-}
-
-/// Bytes that a cell of a leaf takes.
-fn cell_bytes(cell: &CellView, kind: Kind, geometry: Geometry) -> usize {
-    let overflow = if cell.overflow.is_some() { PAGE_NUMBER_BYTES } else { 0 };
-    match kind {
-        Kind::Table => {
-            varint::len(cell.payload_bytes as u64)
-                + varint::len(cell.rowid as u64)
-                + cell.local.len()
-                + overflow
-        }
-        Kind::Index => {
-            cell::index_leaf_bytes(cell.payload_bytes, cell::index_split(cell.payload_bytes, geometry))
-        }
     }
 }
 

@@ -1,0 +1,165 @@
+//! Trees of another database, part by part, onto pages.
+//!
+//! ```text
+//!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
+//!                 │        │        └─ entries ─┴─ ...   │        until a new leaf is full where one of theirs ends
+//!                 v        v        v       v            v
+//!  pages      [packed] [packed] [new     ] [new     ] [packed]
+//! ```
+
+use std::sync::atomic::Ordering;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_format::record;
+use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
+use sqluice_reader::pages::{FilePages, damaged};
+
+use super::copy_tree::{CopyTree, EndEntries};
+use super::message::{Edges, Task};
+use super::unique::CANCEL_ITEMS;
+use super::worker::{Done, Filling};
+
+/// Leaves after which finished pages are hashed, while they are in the cache.
+const HASHED_LEAVES: u64 = 16;
+
+/// Copies parts of a tree, for one worker.
+pub(super) struct Copier<'a> {
+    tree: &'a CopyTree<'a>,
+    pages: FilePages<'a>,
+    reader: Reader,
+}
+
+impl<'a> Copier<'a> {
+    pub(super) fn new(tree: &'a CopyTree<'a>) -> Copier<'a> {
+        Copier { tree, pages: tree.view.pages(), reader: Reader::default() }
+    }
+
+    /// Copies one part onto pages.
+    pub(super) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
+        let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
+        let Copier { tree, pages, reader } = self;
+        let mut taker =
+            Taker { tree, filling, ends: EndEntries::default(), leaves: 0, entries: 0, left_out: 0 };
+        let read = tree.scan.visit(part, pages, reader, &mut taker);
+        let Taker { ends, left_out, .. } = taker;
+        let is_last = part + 1 == tree.parts();
+        let done = read.map_err(|error| tree.view.failed(error)).and_then(|()| {
+            match tree.kind() {
+                Kind::Table => filling.finish_leaves(),
+                Kind::Index => filling.finish_entries(!is_last)?,
+            }
+            Ok(Done { rows: left_out, input_bytes: 0 })
+        });
+        let edges = if tree.order.is_some() { Edges::Copied(Box::new(ends)) } else { Edges::None };
+        (done, edges)
+    }
+}
+
+/// Takes what a part holds.
+struct Taker<'t, 'f, 'w, 's> {
+    tree: &'t CopyTree<'t>,
+    filling: &'f mut Filling<'w, 's>,
+    ends: EndEntries,
+    leaves: u64,
+    entries: usize,
+    /// Rows that are not copied.
+    left_out: u64,
+}
+
+impl Visit<Error> for Taker<'_, '_, '_, '_> {
+    const TAKES_LEAVES: bool = true;
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+        self.leaves += 1;
+        if self.leaves.is_multiple_of(HASHED_LEAVES) {
+            self.filling.cancelled()?;
+            self.filling.hash_finished();
+        }
+        let tree = self.tree;
+        if !tree.takes_leaves || tree.keep.is_some() || !leaf.is_packed() || !self.filling.push_leaf(leaf)? {
+            return Ok(false);
+        }
+        tree.relocated.fetch_add(1, Ordering::Relaxed);
+        if tree.order.is_some() {
+            self.verify_leaf(leaf)?;
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn entry(&mut self, rowid: i64, record: &[u8], _: bool) -> Result<()> {
+        self.entries += 1;
+        if self.entries.is_multiple_of(CANCEL_ITEMS) {
+            self.filling.cancelled()?;
+            self.filling.hash_finished();
+        }
+        let tree = self.tree;
+        match tree.kind() {
+            Kind::Table if tree.keep.is_some_and(|keep| !keep(record)) => {
+                self.left_out += 1;
+                Ok(())
+            }
+            Kind::Table => self.filling.push_row(rowid, record),
+            Kind::Index => {
+                if tree.order.is_some() {
+                    self.verify(record)?;
+                    self.ends.set_last(record);
+                }
+                self.filling.push_entry(record)
+            }
+        }
+    }
+}
+
+impl Taker<'_, '_, '_, '_> {
+    /// Verifies the entries of a leaf, each against the one before.
+    fn verify_leaf(&mut self, leaf: &Leaf<'_>) -> Result<()> {
+        let Some(order) = &self.tree.order else { return Ok(()) };
+        let mut before: Option<&[u8]> = None;
+        for record in leaf.records() {
+            match before {
+                None => self.verify(record)?,
+                Some(before) => {
+                    self.check_record(record)?;
+                    self.tree.check_order(order, before, record)?;
+                }
+            }
+            before = Some(record);
+        }
+        if let Some(last) = before {
+            self.ends.set_last(last);
+        }
+        Ok(())
+    }
+
+    /// Verifies an entry against the one before it.
+    fn verify(&mut self, record: &[u8]) -> Result<()> {
+        self.check_record(record)?;
+        match &self.tree.order {
+            Some(order) if !self.ends.last.is_empty() => {
+                self.tree.check_order(order, &self.ends.last, record)
+            }
+            _ => {
+                self.ends.first.extend_from_slice(record);
+                Ok(())
+            }
+        }
+    }
+
+    /// What is no record has no order.
+    #[inline]
+    fn check_record(&self, record: &[u8]) -> Result<()> {
+        let columns = self.tree.order.as_ref().map_or(0, |order| order.columns().len());
+        if record::count_fields(record).is_ok_and(|fields| fields >= columns) {
+            return Ok(());
+        }
+        Err(damaged(self.tree.view.path, &format!("an entry of {} is no valid record of it", self.tree.what)))
+    }
+}
+
+impl EndEntries {
+    fn set_last(&mut self, record: &[u8]) {
+        self.last.clear();
+        self.last.extend_from_slice(record);
+    }
+}

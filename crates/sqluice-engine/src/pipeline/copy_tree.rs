@@ -1,0 +1,68 @@
+//! B-trees of another database that are copied, and how the parts of one must fit each other.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_format::key::KeyOrder;
+use sqluice_format::scan::{Kind, Scan};
+use sqluice_reader::pages::FileView;
+
+/// Decides by its record whether a row is copied.
+pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
+
+/// A B-tree that is copied.
+pub(crate) struct CopyTree<'a> {
+    /// What it is, for messages: `index i`.
+    pub(crate) what: String,
+    pub(crate) scan: Scan,
+    pub(crate) view: FileView<'a>,
+    /// The order that its entries must have; `None`: they are copied in the order in which they are.
+    pub(crate) order: Option<KeyOrder>,
+    /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
+    pub(crate) takes_leaves: bool,
+    /// Which rows are copied; `None`: all.
+    pub(crate) keep: Option<&'a Keep<'a>>,
+    /// Leaves that were taken as they are.
+    pub(crate) relocated: AtomicU64,
+    /// Whether an entry was found that does not follow the one before.
+    pub(crate) out_of_order: AtomicBool,
+}
+
+/// The first and the last entry of a part of an index. Without entries both are empty.
+#[derive(Default)]
+pub(super) struct EndEntries {
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
+}
+
+impl CopyTree<'_> {
+    pub(super) fn kind(&self) -> Kind {
+        self.scan.tree().kind
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.scan.parts()
+    }
+
+    /// The error for a part that does not follow the part before.
+    pub(super) fn check_follows(&self, before: &EndEntries, after: &EndEntries) -> Result<()> {
+        match &self.order {
+            Some(order) if !before.last.is_empty() && !after.first.is_empty() => {
+                self.check_order(order, &before.last, &after.first)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The error for an entry that does not follow the one before. Both must have the columns of the order.
+    #[inline]
+    pub(super) fn check_order(&self, order: &KeyOrder, before: &[u8], after: &[u8]) -> Result<()> {
+        if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
+    }
+
+    #[cold]
+    fn out_of_order(&self) -> Error {
+        self.out_of_order.store(true, Ordering::Relaxed);
+        Error::input(format!("{} is out of order", self.what)).refuting(Assumption::EntryOrder)
+    }
+}

@@ -1,0 +1,62 @@
+//! Leaves of another tree, taken as they are.
+//!
+//! ```text
+//!  rows      [1 2 3]  [4 5 6]  [7 8 9]         one leaf after another
+//!  entries   [a b c]  d  [e f g]  h            the entry after such a leaf is held out as divider
+//! ```
+//!
+//! The leaf before one that is taken gets no more entries. So that leaves stay full, none is taken before the open one is: entries are
+//! pushed one by one until leaves of both trees end together again.
+
+use super::{Chunk, Leaf, OpenLeaf};
+use crate::page::{PageKind, is_full};
+
+impl Chunk {
+    /// Whether a leaf of that kind can be taken as it is now: the open one, if any, is full, and can give up its last entry as divider.
+    pub fn takes_leaf(&self, kind: PageKind) -> bool {
+        match (&self.open, kind) {
+            (None, _) => self.leaves.is_empty() || kind == PageKind::LeafTable || self.dividers.is_pending(),
+            (Some(open), PageKind::LeafIndex) => {
+                self.dividers.is_pending() || (open.cells() > 1 && open.is_full(self.geometry.usable_bytes()))
+            }
+            (Some(open), _) => open.is_full(self.geometry.usable_bytes()),
+        }
+    }
+
+    /// Adds a leaf as it is: its page, the number of its entries, and the largest rowid on it, 0 in an index. None of its entries may overflow.
+    /// Returns whether it found room; if not, finish the chunk, pass it on and push the leaf to the next. The next entry of
+    /// an index is the divider after it.
+    ///
+    /// # Panics
+    /// When [`Chunk::takes_leaf`] does not hold, or the page is of another size.
+    pub fn push_leaf(&mut self, kind: PageKind, page: &[u8], entries: usize, last_rowid: i64) -> bool {
+        assert!(self.takes_leaf(kind), "the leaf before is full");
+        if !self.make_room(1, self.is_empty()) {
+            return false;
+        }
+        if kind == PageKind::LeafIndex && self.open.is_some() && !self.dividers.is_pending() {
+            self.give_last_up();
+        }
+        self.close_leaf();
+        self.dividers.confirm();
+        let base = self.pages as usize * self.geometry.page_bytes();
+        self.leaves.push(Leaf { page: self.pages, last_rowid });
+        self.pages += 1;
+        self.bytes_mut()[base..].copy_from_slice(page);
+        self.rows += entries as u64;
+        true
+    }
+
+    /// Whether the leaf before was taken as it is, so that the next entry of the index is the divider after it.
+    #[inline]
+    pub(super) fn wants_divider(&self) -> bool {
+        self.open.is_none() && !self.leaves.is_empty() && !self.dividers.is_pending()
+    }
+}
+
+impl OpenLeaf {
+    fn is_full(&self, usable_bytes: usize) -> bool {
+        let used = self.base + usable_bytes - self.content;
+        is_full(self.content - self.pointers, used, self.cells())
+    }
+}

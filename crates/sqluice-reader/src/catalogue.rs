@@ -1,0 +1,215 @@
+//! The objects of a database, as `sqlite_schema` stores them, and the B-tree of each
+//! ([§2.6](https://www.sqlite.org/fileformat2.html#storage_of_the_sql_database_schema)).
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::schema::index::key_order;
+use sqluice_format::key::{KeyColumn, KeyOrder};
+use sqluice_format::scan::{Kind, Reader, Scan, Tree};
+
+use crate::connection::unreadable;
+use crate::pages::damaged;
+use crate::snapshot::Snapshot;
+
+/// The root page of `sqlite_schema`.
+const SCHEMA_ROOT: u32 = 1;
+
+/// The schema format from which on DESC of an index counts
+/// ([§1.3.8](https://www.sqlite.org/fileformat2.html#schema_format_number)).
+const DESCENDING_FORMAT: u32 = 4;
+
+/// The text encoding UTF-8 in the header.
+const UTF_8: u32 = 1;
+
+/// A row of `sqlite_schema`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoredObject {
+    /// `table`, `index`, `view` or `trigger`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The table that it belongs to; its own name for tables and views.
+    pub table: String,
+    /// Its statement; `None` for automatic indexes.
+    pub sql: Option<String>,
+    /// The row as it is stored, in the encoding of the database.
+    pub record: Vec<u8>,
+    /// Its B-tree; `None` for views, triggers and virtual tables.
+    pub tree: Option<StoredTree>,
+}
+
+/// The B-tree of an object.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoredTree {
+    /// Its root.
+    pub root_page: u32,
+    /// Whether it has rows with rowids or the entries of an index.
+    pub kind: Kind,
+    /// The order of its entries; `None` for rows with rowids, and where it is not known.
+    pub order: Option<KeyOrder>,
+    /// Why the order of entries is not known.
+    pub unknown_order: Option<String>,
+}
+
+impl StoredObject {
+    /// Its kind and name, for messages.
+    pub fn describe(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+}
+
+impl Snapshot {
+    /// Its objects, in the order of `sqlite_schema`.
+    ///
+    /// # Errors
+    /// When SQLite can't parse the statement of an object, or two objects have the same root page.
+    pub fn objects(&self, cancel: &Cancel) -> Result<Vec<StoredObject>> {
+        if self.page_count() == 0 {
+            return Ok(Vec::new());
+        }
+        let mut records = self.schema_records(cancel)?;
+        let listed = list(&self.connection()).map_err(|error| unreadable(self.name(), error))?;
+        let mut roots: HashMap<u32, String> = HashMap::new();
+        let mut objects = Vec::new();
+        for Listed { rowid, kind, name, table, root_page, sql } in listed {
+            let record = records.remove(&rowid);
+            let record = record.ok_or_else(|| damaged(self.name(), "sqlite_schema has lost a row"))?;
+            let mut object = StoredObject { kind, name, table, sql, record, tree: None };
+            if root_page > 0 {
+                let other = roots.insert(root_page, object.describe());
+                if let Some(other) = other {
+                    let what =
+                        format!("{other} and {} have the same root page, {root_page}", object.describe());
+                    return Err(damaged(self.name(), &what));
+                }
+                let tree = self.tree_of(&object, root_page);
+                object.tree = Some(tree.map_err(|error| unreadable(self.name(), error))?);
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+
+    /// The rows of `sqlite_schema` by their rowids, as they are stored.
+    fn schema_records(&self, cancel: &Cancel) -> Result<HashMap<i64, Vec<u8>>> {
+        let view = self.view(&Silent, cancel);
+        let mut pages = view.pages();
+        let tree = self.tree(SCHEMA_ROOT, Kind::Table);
+        let scan = Scan::new(&mut pages, tree).map_err(|error| view.failed(error))?;
+        let mut records = HashMap::new();
+        for part in 0..scan.parts() {
+            let each = |rowid, record: &[u8]| -> Result<()> {
+                records.insert(rowid, record.to_vec());
+                Ok(())
+            };
+            scan.read(part, &mut pages, &mut Reader::default(), each).map_err(|error| view.failed(error))?;
+        }
+        Ok(records)
+    }
+
+    /// The tree with that root.
+    pub fn tree(&self, root_page: u32, kind: Kind) -> Tree {
+        Tree { root_page, kind, geometry: self.geometry(), page_count: self.page_count() }
+    }
+
+    fn tree_of(&self, object: &StoredObject, root_page: u32) -> rusqlite::Result<StoredTree> {
+        let connection = self.connection();
+        let mut tree = StoredTree { root_page, kind: Kind::Table, order: None, unknown_order: None };
+        let columns = match &*object.kind {
+            "index" => columns(&connection, &object.name)?,
+            _ => match clustered(&connection, &object.name)? {
+                Some(mut columns) => {
+                    // The key makes rows unique; the columns after it are in no order.
+                    columns.retain(|column| column.is_key);
+                    columns
+                }
+                None => return Ok(tree),
+            },
+        };
+        tree.kind = Kind::Index;
+        let descends = self.header().schema_format >= DESCENDING_FORMAT;
+        let collations = columns.iter().map(|column| (&*column.collation, column.descending && descends));
+        match key_order(collations) {
+            _ if columns.is_empty() => tree.unknown_order = Some("its columns are not known".to_owned()),
+            Some(order) if self.header().used_text_encoding() == UTF_8 || is_binary(&order) => {
+                tree.order = Some(order);
+            }
+            Some(_) => {
+                tree.unknown_order = Some("NOCASE and RTRIM of UTF-16 are known to SQLite alone".to_owned())
+            }
+            None => {
+                let known = |column: &&Column| key_order([(&*column.collation, false)].into_iter()).is_none();
+                let unknown = columns.iter().find(known).map_or("", |column| &column.collation);
+                tree.unknown_order = Some(format!("collation {unknown} is known to its application alone"));
+            }
+        }
+        Ok(tree)
+    }
+}
+
+fn is_binary(order: &KeyOrder) -> bool {
+    let binary = KeyColumn::default().collation;
+    order.columns().iter().all(|column| column.collation == binary)
+}
+
+/// A row of `sqlite_schema`, as SQLite reads it.
+struct Listed {
+    rowid: i64,
+    kind: String,
+    name: String,
+    table: String,
+    root_page: u32,
+    sql: Option<String>,
+}
+
+fn list(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
+    let sql = "SELECT rowid, type, name, tbl_name, coalesce(rootpage, 0), sql FROM main.sqlite_schema ORDER BY rowid";
+    let mut statement = connection.prepare(sql)?;
+    let listed = statement.query_map([], |row| {
+        Ok(Listed {
+            rowid: row.get(0)?,
+            kind: row.get(1)?,
+            name: row.get(2)?,
+            table: row.get(3)?,
+            root_page: row.get(4)?,
+            sql: row.get(5)?,
+        })
+    })?;
+    listed.collect()
+}
+
+/// A column of an index.
+struct Column {
+    collation: String,
+    descending: bool,
+    is_key: bool,
+}
+
+fn columns(connection: &Connection, index: &str) -> rusqlite::Result<Vec<Column>> {
+    let mut statement = connection
+        .prepare_cached("SELECT coll, \"desc\", key FROM pragma_index_xinfo(?1, 'main') ORDER BY seqno")?;
+    let columns = statement.query_map([index], |row| {
+        Ok(Column { collation: row.get(0)?, descending: row.get(1)?, is_key: row.get(2)? })
+    })?;
+    columns.collect()
+}
+
+/// The columns of a WITHOUT ROWID table; `None`: it has rowids.
+fn clustered(connection: &Connection, table: &str) -> rusqlite::Result<Option<Vec<Column>>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE",
+    )?;
+    let without_rowid = statement.query_map([table], |row| row.get::<_, bool>(0))?.next().transpose()?;
+    if without_rowid != Some(true) {
+        return Ok(None);
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT name FROM pragma_index_list(?1, 'main') WHERE origin = 'pk'")?;
+    let key = statement.query_map([table], |row| row.get::<_, String>(0))?.next().transpose()?;
+    key.map_or(Ok(Some(Vec::new())), |key| columns(connection, &key).map(Some))
+}
