@@ -150,6 +150,7 @@
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
+//! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`archive`]: a folder as a database, and back
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
@@ -174,6 +175,7 @@ pub use sqluice_stores::entity_store;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod check;
+pub mod copy;
 pub mod generate;
 pub mod index;
 #[cfg(feature = "load")]

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
     for note in &prepared.spec().notes {
         printer.warn(&format!("warning: {note}"));
     }
-    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
 }
@@ -80,7 +80,7 @@ fn tpch(
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
-    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     print_report(&report, None, printer)
 }

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Load, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         input.notes.iter().for_each(|note| printer.detail(&format!("    {}", terms::rendered(note))));
     }
     let files = args.files.iter().map(PathBuf::as_path);
-    replaced::confirm(prepared.plan(), &args.write, files, printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.write.yes, files, printer, cancel)?;
     let report = prepared.run(&*printer.progress())?;
     if !printer.is_json() {
         let recognised = recognised_in_words(&report.inputs, |files| counted(files, "file"));

@@ -4,6 +4,7 @@ mod advise;
 mod check;
 mod columns;
 mod completions;
+mod copy;
 mod generate;
 mod index;
 mod info;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
+        Command::Copy(args) => copy::run(args, printer, cancel),
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),
@@ -99,7 +101,7 @@ fn summarize(report: &Report, rejects: Option<&Path>, printer: &Printer) {
         }
         Some(_) => format!("{rows} into {target} in {seconds:.2} s ({rate})"),
     });
-    replaced::summarize(report, printer);
+    replaced::summarize(report.replaced.as_ref(), report.target.as_deref(), printer);
     summarize_conflicts(report, printer);
     match rejects {
         Some(file) if report.rejected > 0 => {

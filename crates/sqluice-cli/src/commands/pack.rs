@@ -39,7 +39,7 @@ pub(super) fn run(args: &Pack, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }
-    replaced::confirm(prepared.plan(), &args.write, [], printer, cancel)?;
+    replaced::confirm(prepared.plan().wanted(), args.write.yes, [], printer, cancel)?;
     let report = prepared.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
         printer.json(&report)?;

@@ -7,12 +7,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use sqluice::error::Error;
-use sqluice::output::{Replaced, ReplacedTable};
-use sqluice::plan::Plan;
+use sqluice::output::{Replaced, ReplacedTable, Wanted};
 use sqluice::progress::Cancel;
-use sqluice::report::Report;
 
-use crate::args::Write;
 use crate::printer::Printer;
 use crate::quantities::{counted, grouped};
 
@@ -25,17 +22,17 @@ const TICK: Duration = Duration::from_millis(50);
 /// Asks before a database is replaced, unless `--yes` is given or no answer is possible: standard input is not a terminal, or is one of the
 /// `inputs`.
 pub(super) fn confirm<'p>(
-    plan: &Plan,
-    write: &Write,
+    wanted: Option<Wanted<'_>>,
+    yes: bool,
     inputs: impl IntoIterator<Item = &'p Path>,
     printer: &Printer,
     cancel: &Cancel,
 ) -> anyhow::Result<()> {
     let reads_stdin = inputs.into_iter().any(|input| input == Path::new("-"));
-    if write.yes || reads_stdin || !printer.can_ask() {
+    if yes || reads_stdin || !printer.can_ask() {
         return Ok(());
     }
-    let Some(wanted) = plan.wanted().filter(|wanted| wanted.replaces) else { return Ok(()) };
+    let Some(wanted) = wanted.filter(|wanted| wanted.replaces) else { return Ok(()) };
     let Some(replaced) = wanted.recover_replaced()?.filter(|replaced| !replaced.is_empty()) else {
         return Ok(());
     };
@@ -98,8 +95,8 @@ fn summary(replaced: &Replaced) -> String {
 }
 
 /// Reports what was replaced.
-pub(super) fn summarize(report: &Report, printer: &Printer) {
-    let (Some(replaced), Some(target)) = (&report.replaced, &report.target) else { return };
+pub(super) fn summarize(replaced: Option<&Replaced>, target: Option<&Path>, printer: &Printer) {
+    let (Some(replaced), Some(target)) = (replaced, target) else { return };
     printer.note(&format!("replaced: {} ({})", target.display(), summary(replaced)));
     for table in replaced.tables.iter().take(TABLES_MAX) {
         printer.detail(&format!("  {}: {}", table.name, rows(table)));

@@ -66,6 +66,8 @@ settings! {
     Exclude = "exclude",
     /// Foreign keys are checked.
     ForeignKeys = "foreign_keys",
+    /// Something is done although it breaks other things.
+    Force = "force",
     /// What the files are.
     Format = "format",
     /// SQLite's own integrity check.

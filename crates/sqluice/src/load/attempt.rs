@@ -81,6 +81,7 @@ impl PreparedLoad {
             Assumption::RowOrder => self.sort_more(),
             Assumption::SoundFiles => self.leave_out(error),
             Assumption::Schema => self.look_again(error),
+            Assumption::EntryOrder => Err(error),
         }
     }
 

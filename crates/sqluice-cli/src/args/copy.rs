@@ -1,0 +1,134 @@
+//! What `copy` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use sqluice::copy;
+use sqluice_format::page::PageSize;
+
+use super::page_size;
+use crate::numbers;
+
+/// Copy a database, or some of its tables, to a new file without free pages
+///
+/// The copy has every table, index, view and trigger of the source, in its order and with its text, the same rowids, and no free pages.
+/// It is one committed state: in WAL mode other programs can write to the source meanwhile; in the other journal modes their commits
+/// wait, which --busy-limit limits.
+///
+/// Pages that are full are taken as they are, others are written anew. The order of every index is verified on the way: one that is
+/// out of order is sorted, and reported.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  sqluice copy app.db backup.db
+  nothing that was deleted, larger pages:
+    sqluice copy app.db small.db --compact --page-size 16384
+  without a table:
+    sqluice copy app.db shared.db --exclude-table users
+  for readers that fetch ranges over a network:
+    sqluice copy app.db site.db --interior-first")]
+pub(crate) struct Copy {
+    /// The database
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: PathBuf,
+    /// The new file
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+    /// Write all pages anew: the file gets as small as it can, and no deleted bytes are copied
+    #[arg(long)]
+    pub(crate) compact: bool,
+    /// Copy only this table or view, with its indexes and triggers; several are possible
+    #[arg(long = "table", value_name = "TABLE", help_heading = "Selection")]
+    pub(crate) tables: Vec<String>,
+    /// Leave this table or view out, with its indexes and triggers; several are possible
+    #[arg(long = "exclude-table", value_name = "TABLE", help_heading = "Selection")]
+    pub(crate) exclude_tables: Vec<String>,
+    /// Leave indexes out, but not those that make something unique
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) no_indexes: bool,
+    /// Copy even if views, triggers or references break because of what is left out
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) force: bool,
+    /// Bytes of a page of the copy: a power of two from 512 to 65536 [default: as in the source]
+    #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "The new file")]
+    pub(crate) page_size: Option<PageSize>,
+    /// The journal mode of the copy
+    #[arg(long, value_name = "MODE", default_value = "delete", help_heading = "The new file")]
+    pub(crate) journal_mode: JournalMode,
+    /// The auto_vacuum mode of the copy; but for none, SQLite writes it [default: as in the source]
+    #[arg(long, value_name = "MODE", help_heading = "The new file")]
+    pub(crate) auto_vacuum: Option<AutoVacuum>,
+    /// PRAGMA user_version of the copy [default: as in the source]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "The new file")]
+    pub(crate) user_version: Option<i32>,
+    /// PRAGMA application_id of the copy [default: as in the source]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "The new file")]
+    pub(crate) application_id: Option<i32>,
+    /// Place all interior pages after the first page: readers that fetch ranges get them at once
+    #[arg(long, help_heading = "The new file")]
+    pub(crate) interior_first: bool,
+    /// Worker threads [default: one a core]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Writing")]
+    pub(crate) threads: Option<u16>,
+    /// Memory for buffers, such as 512MiB
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = numbers::bytes, help_heading = "Writing")]
+    pub(crate) memory: u64,
+    /// Where to keep what does not fit the memory [default: the folder of the new file]
+    #[arg(long, value_name = "DIR", help_heading = "Writing")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// Replace an existing database as a whole. On a terminal, its tables are listed and you are asked first
+    #[arg(long, help_heading = "Writing")]
+    pub(crate) overwrite: bool,
+    /// Do not ask before an existing database is replaced
+    #[arg(short, long, help_heading = "Writing")]
+    pub(crate) yes: bool,
+    /// How long to wait for a database that another program writes, in seconds, or such as 500ms or 2min
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = numbers::duration, help_heading = "Writing")]
+    pub(crate) busy_timeout: Duration,
+    /// How long the commits of other programs may wait for the copy, in seconds, or such as 500ms or 2min; then it ends without a file
+    /// [default: until it is done]
+    #[arg(long, value_name = "DURATION", value_parser = numbers::duration, help_heading = "Writing")]
+    pub(crate) busy_limit: Option<Duration>,
+    /// Print what would be done, and do nothing
+    #[arg(long, help_heading = "Writing")]
+    pub(crate) dry_run: bool,
+}
+
+/// A journal mode.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum JournalMode {
+    /// A rollback journal
+    Delete,
+    /// A write-ahead log
+    Wal,
+}
+
+/// A mode of auto_vacuum.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum AutoVacuum {
+    /// Free pages stay in the file
+    None,
+    /// Every commit gives them back
+    Full,
+    /// PRAGMA incremental_vacuum gives them back
+    Incremental,
+}
+
+impl From<JournalMode> for copy::JournalMode {
+    fn from(mode: JournalMode) -> copy::JournalMode {
+        match mode {
+            JournalMode::Delete => copy::JournalMode::Delete,
+            JournalMode::Wal => copy::JournalMode::Wal,
+        }
+    }
+}
+
+impl From<AutoVacuum> for copy::AutoVacuum {
+    fn from(mode: AutoVacuum) -> copy::AutoVacuum {
+        match mode {
+            AutoVacuum::None => copy::AutoVacuum::None,
+            AutoVacuum::Full => copy::AutoVacuum::Full,
+            AutoVacuum::Incremental => copy::AutoVacuum::Incremental,
+        }
+    }
+}

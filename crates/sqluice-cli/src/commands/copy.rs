@@ -1,0 +1,124 @@
+//! `sqluice copy`.
+
+use sqluice::copy::{self, CopyReport};
+use sqluice::options::WriteOptions;
+use sqluice::output::Wanted;
+use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
+
+use super::{entries, replaced};
+use crate::Exit;
+use crate::args::Copy;
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped, rate};
+
+pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
+    let mut write = WriteOptions::new()
+        .threads(args.threads.map(usize::from))
+        .memory_bytes(args.memory)
+        .overwrite(args.overwrite)
+        .busy_timeout(args.busy_timeout);
+    write.temp_dir.clone_from(&args.temp_dir);
+    let copy = copy::Copy::new(&args.source, &args.target)
+        .compact(args.compact)
+        .page_size(args.page_size)
+        .tables(&args.tables)
+        .exclude_tables(&args.exclude_tables)
+        .no_indexes(args.no_indexes)
+        .force(args.force)
+        .busy_limit(args.busy_limit)
+        .journal_mode(args.journal_mode.into())
+        .auto_vacuum(args.auto_vacuum.map(Into::into))
+        .user_version(args.user_version)
+        .application_id(args.application_id)
+        .interior_first(args.interior_first)
+        .write(write);
+    if args.dry_run {
+        let plan = copy.plan(cancel)?;
+        if printer.is_json() {
+            printer.json(&plan)?;
+        } else {
+            printer.data(&plan.to_string())?;
+        }
+        return Ok(Exit::SUCCESS);
+    }
+    let wanted = Wanted { path: &args.target, replaces: args.overwrite, estimated_bytes: None };
+    replaced::confirm(Some(wanted), args.yes, [], printer, cancel)?;
+    let report = copy.run(&*printer.progress(), cancel)?;
+    if printer.is_json() {
+        printer.json(&report)?;
+    } else {
+        summarize(&report, printer);
+    }
+    Ok(Exit::SUCCESS)
+}
+
+fn summarize(report: &CopyReport, printer: &Printer) {
+    let CopyReport { target, seconds, tables, indexes, .. } = report;
+    printer.note(&format!(
+        "{} of {} and {} to {}: {} to {} in {seconds:.2} s ({})",
+        counted(report.rows, "row"),
+        counted(tables.len() as u64, "table"),
+        if indexes.len() == 1 { "1 index".to_owned() } else { format!("{} indexes", indexes.len()) },
+        target.display(),
+        Bytes(report.source_bytes),
+        Bytes(report.bytes),
+        rate(report.rows, *seconds)
+    ));
+    replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    for table in tables.iter().filter(|table| table.sorted) {
+        printer.note(&format!("table {} was out of order, and was sorted", table.name));
+    }
+    for index in indexes {
+        if index.sorted {
+            printer.note(&format!("index {} was out of order, and was sorted", index.name));
+        }
+        if let Some(why) = &index.unverified {
+            printer.note(&format!("index {} was copied as it is, its order not verified: {why}", index.name));
+        }
+    }
+    for object in &report.left_out {
+        printer.note(&format!("left out: {object}"));
+    }
+    for broken in &report.broken {
+        printer.warn(&format!("warning: {broken} does not work in the copy"));
+    }
+    if report.source_journal_mode == "wal" {
+        printer.detail("the source is in journal mode wal");
+    }
+    printer.detail(&format!(
+        "{}, {} writes, {} of {} bytes",
+        counted(report.threads as u64, "thread"),
+        report.output,
+        counted(u64::from(report.pages), "page"),
+        report.page_bytes
+    ));
+    printer.detail(&format!(
+        "{} taken as they are, {} written anew",
+        counted(report.relocated_leaves, "leaf page"),
+        grouped(report.rewritten_leaves)
+    ));
+    let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
+    printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    for table in tables {
+        printer.detail(&format!(
+            "  {}: {}, {} leaf pages, {} as they were, {} overflow pages, root {}",
+            table.name,
+            counted(table.rows, "row"),
+            grouped(table.leaf_pages),
+            grouped(table.relocated_leaves),
+            grouped(table.overflow_pages),
+            table.root_page
+        ));
+    }
+    for index in indexes {
+        printer.detail(&format!(
+            "  {}: {}, {} leaf pages, {} as they were, root {}",
+            index.name,
+            entries(index.entries),
+            grouped(index.leaf_pages),
+            grouped(index.relocated_leaves),
+            index.root_page
+        ));
+    }
+}

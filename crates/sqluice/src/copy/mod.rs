@@ -1,0 +1,165 @@
+//! `copy`: a database, or some of its tables, as a new file without free pages.
+//!
+//! ```no_run
+//! use sqluice::copy::Copy;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! let report = Copy::new("app.db", "backup.db").run(&Silent, &Cancel::new())?;
+//! println!("{} to {} bytes", report.source_bytes, report.bytes);
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
+//! The copy is one committed state of the source, which other processes may go on using: in WAL mode they may write to it meanwhile, in
+//! the rollback modes they wait with their commits. Tables keep their rowids, and `sqlite_schema` its order and its text. Leaves that
+//! are full are taken as they are, others are written anew, and the order of all indexes is verified on the way.
+
+mod options;
+mod plan;
+mod report;
+mod selection;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::schema::Schema;
+use sqluice_engine::copied_database::{self, CopiedObject, CopyJob};
+use sqluice_engine::output::Wanted;
+use sqluice_engine::plan::Memory;
+use sqluice_format::database::Header;
+use sqluice_format::page::Geometry;
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_reader::{Snapshot, StoredObject};
+
+pub use options::{AutoVacuum, Copy, JournalMode};
+pub use plan::{CopyPlan, PlannedTree};
+pub use report::{CopiedIndex, CopiedTable, CopyReport};
+use selection::Selection;
+
+/// What both the plan and the run begin with.
+struct Prepared {
+    snapshot: Snapshot,
+    schema: Schema,
+    objects: Vec<StoredObject>,
+    selection: Selection,
+}
+
+impl Copy {
+    /// What [`Copy::run`] would do now.
+    ///
+    /// # Errors
+    /// As [`Copy::run`], except for errors that only the run finds.
+    pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
+        let prepared = self.prepare(cancel)?;
+        let header = self.header(&prepared.snapshot)?;
+        let wanted = Wanted {
+            path: &self.target,
+            replaces: self.write.overwrite,
+            estimated_bytes: Some(prepared.snapshot.bytes()),
+        };
+        wanted.refuse()?;
+        Ok(CopyPlan::new(self, &prepared, &header))
+    }
+
+    /// Copies.
+    ///
+    /// # Errors
+    /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
+    /// it was, or absent, then.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+        progress.phase("lock", None);
+        let prepared = self.prepare(cancel)?;
+        let Prepared { snapshot, schema, objects, selection } = &prepared;
+        let header = self.header(snapshot)?;
+        let copied: Vec<CopiedObject<'_>> = objects
+            .iter()
+            .filter(|object| selection.has(object))
+            .map(|object| CopiedObject { object, keep: selection.keep(object, snapshot.header()) })
+            .collect();
+        let job = CopyJob {
+            snapshot,
+            schema,
+            objects: &copied,
+            header,
+            target: &self.target,
+            compact: self.compact,
+            interior_first: self.interior_first,
+            auto_vacuum: self.auto_vacuum_of(snapshot).number(),
+            options: &self.write,
+        };
+        let made = copied_database::copy(&job, progress, cancel)?;
+        Ok(CopyReport::new(self, &prepared, &copied, &made, header.geometry))
+    }
+
+    fn prepare(&self, cancel: &Cancel) -> Result<Prepared> {
+        if self.write.threads == Some(0) {
+            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+        }
+        Memory::divide(&self.write, true)?;
+        if is_same_file(&self.source, &self.target) {
+            return Err(Error::target(format!(
+                "{} and {} are the same file",
+                self.source.display(),
+                self.target.display()
+            ))
+            .hint("name another target"));
+        }
+        let mut options = ReadOptions::new();
+        options.busy_timeout = self.write.busy_timeout;
+        options.busy_limit = self.busy_limit;
+        options.pending_byte = Some(self.write.tuning.pending_byte);
+        let snapshot = Snapshot::begin(&self.source, &options, cancel)?;
+        let objects = snapshot.objects(cancel)?;
+        let schema = snapshot.schema()?;
+        let selection = Selection::new(self, &snapshot, &schema, &objects)?;
+        Ok(Prepared { snapshot, schema, objects, selection })
+    }
+
+    /// The header of the copy.
+    fn header(&self, snapshot: &Snapshot) -> Result<Header> {
+        let source = snapshot.header();
+        let reserved = source.geometry.reserved_bytes();
+        let page_size = self.page_size.unwrap_or(source.geometry.page_size());
+        let geometry = Geometry::new(page_size, reserved).ok_or_else(|| {
+            Error::usage(format!(
+                "pages of {} bytes with {reserved} reserved ones are too small for SQLite",
+                page_size.bytes()
+            ))
+            .hint("choose a larger page size")
+        })?;
+        let geometry = geometry.with_pending_byte(self.write.tuning.pending_byte);
+        let version = match self.journal_mode {
+            JournalMode::Delete => 1,
+            JournalMode::Wal => 2,
+        };
+        let sqlite_version = u32::try_from(rusqlite::version_number()).unwrap_or_default();
+        Ok(Header {
+            write_version: version,
+            read_version: version,
+            schema_cookie: source.schema_cookie.wrapping_add(1),
+            schema_format: source.schema_format.clamp(1, 4),
+            default_cache_size: source.default_cache_size,
+            text_encoding: source.used_text_encoding(),
+            user_version: self.user_version.map_or(source.user_version, i32::cast_unsigned),
+            application_id: self.application_id.map_or(source.application_id, i32::cast_unsigned),
+            ..Header::new(geometry, 0, sqlite_version)
+        })
+    }
+
+    /// The mode of auto_vacuum of the copy.
+    fn auto_vacuum_of(&self, snapshot: &Snapshot) -> AutoVacuum {
+        let source = snapshot.header();
+        self.auto_vacuum.unwrap_or(match (source.largest_root, source.incremental_vacuum) {
+            (0, _) => AutoVacuum::None,
+            (_, 0) => AutoVacuum::Full,
+            (_, _) => AutoVacuum::Incremental,
+        })
+    }
+}
+
+/// Whether two names are of one file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}

@@ -1,0 +1,128 @@
+//! What can be asked of a copy.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use sqluice_core::setters;
+use sqluice_engine::options::WriteOptions;
+use sqluice_format::page::PageSize;
+
+/// A copy of a database.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Copy {
+    /// The database that is copied.
+    pub source: PathBuf,
+    /// The new file.
+    pub target: PathBuf,
+    /// Whether all leaves are written anew, so that no deleted bytes are copied.
+    pub compact: bool,
+    /// The page size of the copy; `None`: that of the source.
+    pub page_size: Option<PageSize>,
+    /// Only these tables and views; empty: all.
+    pub tables: Vec<String>,
+    /// Tables and views that are left out.
+    pub exclude_tables: Vec<String>,
+    /// Whether indexes are left out that make nothing unique.
+    pub no_indexes: bool,
+    /// Whether views, triggers and references may break because of what is left out.
+    pub force: bool,
+    /// How long the source may be read while that keeps other processes from committing; `None`: as long as it takes.
+    pub busy_limit: Option<Duration>,
+    /// The journal mode of the copy.
+    pub journal_mode: JournalMode,
+    /// The auto_vacuum mode of the copy; `None`: that of the source.
+    pub auto_vacuum: Option<AutoVacuum>,
+    /// `PRAGMA user_version` of the copy; `None`: that of the source.
+    pub user_version: Option<i32>,
+    /// `PRAGMA application_id` of the copy; `None`: that of the source.
+    pub application_id: Option<i32>,
+    /// Whether all interior pages follow page 1, for readers that fetch ranges of the file.
+    pub interior_first: bool,
+    /// Threads, memory, temporary space, whether a database at the target is replaced, how long to wait for the source.
+    pub write: WriteOptions,
+}
+
+/// A journal mode that a file keeps ([docs](https://www.sqlite.org/pragma.html#pragma_journal_mode)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JournalMode {
+    /// A rollback journal, which is deleted.
+    #[default]
+    Delete,
+    /// A write-ahead log.
+    Wal,
+}
+
+/// Whether a database gives free pages back ([docs](https://www.sqlite.org/pragma.html#pragma_auto_vacuum)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AutoVacuum {
+    /// No.
+    #[default]
+    None,
+    /// At every commit.
+    Full,
+    /// When it is asked to.
+    Incremental,
+}
+
+impl AutoVacuum {
+    /// Its number in SQLite.
+    pub(super) fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Copy {
+    /// A copy of the whole database `source` in the new file `target`.
+    pub fn new(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Copy {
+        Copy {
+            source: source.into(),
+            target: target.into(),
+            compact: false,
+            page_size: None,
+            tables: Vec::new(),
+            exclude_tables: Vec::new(),
+            no_indexes: false,
+            force: false,
+            busy_limit: None,
+            journal_mode: JournalMode::Delete,
+            auto_vacuum: None,
+            user_version: None,
+            application_id: None,
+            interior_first: false,
+            write: WriteOptions::default(),
+        }
+    }
+}
+
+setters! { Copy:
+    /// Writes all leaves anew: the file gets as small as it can, and no deleted bytes are copied.
+    compact(compact: bool) = compact;
+    /// Sets the page size of the copy; `None`: that of the source.
+    page_size(size: impl Into<Option<PageSize>>) = size.into();
+    /// Copies only these tables and views, with the indexes and triggers of the tables.
+    tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Leaves these tables and views out, with the indexes and triggers of the tables.
+    exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Leaves indexes out, but not those that make something unique.
+    no_indexes(no_indexes: bool) = no_indexes;
+    /// Copies even if views, triggers or references break because of what is left out.
+    force(force: bool) = force;
+    /// Sets how long the source may be read while that keeps other processes from committing.
+    busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
+    /// Sets the journal mode of the copy.
+    journal_mode(mode: JournalMode) = mode;
+    /// Sets the auto_vacuum mode of the copy; `None`: that of the source.
+    auto_vacuum(mode: impl Into<Option<AutoVacuum>>) = mode.into();
+    /// Sets `PRAGMA user_version` of the copy; `None`: that of the source.
+    user_version(version: impl Into<Option<i32>>) = version.into();
+    /// Sets `PRAGMA application_id` of the copy; `None`: that of the source.
+    application_id(id: impl Into<Option<i32>>) = id.into();
+    /// Places all interior pages after page 1.
+    interior_first(interior_first: bool) = interior_first;
+    /// Sets threads, memory, temporary space, whether a database at the target is replaced, and how long to wait for the source.
+    write(options: WriteOptions) = options;
+}

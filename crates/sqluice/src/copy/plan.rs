@@ -1,0 +1,108 @@
+//! What a copy would do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_core::size::Bytes;
+use sqluice_format::database::Header;
+use sqluice_reader::StoredObject;
+
+use super::{AutoVacuum, Copy, JournalMode, Prepared};
+
+/// What will be done.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CopyPlan {
+    /// The database that is copied.
+    pub source: PathBuf,
+    /// The new file.
+    pub target: PathBuf,
+    /// Bytes of the source.
+    pub source_bytes: u64,
+    /// The journal mode of the source.
+    pub source_journal_mode: String,
+    /// Whether other processes can commit to the source while it is copied.
+    pub others_can_commit: bool,
+    /// Bytes of a page of the copy.
+    pub page_bytes: usize,
+    /// The journal mode of the copy.
+    pub journal_mode: JournalMode,
+    /// The auto_vacuum mode of the copy. But for `none`, SQLite writes it.
+    pub auto_vacuum: AutoVacuum,
+    /// How each table and index is copied, in the order of the schema.
+    pub trees: Vec<PlannedTree>,
+    /// Objects that are left out.
+    pub left_out: Vec<String>,
+    /// What will not work in the copy because of what is left out.
+    pub broken: Vec<String>,
+}
+
+/// How a table or an index is copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlannedTree {
+    /// `table` or `index`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// How.
+    pub how: String,
+}
+
+impl CopyPlan {
+    pub(super) fn new(copy: &Copy, prepared: &Prepared, header: &Header) -> CopyPlan {
+        let Prepared { snapshot, objects, selection, .. } = prepared;
+        let is_relocated = !copy.compact && header.geometry == snapshot.geometry();
+        let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };
+        let (kept, left_out): (Vec<&StoredObject>, Vec<_>) =
+            objects.iter().partition(|object| selection.has(object));
+        let trees = kept.iter().filter_map(|object| {
+            let tree = object.tree.as_ref()?;
+            let order = match (&tree.order, &tree.unknown_order) {
+                (Some(_), _) => "; order verified, sorted again if it does not hold".to_owned(),
+                (None, Some(why)) => format!("; order not verified: {why}"),
+                (None, None) => String::new(),
+            };
+            let (kind, name) = (object.kind.clone(), object.name.clone());
+            Some(PlannedTree { kind, name, how: format!("{by_leaves}{order}") })
+        });
+        CopyPlan {
+            source: copy.source.clone(),
+            target: copy.target.clone(),
+            source_bytes: snapshot.bytes(),
+            source_journal_mode: snapshot.journal_mode().to_owned(),
+            others_can_commit: snapshot.lets_others_commit(),
+            page_bytes: header.geometry.page_bytes(),
+            journal_mode: copy.journal_mode,
+            auto_vacuum: copy.auto_vacuum_of(snapshot),
+            trees: trees.collect(),
+            left_out: left_out.into_iter().map(StoredObject::describe).collect(),
+            broken: selection.broken().to_vec(),
+        }
+    }
+}
+
+/// As `--dry-run` prints it.
+impl fmt::Display for CopyPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = Bytes(self.source_bytes);
+        writeln!(f, "{} to {}: {bytes}", self.source.display(), self.target.display())?;
+        let others = match self.others_can_commit {
+            true => "other processes can write to it meanwhile, and its log grows",
+            false => "other processes can read it meanwhile, and wait with their commits",
+        };
+        writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
+        writeln!(f, "pages of {} bytes", self.page_bytes)?;
+        if self.auto_vacuum != AutoVacuum::None {
+            writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
+        }
+        for PlannedTree { kind, name, how } in &self.trees {
+            writeln!(f, "{kind} {name}: {how}")?;
+        }
+        for object in &self.left_out {
+            writeln!(f, "left out: {object}")?;
+        }
+        self.broken.iter().try_for_each(|broken| writeln!(f, "will not work: {broken}"))
+    }
+}

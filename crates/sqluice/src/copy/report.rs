@@ -1,0 +1,175 @@
+//! What a copy did.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_engine::copied_database::{Copied, CopiedObject};
+use sqluice_engine::output::Replaced;
+use sqluice_engine::report::PhaseReport;
+use sqluice_format::page::Geometry;
+use sqluice_reader::StoredObject;
+
+use super::{Copy, Prepared};
+
+/// The report of a copy.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CopyReport {
+    /// The database that was copied.
+    pub source: PathBuf,
+    /// The new file.
+    pub target: PathBuf,
+    /// Bytes of the source.
+    pub source_bytes: u64,
+    /// Bytes of the copy.
+    pub bytes: u64,
+    /// Pages of the copy.
+    pub pages: u32,
+    /// Bytes of a page of the copy.
+    pub page_bytes: usize,
+    /// The checksum of all pages, in hexadecimal; empty when SQLite wrote the copy.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub checksum: String,
+    /// How pages got to the disk: `direct` or `buffered`, or by `sqlite`.
+    pub output: &'static str,
+    /// The journal mode of the source.
+    pub source_journal_mode: String,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Leaves that were taken as they are, of all tables and indexes.
+    pub relocated_leaves: u64,
+    /// Leaves that were written anew.
+    pub rewritten_leaves: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What the time went into, in order.
+    pub phases: Vec<PhaseReport>,
+    /// The tables, in the order of the schema.
+    pub tables: Vec<CopiedTable>,
+    /// The indexes, in the order of the schema.
+    pub indexes: Vec<CopiedIndex>,
+    /// Views, triggers and virtual tables that were copied.
+    pub others: usize,
+    /// Objects that were left out, such as `index orders_by_date`.
+    pub left_out: Vec<String>,
+    /// What does not work in the copy because of what was left out.
+    pub broken: Vec<String>,
+    /// The database that was replaced.
+    pub replaced: Option<Replaced>,
+}
+
+/// A table that was copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CopiedTable {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: u64,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// The number of these that were taken as they are.
+    pub relocated_leaves: u64,
+    /// Overflow pages.
+    pub overflow_pages: u64,
+    /// Whether its rows, which have no rowids, were out of order, and were sorted.
+    pub sorted: bool,
+}
+
+/// An index that was copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CopiedIndex {
+    /// Its name.
+    pub name: String,
+    /// The table that it is on.
+    pub table: String,
+    /// Its entries.
+    pub entries: u64,
+    /// The root of its B-tree.
+    pub root_page: u32,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// The number of these that were taken as they are.
+    pub relocated_leaves: u64,
+    /// Whether it was out of order, and was sorted.
+    pub sorted: bool,
+    /// Why the order of its entries was not verified; `None`: it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
+}
+
+impl CopyReport {
+    pub(super) fn new(
+        copy: &Copy,
+        prepared: &Prepared,
+        copied: &[CopiedObject<'_>],
+        made: &Copied,
+        geometry: Geometry,
+    ) -> CopyReport {
+        let Prepared { snapshot, objects, selection, .. } = prepared;
+        let left_out = objects.iter().filter(|object| !selection.has(object));
+        let mut report = CopyReport {
+            source: copy.source.clone(),
+            target: copy.target.clone(),
+            source_bytes: snapshot.bytes(),
+            bytes: u64::from(made.pages) * geometry.page_bytes() as u64,
+            pages: made.pages,
+            page_bytes: geometry.page_bytes(),
+            checksum: made.checksum.as_ref().map_or(String::new(), |checksum| checksum.to_hex()),
+            output: made.output,
+            source_journal_mode: snapshot.journal_mode().to_owned(),
+            rows: 0,
+            relocated_leaves: 0,
+            rewritten_leaves: 0,
+            threads: made.threads,
+            seconds: made.seconds,
+            phases: made.phases.clone(),
+            tables: Vec::new(),
+            indexes: Vec::new(),
+            others: 0,
+            left_out: left_out.map(StoredObject::describe).collect(),
+            broken: selection.broken().to_vec(),
+            replaced: made.replaced.clone(),
+        };
+        for (CopiedObject { object, .. }, tree) in copied.iter().zip(&made.trees) {
+            let Some(copied) = tree else {
+                report.others += 1;
+                continue;
+            };
+            let (tree, name) = (copied.tree, object.name.clone());
+            report.relocated_leaves += copied.relocated;
+            report.rewritten_leaves += tree.leaf_pages - copied.relocated;
+            let (root_page, leaf_pages) = (tree.root_page, tree.leaf_pages);
+            let (relocated_leaves, sorted) = (copied.relocated, copied.sorted);
+            if object.kind == "index" {
+                report.indexes.push(CopiedIndex {
+                    name,
+                    table: object.table.clone(),
+                    entries: tree.entries,
+                    root_page,
+                    leaf_pages,
+                    relocated_leaves,
+                    sorted,
+                    unverified: object.tree.as_ref().and_then(|tree| tree.unknown_order.clone()),
+                });
+            } else {
+                report.rows += tree.entries;
+                report.tables.push(CopiedTable {
+                    name,
+                    rows: tree.entries,
+                    root_page,
+                    leaf_pages,
+                    relocated_leaves,
+                    overflow_pages: tree.overflow_pages,
+                    sorted,
+                });
+            }
+        }
+        report
+    }
+}
