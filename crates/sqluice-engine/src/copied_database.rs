@@ -32,7 +32,7 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
-use crate::output::{self, NewFile, Output, Replaced, Scratch, Wanted};
+use crate::output::{self, Discard, Exclusive, NewFile, Output, Replaced, Scratch, Wanted};
 use crate::phases::{PhaseReport, Phases};
 use crate::pipeline::{self, Appender, CopyTree, IndexJob, Keep, Settings, WrittenTree};
 use crate::plan::Memory;
@@ -60,6 +60,8 @@ pub struct CopyJob<'a> {
     pub interior_first: bool,
     /// The mode of `PRAGMA auto_vacuum` that SQLite gives the copy: 1 is FULL, 2 INCREMENTAL; 0: it has none, and no SQLite is needed.
     pub auto_vacuum: u8,
+    /// The source, if the copy takes its place.
+    pub exclusive: Option<Arc<Exclusive>>,
     /// Threads, memory, temporary space, whether a database is replaced.
     pub options: &'a WriteOptions,
 }
@@ -152,16 +154,25 @@ fn attempt(
         replaces: job.options.overwrite,
         estimated_bytes: Some(job.estimated_bytes()),
     };
-    let file = NewFile::create(&wanted, geometry.page_bytes())?;
+    let file = match &job.exclusive {
+        Some(exclusive) => NewFile::create_instead_of(exclusive, &wanted, geometry.page_bytes())?,
+        None => NewFile::create(&wanted, geometry.page_bytes())?,
+    };
     let replaced = file.replaced().cloned();
     let mut file: Box<dyn Output> = Box::new(file);
     let mut copying = Copying { job, settings: &settings, phases: &mut phases, cancel };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
-        let (trees, pages, checksum) = copying.pages(sorts, &mut *file)?;
-        (trees, pages, Some(checksum))
+        // Interior pages are as many and as large wherever they stand: so they are counted first.
+        let first_singles = match job.interior_first {
+            true => Some(copying.pages(sorts, None, &mut Discard)?.singles),
+            false => None,
+        };
+        let WrittenPages { trees, page_count, checksum, .. } =
+            copying.pages(sorts, first_singles, &mut *file)?;
+        (trees, page_count, Some(checksum))
     } else {
         let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
-        let (trees, ..) = copying.pages(sorts, &mut scratch)?;
+        let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
         phases.begin("sqlite", None);
         let to = file.path().expect("a new file has a path until it has its name");
         let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, cancel)?;
@@ -200,6 +211,15 @@ impl CopyJob<'_> {
     }
 }
 
+/// All pages of a copy.
+struct WrittenPages {
+    trees: Vec<Option<CopiedTree>>,
+    page_count: u32,
+    /// Pages that were appended one by one: interior pages, empty roots, those of the schema.
+    singles: u32,
+    checksum: Checksum,
+}
+
 /// On the way through the trees.
 struct Copying<'c, 'p> {
     job: &'c CopyJob<'c>,
@@ -209,14 +229,18 @@ struct Copying<'c, 'p> {
 }
 
 impl Copying<'_, '_> {
-    /// Writes all pages of the copy.
+    /// Writes all pages of the copy; if `first_singles` are given, that many pages that are no leaves first.
     fn pages(
         &mut self,
         sorts: &mut [bool],
+        first_singles: Option<u32>,
         output: &mut dyn Output,
-    ) -> Result<(Vec<Option<CopiedTree>>, u32, Checksum)> {
+    ) -> Result<WrittenPages> {
         let Copying { job, settings, .. } = *self;
-        let mut appender = Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes);
+        let mut appender = match first_singles {
+            Some(singles) => Appender::after_singles(singles, settings.geometry, settings.chunk_bytes),
+            None => Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
+        };
         let mut made: Vec<Option<CopiedTree>> = vec![None; job.objects.len()];
         let with_trees: Vec<(usize, &StoredTree)> = (0..)
             .zip(job.objects)
@@ -245,11 +269,11 @@ impl Copying<'_, '_> {
         });
         let records = records.collect::<Result<Vec<_>>>()?;
         let mut page_1 = write_schema_records(&records, settings.geometry, &mut appender);
-        let page_count = appender.page_count();
+        let (page_count, singles) = (appender.page_count(), appender.singles());
         let header = Header { page_count, ..job.header };
         page_1[..DATABASE_HEADER_BYTES].copy_from_slice(&header.to_bytes());
         let checksum = appender.finish(&page_1, output)?;
-        Ok((made, page_count, checksum))
+        Ok(WrittenPages { trees: made, page_count, singles, checksum })
     }
 
     /// Copies trees that are in order; notes those that are not.

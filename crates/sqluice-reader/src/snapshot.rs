@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -62,7 +62,7 @@ impl ReadOptions {
 #[derive(Debug)]
 pub struct Snapshot {
     /// In its transaction. Before the descriptor, so that it is closed before it.
-    connection: Mutex<Connection>,
+    connection: Arc<Mutex<Connection>>,
     descriptor: Descriptor,
     /// As the user named it.
     name: PathBuf,
@@ -88,8 +88,35 @@ impl Snapshot {
         // SQLite keeps the log beside the file itself, not beside a link to it; and an absolute path is never taken for a URI.
         let path = name.canonicalize().map_err(|error| Error::read(name, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
+        let connection =
+            begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
+        let connection = Arc::new(Mutex::new(connection));
+        Snapshot::of_transaction(connection, descriptor, name, path, options)
+    }
+
+    /// A database that `connection` has in an exclusive transaction, in a rollback mode.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn of_exclusive(
+        name: &Path,
+        connection: Arc<Mutex<Connection>>,
+        options: &ReadOptions,
+    ) -> Result<Snapshot> {
+        let path = name.canonicalize().map_err(|error| Error::read(name, error))?;
+        let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
+        Snapshot::of_transaction(connection, descriptor, name, path, options)
+    }
+
+    fn of_transaction(
+        shared: Arc<Mutex<Connection>>,
+        descriptor: Descriptor,
+        name: &Path,
+        path: PathBuf,
+        options: &ReadOptions,
+    ) -> Result<Snapshot> {
         let failed = |error| unreadable(name, error);
-        let connection = begin(&path, options.busy_timeout, cancel).map_err(failed)?;
+        let connection = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
         let text = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, String>(0));
         let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, u32>(0));
@@ -114,8 +141,9 @@ impl Snapshot {
         }
         let geometry = PageSize::new(page_bytes).and_then(|size| Geometry::new(size, 0));
         let empty = Header::new(geometry.ok_or_else(|| no_database(name))?, 0, 0);
+        drop(connection);
         let mut snapshot = Snapshot {
-            connection: Mutex::new(connection),
+            connection: shared,
             descriptor,
             name: name.to_owned(),
             path,

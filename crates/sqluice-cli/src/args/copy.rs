@@ -18,11 +18,15 @@ use crate::numbers;
 ///
 /// Pages that are full are taken as they are, others are written anew. The order of every index is verified on the way: one that is
 /// out of order is sorted, and reported.
+///
+/// With SOURCE itself as TARGET, the copy takes its place, as after VACUUM: no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice copy app.db backup.db
   nothing that was deleted, larger pages:
     sqluice copy app.db small.db --compact --page-size 16384
+  in its own place, as VACUUM does:
+    sqluice copy app.db app.db
   without a table:
     sqluice copy app.db shared.db --exclude-table users
   for readers that fetch ranges over a network:
@@ -52,9 +56,9 @@ pub(crate) struct Copy {
     /// Bytes of a page of the copy: a power of two from 512 to 65536 [default: as in the source]
     #[arg(long, value_name = "BYTES", value_parser = page_size, help_heading = "The new file")]
     pub(crate) page_size: Option<PageSize>,
-    /// The journal mode of the copy
-    #[arg(long, value_name = "MODE", default_value = "delete", help_heading = "The new file")]
-    pub(crate) journal_mode: JournalMode,
+    /// The journal mode of the copy [default: delete, or as before if TARGET is SOURCE]
+    #[arg(long, value_name = "MODE", help_heading = "The new file")]
+    pub(crate) journal_mode: Option<JournalMode>,
     /// The auto_vacuum mode of the copy; but for none, SQLite writes it [default: as in the source]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) auto_vacuum: Option<AutoVacuum>,

@@ -2,7 +2,6 @@
 
 use sqluice::copy::{self, CopyReport};
 use sqluice::options::WriteOptions;
-use sqluice::output::Wanted;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
 
@@ -27,7 +26,7 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .no_indexes(args.no_indexes)
         .force(args.force)
         .busy_limit(args.busy_limit)
-        .journal_mode(args.journal_mode.into())
+        .journal_mode(args.journal_mode.map(Into::into))
         .auto_vacuum(args.auto_vacuum.map(Into::into))
         .user_version(args.user_version)
         .application_id(args.application_id)
@@ -42,8 +41,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         return Ok(Exit::SUCCESS);
     }
-    let wanted = Wanted { path: &args.target, replaces: args.overwrite, estimated_bytes: None };
-    replaced::confirm(Some(wanted), args.yes, [], printer, cancel)?;
+    let wanted = Some(copy.wanted()).filter(|_| !copy.is_in_place());
+    replaced::confirm(wanted, args.yes, [], printer, cancel)?;
     let report = copy.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
         printer.json(&report)?;

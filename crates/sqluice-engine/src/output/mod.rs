@@ -1,6 +1,7 @@
 //! Where pages go.
 
 mod direct;
+mod exclusive;
 mod free_space;
 mod leftover;
 mod new_file;
@@ -17,6 +18,7 @@ use std::io;
 use std::path::Path;
 
 pub(crate) use direct::Direct;
+pub use exclusive::Exclusive;
 pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;

@@ -15,11 +15,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use sqluice_core::error::{Error, Result};
 
 use super::direct::Direct;
+use super::exclusive::Exclusive;
 use super::place::{TargetPath, place};
 use super::replace::Old;
 use super::wanted::{Wanted, exists};
@@ -33,6 +35,8 @@ pub struct NewFile {
     place: TargetPath,
     /// What has the name until then.
     old: Option<Old>,
+    /// That, if it was taken for us alone before.
+    exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
     folder: File,
@@ -57,12 +61,43 @@ impl NewFile {
         let direct = Direct::new(&file, page_bytes);
         let temporary = Some(temporary);
         let (name, replaced) = (wanted.path.to_owned(), None);
-        let mut new = NewFile { name, place, old, replaced, folder, file, temporary, direct };
+        let exclusive = None;
+        let mut new = NewFile { name, place, old, exclusive, replaced, folder, file, temporary, direct };
         if let Some(old) = &new.old {
             old.pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
             old.recover()?;
             new.replaced = Some(Replaced::read(&new.place));
         }
+        Ok(new)
+    }
+
+    /// Begins the file that replaces a database that was taken for us alone, of pages of `page_bytes` bytes.
+    ///
+    /// # Errors
+    /// When the folder is not writable or lacks the space.
+    pub fn create_instead_of(
+        exclusive: &Arc<Exclusive>,
+        wanted: &Wanted<'_>,
+        page_bytes: usize,
+    ) -> Result<NewFile> {
+        let place = exclusive.place().clone();
+        leftover::remove_stale(&place.folder, &place.file_name);
+        wanted.refuse_too_little(&place, true)?;
+        let cannot_create = |error| cannot_create(&place.folder, error);
+        let folder = File::open(&place.folder).map_err(cannot_create)?;
+        let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
+        let new = NewFile {
+            name: wanted.path.to_owned(),
+            direct: Direct::new(&file, page_bytes),
+            place,
+            old: Some(exclusive.old().clone()),
+            exclusive: Some(Arc::clone(exclusive)),
+            replaced: None,
+            folder,
+            file,
+            temporary: Some(temporary),
+        };
+        exclusive.old().pass_on_permissions(&new.file).map_err(|error| new.failed("create", error))?;
         Ok(new)
     }
 
@@ -100,11 +135,18 @@ impl Output for NewFile {
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit happens once");
-        let locked = self.old.as_ref().map(Old::lock).transpose()?.flatten();
+        let locked = match &self.exclusive {
+            None => self.old.as_ref().map(Old::lock).transpose()?.flatten(),
+            Some(_) => None,
+        };
         // Closed when all is done.
-        let _gone = match locked {
-            Some(locked) => Some(locked.give_way(temporary, &self.place, &self.folder)?),
-            None => {
+        let _gone = match (locked, &self.exclusive) {
+            (Some(locked), _) => Some(locked.give_way(temporary, &self.place, &self.folder)?),
+            (None, Some(exclusive)) => {
+                exclusive.give_way(temporary, &self.folder)?;
+                None
+            }
+            (None, None) => {
                 self.take_free_name(temporary)?;
                 None
             }

@@ -31,6 +31,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
@@ -126,6 +127,7 @@ impl Old {
         let before = self.refuse_users()?;
         let connection = self.open()?;
         let was_wal = journal_mode(&connection, "")? == "wal";
+        let connection = Arc::new(Mutex::new(connection));
         let locked = Locked { connection, was_wal, name: self.name.clone() };
         // Another run may have replaced it between our opening and our locking it.
         let begun = locked.begin().and_then(|()| self.refuse_users()).and_then(|now| match now == before {
@@ -197,19 +199,34 @@ impl Old {
 /// The old database, which no other process can use until this is dropped.
 #[derive(Debug)]
 pub(super) struct Locked {
-    connection: Connection,
+    connection: Arc<Mutex<Connection>>,
     was_wal: bool,
     name: PathBuf,
 }
 
 impl Locked {
+    /// The connection, in its transaction.
+    pub(super) fn connection(&self) -> &Arc<Mutex<Connection>> {
+        &self.connection
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it was in WAL mode.
+    pub(super) fn was_wal(&self) -> bool {
+        self.was_wal
+    }
+
     fn begin(&self) -> rusqlite::Result<()> {
+        let connection = self.lock();
         if self.was_wal {
-            journal_mode(&self.connection, " = DELETE")?;
+            journal_mode(&connection, " = DELETE")?;
         }
-        journal_mode(&self.connection, " = MEMORY")?;
-        self.connection.execute_batch("BEGIN EXCLUSIVE")?;
-        match &*journal_mode(&self.connection, "")? {
+        journal_mode(&connection, " = MEMORY")?;
+        connection.execute_batch("BEGIN EXCLUSIVE")?;
+        match &*journal_mode(&connection, "")? {
             "memory" => Ok(()),
             _ => Err(busy("another process put it in WAL mode")),
         }
@@ -221,11 +238,21 @@ impl Locked {
             // From here on this connection must do nothing that SQLite would do by name.
             Ok(()) => Ok(Gone { _connection: self.connection }),
             Err(error) => {
-                let what = Error::target(format!("cannot replace {}", self.name.display())).about(&self.name);
+                let failed = self.not_replaced(error);
                 self.release();
-                Err(explained(what, error))
+                Err(failed)
             }
         }
+    }
+
+    /// As [`Locked::give_way`], for what is released later, if this fails.
+    pub(super) fn give_way_later(&self, temporary: &Path, place: &TargetPath, folder: &File) -> Result<()> {
+        self.clear_and_rename(temporary, place, folder).map_err(|error| self.not_replaced(error))
+    }
+
+    fn not_replaced(&self, error: io::Error) -> Error {
+        let what = Error::target(format!("cannot replace {}", self.name.display())).about(&self.name);
+        explained(what, error)
     }
 
     fn clear_and_rename(&self, temporary: &Path, place: &TargetPath, folder: &File) -> io::Result<()> {
@@ -240,12 +267,13 @@ impl Locked {
     }
 
     /// Lets go of a database that stays, in the mode that it was in, if no other process prevents it.
-    fn release(self) {
-        let _ = self.connection.execute_batch("ROLLBACK");
+    pub(super) fn release(&self) {
+        let connection = self.lock();
+        let _ = connection.execute_batch("ROLLBACK");
         if self.was_wal {
             // By way of a mode that has a journal: the change is a transaction.
-            let _ = journal_mode(&self.connection, " = DELETE");
-            let _ = journal_mode(&self.connection, " = WAL");
+            let _ = journal_mode(&connection, " = DELETE");
+            let _ = journal_mode(&connection, " = WAL");
         }
     }
 }
@@ -253,7 +281,7 @@ impl Locked {
 /// The old database, which has no name any more. Dropped, it touches no file that has one.
 #[derive(Debug)]
 pub(super) struct Gone {
-    _connection: Connection,
+    _connection: Arc<Mutex<Connection>>,
 }
 
 /// Sets the journal mode, if `set` does, and returns it. Reads the schema first, and so recovers what is to be recovered.

@@ -73,16 +73,18 @@ impl Wanted<'_> {
                 return Err(explained(failure, error));
             }
         };
-        if let Some(bytes) = self.estimated_bytes {
-            let hint = match old {
-                None => "free some space or choose another folder",
-                Some(_) => {
-                    "free some space or choose another folder: the old one stays until the new one is whole"
-                }
-            };
-            free_space::refuse_too_little(self.path, &place.folder, bytes, hint)?;
-        }
+        self.refuse_too_little(place, old.is_some())?;
         Ok(old)
+    }
+
+    /// Refuses a disk that lacks the room.
+    pub(super) fn refuse_too_little(&self, place: &TargetPath, replaces: bool) -> Result<()> {
+        let Some(bytes) = self.estimated_bytes else { return Ok(()) };
+        let hint = match replaces {
+            false => "free some space or choose another folder",
+            true => "free some space or choose another folder: the old one stays until the new one is whole",
+        };
+        free_space::refuse_too_little(self.path, &place.folder, bytes, hint)
     }
 }
 

@@ -40,13 +40,26 @@ pub(crate) struct Appender {
     singles: AlignedBuffer,
     /// Small chunks, copied to `singles`: their workers may have them back.
     copied: Vec<Sealed>,
-    /// Single pages that were appended.
+    /// Single pages that were appended since this was asked last, and all of them.
     appended: u64,
+    all_appended: u32,
+    /// The single pages of a file in which they precede all others.
+    first_singles: Option<SinglesRun>,
     checksum: Checksum,
     /// Numbers of existing pages that are rebuilt: single pages get these first.
     reused: Vec<u32>,
     /// Existing pages, with their new bytes.
     overwritten: Vec<(u32, Vec<u8>)>,
+}
+
+/// Single pages whose numbers follow each other.
+#[derive(Debug)]
+struct SinglesRun {
+    /// The number of the next.
+    next: u32,
+    /// What waits, and the number of its first page.
+    waiting: AlignedBuffer,
+    first: u32,
 }
 
 /// Pages that follow each other.
@@ -66,11 +79,19 @@ impl AppendPage for Appender {
             self.appended += 1;
             return number;
         }
+        if let Some(run) = &mut self.first_singles {
+            let number = run.next;
+            run.next = self.geometry.skip_lock_page(number + 1);
+            run.waiting.extend_from_slice(page);
+            self.checksum.add(number, PageHash::of(page));
+            (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
+            return number;
+        }
         // Past the last legal number the page is lost: `check` says so before anything is committed.
         let number = self.take_numbers(1).unwrap_or(PAGE_NUMBER_MAX);
         self.wait_copied(number, page);
         self.checksum.add(number, PageHash::of(page));
-        self.appended += 1;
+        (self.appended, self.all_appended) = (self.appended + 1, self.all_appended + 1);
         number
     }
 }
@@ -89,10 +110,20 @@ impl Appender {
             singles: AlignedBuffer::default(),
             copied: Vec::new(),
             appended: 0,
+            all_appended: 0,
+            first_singles: None,
             checksum: Checksum::default(),
             reused: Vec::new(),
             overwritten: Vec::new(),
         }
+    }
+
+    /// For a new file in which `singles` single pages follow page 1, and all chunks follow these.
+    pub(crate) fn after_singles(singles: u32, geometry: Geometry, chunk_bytes: usize) -> Appender {
+        let next = geometry.skip_lock_page(2);
+        let last = geometry.nth_page(1, singles);
+        let first_singles = Some(SinglesRun { next, waiting: AlignedBuffer::default(), first: next });
+        Appender { first_singles, ..Appender::after(last, geometry, chunk_bytes) }
     }
 
     /// The next single pages get these numbers, of existing pages.
@@ -239,16 +270,11 @@ impl Appender {
             Piece::Overflow(sealed) => &sealed.chunk.bytes()[self.geometry.page_bytes()..],
             Piece::Singles(range) => &singles[range.clone()],
         });
-        let lock_page = self.geometry.lock_page();
-        let until_lock_page = match lock_page.checked_sub(self.first) {
-            Some(pages) => usize::try_from(u64::from(pages) * self.geometry.page_bytes() as u64),
-            None => Ok(usize::MAX),
-        };
-        let (before, after) = split(pages, until_lock_page.unwrap_or(usize::MAX));
-        for (first, pages) in [(self.first, before), (lock_page + 1, after)] {
-            if !pages.is_empty() {
-                output.write(self.geometry.offset(first), &pages)?;
-            }
+        write_run(self.first, pages, self.geometry, output)?;
+        if let Some(run) = &mut self.first_singles
+            && run.waiting.bytes().len() >= self.chunk_bytes
+        {
+            run.write(self.geometry, output)?;
         }
         self.copied.drain(..).for_each(&mut done);
         for piece in self.waiting.drain(..) {
@@ -265,6 +291,9 @@ impl Appender {
     pub(crate) fn finish(mut self, page_1: &[u8], output: &mut dyn Output) -> Result<Checksum> {
         self.check()?;
         self.flush(output, drop)?;
+        if let Some(run) = &mut self.first_singles {
+            run.write(self.geometry, output)?;
+        }
         self.singles.extend_from_slice(page_1);
         self.checksum.add(1, PageHash::of(page_1));
         output.write(0, &[self.singles.bytes()])?;
@@ -278,12 +307,48 @@ impl Appender {
         Ok(self.overwritten)
     }
 
+    /// Single pages that were appended to a new file.
+    pub(crate) fn singles(&self) -> u32 {
+        self.all_appended
+    }
+
     /// Pages in the file, page 1 and the lock-byte page among them.
     pub(crate) fn page_count(&self) -> u32 {
         let last = (self.next_page - 1) as u32;
         // The lock-byte page exists only if another page follows it.
         if last == self.geometry.lock_page() { last - 1 } else { last }
     }
+}
+
+impl SinglesRun {
+    /// Writes what waits.
+    fn write(&mut self, geometry: Geometry, output: &mut dyn Output) -> Result<()> {
+        write_run(self.first, std::iter::once(self.waiting.bytes()), geometry, output)?;
+        self.waiting.set_len(0);
+        self.first = self.next;
+        Ok(())
+    }
+}
+
+/// Writes pages that have the numbers from `first` on. The lock-byte page is none of them.
+fn write_run<'a>(
+    first: u32,
+    pages: impl Iterator<Item = &'a [u8]>,
+    geometry: Geometry,
+    output: &mut dyn Output,
+) -> Result<()> {
+    let lock_page = geometry.lock_page();
+    let until_lock_page = match lock_page.checked_sub(first) {
+        Some(pages) => usize::try_from(u64::from(pages) * geometry.page_bytes() as u64),
+        None => Ok(usize::MAX),
+    };
+    let (before, after) = split(pages, until_lock_page.unwrap_or(usize::MAX));
+    for (first, pages) in [(first, before), (lock_page + 1, after)] {
+        if !pages.is_empty() {
+            output.write(geometry.offset(first), &pages)?;
+        }
+    }
+    Ok(())
 }
 
 /// Appends the root of a tree without entries, a leaf of that kind; returns its number.

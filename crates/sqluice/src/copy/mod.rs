@@ -12,6 +12,8 @@
 //! The copy is one committed state of the source, which other processes may go on using: in WAL mode they may write to it meanwhile, in
 //! the rollback modes they wait with their commits. Tables keep their rowids, and `sqlite_schema` its order and its text. Leaves that
 //! are full are taken as they are, others are written anew, and the order of all indexes is verified on the way.
+//!
+//! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile.
 
 mod options;
 mod plan;
@@ -20,12 +22,13 @@ mod selection;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_engine::copied_database::{self, CopiedObject, CopyJob};
-use sqluice_engine::output::Wanted;
+use sqluice_engine::output::{Exclusive, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
 use sqluice_format::page::Geometry;
@@ -51,15 +54,14 @@ impl Copy {
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
-        let prepared = self.prepare(cancel)?;
-        let header = self.header(&prepared.snapshot)?;
-        let wanted = Wanted {
-            path: &self.target,
-            replaces: self.write.overwrite,
-            estimated_bytes: Some(prepared.snapshot.bytes()),
-        };
-        wanted.refuse()?;
-        Ok(CopyPlan::new(self, &prepared, &header))
+        if !self.is_in_place() {
+            // Before the source is read: to look at a file that is read would end its locks.
+            self.wanted().refuse()?;
+        }
+        let prepared = self.prepare(None, cancel)?;
+        let mode = self.mode(prepared.snapshot.journal_mode() == "wal");
+        let header = self.header(&prepared.snapshot, mode)?;
+        Ok(CopyPlan::new(self, &prepared, &header, mode))
     }
 
     /// Copies.
@@ -69,9 +71,12 @@ impl Copy {
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
         progress.phase("lock", None);
-        let prepared = self.prepare(cancel)?;
+        // Released when all of it is read, and so after the snapshot.
+        let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
+        let was_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.was_wal());
+        let prepared = self.prepare(exclusive.as_deref(), cancel)?;
         let Prepared { snapshot, schema, objects, selection } = &prepared;
-        let header = self.header(snapshot)?;
+        let header = self.header(snapshot, self.mode(was_wal))?;
         let copied: Vec<CopiedObject<'_>> = objects
             .iter()
             .filter(|object| selection.has(object))
@@ -86,38 +91,51 @@ impl Copy {
             compact: self.compact,
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
+            exclusive: exclusive.clone(),
             options: &self.write,
         };
         let made = copied_database::copy(&job, progress, cancel)?;
         Ok(CopyReport::new(self, &prepared, &copied, &made, header.geometry))
     }
 
-    fn prepare(&self, cancel: &Cancel) -> Result<Prepared> {
+    /// `exclusive` has the source, if the copy is to take its place.
+    fn prepare(&self, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
         if self.write.threads == Some(0) {
             return Err(Error::usage("no threads can do no work").hint("give at least 1"));
         }
         Memory::divide(&self.write, true)?;
-        if is_same_file(&self.source, &self.target) {
-            return Err(Error::target(format!(
-                "{} and {} are the same file",
-                self.source.display(),
-                self.target.display()
-            ))
-            .hint("name another target"));
-        }
         let mut options = ReadOptions::new();
         options.busy_timeout = self.write.busy_timeout;
         options.busy_limit = self.busy_limit;
         options.pending_byte = Some(self.write.tuning.pending_byte);
-        let snapshot = Snapshot::begin(&self.source, &options, cancel)?;
+        let snapshot = match exclusive {
+            Some(exclusive) => Snapshot::of_exclusive(&self.source, exclusive.connection(), &options)?,
+            None => Snapshot::begin(&self.source, &options, cancel)?,
+        };
         let objects = snapshot.objects(cancel)?;
         let schema = snapshot.schema()?;
         let selection = Selection::new(self, &snapshot, &schema, &objects)?;
         Ok(Prepared { snapshot, schema, objects, selection })
     }
 
+    /// Whether the copy takes the place of the source.
+    pub fn is_in_place(&self) -> bool {
+        is_same_file(&self.source, &self.target)
+    }
+
+    /// The file that is wanted.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { path: &self.target, replaces: self.write.overwrite, estimated_bytes: None }
+    }
+
+    /// The journal mode of the copy, if the source is in WAL mode or not.
+    fn mode(&self, is_wal: bool) -> JournalMode {
+        let unasked = if is_wal && self.is_in_place() { JournalMode::Wal } else { JournalMode::Delete };
+        self.journal_mode.unwrap_or(unasked)
+    }
+
     /// The header of the copy.
-    fn header(&self, snapshot: &Snapshot) -> Result<Header> {
+    fn header(&self, snapshot: &Snapshot, mode: JournalMode) -> Result<Header> {
         let source = snapshot.header();
         let reserved = source.geometry.reserved_bytes();
         let page_size = self.page_size.unwrap_or(source.geometry.page_size());
@@ -129,7 +147,7 @@ impl Copy {
             .hint("choose a larger page size")
         })?;
         let geometry = geometry.with_pending_byte(self.write.tuning.pending_byte);
-        let version = match self.journal_mode {
+        let version = match mode {
             JournalMode::Delete => 1,
             JournalMode::Wal => 2,
         };

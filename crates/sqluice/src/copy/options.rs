@@ -30,8 +30,8 @@ pub struct Copy {
     pub force: bool,
     /// How long the source may be read while that keeps other processes from committing; `None`: as long as it takes.
     pub busy_limit: Option<Duration>,
-    /// The journal mode of the copy.
-    pub journal_mode: JournalMode,
+    /// The journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
+    pub journal_mode: Option<JournalMode>,
     /// The auto_vacuum mode of the copy; `None`: that of the source.
     pub auto_vacuum: Option<AutoVacuum>,
     /// `PRAGMA user_version` of the copy; `None`: that of the source.
@@ -88,7 +88,7 @@ impl Copy {
             no_indexes: false,
             force: false,
             busy_limit: None,
-            journal_mode: JournalMode::Delete,
+            journal_mode: None,
             auto_vacuum: None,
             user_version: None,
             application_id: None,
@@ -113,8 +113,8 @@ setters! { Copy:
     force(force: bool) = force;
     /// Sets how long the source may be read while that keeps other processes from committing.
     busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
-    /// Sets the journal mode of the copy.
-    journal_mode(mode: JournalMode) = mode;
+    /// Sets the journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
+    journal_mode(mode: impl Into<Option<JournalMode>>) = mode.into();
     /// Sets the auto_vacuum mode of the copy; `None`: that of the source.
     auto_vacuum(mode: impl Into<Option<AutoVacuum>>) = mode.into();
     /// Sets `PRAGMA user_version` of the copy; `None`: that of the source.

@@ -22,6 +22,8 @@ pub struct CopyPlan {
     pub source_bytes: u64,
     /// The journal mode of the source.
     pub source_journal_mode: String,
+    /// Whether the copy takes the place of the source, which no other process may use meanwhile.
+    pub in_place: bool,
     /// Whether other processes can commit to the source while it is copied.
     pub others_can_commit: bool,
     /// Bytes of a page of the copy.
@@ -51,7 +53,7 @@ pub struct PlannedTree {
 }
 
 impl CopyPlan {
-    pub(super) fn new(copy: &Copy, prepared: &Prepared, header: &Header) -> CopyPlan {
+    pub(super) fn new(copy: &Copy, prepared: &Prepared, header: &Header, mode: JournalMode) -> CopyPlan {
         let Prepared { snapshot, objects, selection, .. } = prepared;
         let is_relocated = !copy.compact && header.geometry == snapshot.geometry();
         let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };
@@ -72,9 +74,10 @@ impl CopyPlan {
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             source_journal_mode: snapshot.journal_mode().to_owned(),
-            others_can_commit: snapshot.lets_others_commit(),
+            in_place: copy.is_in_place(),
+            others_can_commit: snapshot.lets_others_commit() && !copy.is_in_place(),
             page_bytes: header.geometry.page_bytes(),
-            journal_mode: copy.journal_mode,
+            journal_mode: mode,
             auto_vacuum: copy.auto_vacuum_of(snapshot),
             trees: trees.collect(),
             left_out: left_out.into_iter().map(StoredObject::describe).collect(),
@@ -89,6 +92,7 @@ impl fmt::Display for CopyPlan {
         let bytes = Bytes(self.source_bytes);
         writeln!(f, "{} to {}: {bytes}", self.source.display(), self.target.display())?;
         let others = match self.others_can_commit {
+            _ if self.in_place => "no other process may use it meanwhile, and the copy takes its place",
             true => "other processes can write to it meanwhile, and its log grows",
             false => "other processes can read it meanwhile, and wait with their commits",
         };
