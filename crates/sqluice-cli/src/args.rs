@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod archive;
+mod export;
 mod generate;
 mod lab;
 mod load;
@@ -16,6 +17,7 @@ use sqluice_format::page::PageSize;
 
 use crate::numbers;
 pub(crate) use archive::{Compress, Pack, Unpack};
+pub(crate) use export::Export;
 pub(crate) use generate::Generate;
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
@@ -77,6 +79,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Generate(Generate),
     Load(Box<Load>),
+    Export(Box<Export>),
     Index(Index),
     Pack(Box<Pack>),
     Unpack(Unpack),

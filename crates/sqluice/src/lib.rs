@@ -142,6 +142,7 @@
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
+//! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files
 //!
 //! # Modules
 //!
@@ -151,6 +152,7 @@
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`archive`]: a folder as a database, and back
+//! * [`export`]: tables and queries as files
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
 //! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
@@ -174,6 +176,8 @@ pub use sqluice_stores::entity_store;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod check;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod generate;
 pub mod index;
 #[cfg(feature = "load")]

@@ -4,6 +4,7 @@ mod advise;
 mod check;
 mod columns;
 mod completions;
+mod export;
 mod generate;
 mod index;
 mod info;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
     match &args.command {
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
+        Command::Export(args) => export::run(args, printer, cancel),
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),
