@@ -46,6 +46,8 @@ settings! {
     Compress = "compress",
     /// Columns of dates, and their formats.
     Date = "date",
+    /// Text becomes dates and timestamps.
+    Dates = "dates",
     /// How decimals are stored.
     Decimal = "decimal",
     /// Columns of numbers with a decimal comma.

@@ -113,6 +113,27 @@ impl Layout {
         Ok(Some(Layout { fields, rowids, text }))
     }
 
+    /// Of some of the columns.
+    pub(super) fn with_columns(&self, columns: &[usize]) -> Layout {
+        let of = |column: usize| columns.iter().position(|wanted| *wanted == column);
+        let mut fields: Vec<Field> = self
+            .fields
+            .iter()
+            .map(|field| Field {
+                column: field.column.and_then(of),
+                missing: field.missing.clone(),
+                ..*field
+            })
+            .collect();
+        let last = fields.iter().rposition(|field| field.column.is_some());
+        fields.truncate(last.map_or(0, |last| last + 1));
+        Layout {
+            fields,
+            rowids: self.rowids.iter().filter_map(|column| of(*column)).collect(),
+            text: self.text,
+        }
+    }
+
     /// The number of leading fields that are wanted.
     pub(super) fn fields(&self) -> usize {
         self.fields.len()

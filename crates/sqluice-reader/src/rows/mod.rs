@@ -90,6 +90,7 @@ pub struct Rows {
     columns: Vec<RowColumn>,
     reading: Reading,
     limit: Option<u64>,
+    is_query: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +127,13 @@ impl Rows {
             && let Some(rows) = by_pages(snapshot, table, &wanted, &columns).map_err(failed)?
         {
             let reading = Reading::Pages(Arc::new(rows));
-            return Ok(Rows { name: name.to_owned(), columns, reading, limit: selection.limit });
+            return Ok(Rows {
+                name: name.to_owned(),
+                columns,
+                reading,
+                limit: selection.limit,
+                is_query: false,
+            });
         }
         let mut sql = String::from("SELECT ");
         for (index, column) in columns.iter().enumerate() {
@@ -145,7 +152,7 @@ impl Rows {
         let limit = selection.limit;
         let query = Query { snapshot: Arc::clone(snapshot), sql, limit, what, columns: names };
         let reading = Reading::Sqlite(Arc::new(query));
-        Ok(Rows { name: name.to_owned(), columns, reading, limit })
+        Ok(Rows { name: name.to_owned(), columns, reading, limit, is_query: false })
     }
 
     /// Of a query.
@@ -158,7 +165,8 @@ impl Rows {
         let names = columns.iter().map(|column| column.name.clone()).collect();
         let (sql, what) = (sql.to_owned(), "the query".to_owned());
         let query = Query { snapshot: Arc::clone(snapshot), sql, limit, what, columns: names };
-        Ok(Rows { name: "query".to_owned(), columns, reading: Reading::Sqlite(Arc::new(query)), limit })
+        let (name, reading) = ("query".to_owned(), Reading::Sqlite(Arc::new(query)));
+        Ok(Rows { name, columns, reading, limit, is_query: true })
     }
 
     /// The name of the table; `query` of a query.
@@ -169,6 +177,26 @@ impl Rows {
     /// Its columns.
     pub fn columns(&self) -> &[RowColumn] {
         &self.columns
+    }
+
+    /// Whether they are those of a query.
+    pub fn is_query(&self) -> bool {
+        self.is_query
+    }
+
+    /// Some of the columns, by their numbers, of rows that are read by pages.
+    pub fn with_columns(&self, columns: &[usize]) -> Option<Rows> {
+        let Reading::Pages(rows) = &self.reading else { return None };
+        let rows = TreeRows {
+            snapshot: Arc::clone(&rows.snapshot),
+            table: rows.table.clone(),
+            columns: columns.iter().map(|&column| rows.columns[column].clone()).collect(),
+            layout: rows.layout.with_columns(columns),
+            ..**rows
+        };
+        let reading = Reading::Pages(Arc::new(rows));
+        let columns = columns.iter().map(|&column| self.columns[column].clone()).collect();
+        Some(Rows { name: self.name.clone(), columns, reading, limit: self.limit, is_query: false })
     }
 
     /// How the rows are read.

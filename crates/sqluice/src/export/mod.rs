@@ -10,13 +10,15 @@
 //! Invariant: the bytes depend on the database and the options, not on threads.
 //!
 //! Modules, from the bottom up: `options`: what is asked for; `plan`: what that means for this database; `out`, `report`: where
-//! bytes go, and what went there; `run`.
+//! bytes go, and what went there; `typed`: the types of columns; `run`.
 
 mod options;
 mod out;
 mod plan;
 mod report;
 mod run;
+#[cfg(feature = "parquet")]
+pub(crate) mod typed;
 
 pub use options::{Export, FileFormat, Target};
 pub use plan::{ExportPlan, PlannedFile};

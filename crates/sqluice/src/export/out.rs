@@ -64,3 +64,35 @@ impl Out {
         }
     }
 }
+
+/// For what writes by [`Write`]: keeps the error, whose place and hint it would lose.
+#[cfg(feature = "parquet")]
+pub(super) struct OutWriter<'o> {
+    pub(super) out: &'o mut Out,
+    pub(super) failed: Option<Error>,
+}
+
+#[cfg(feature = "parquet")]
+impl Write for OutWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.out.write(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => {
+                self.failed = Some(error);
+                Err(io::Error::other("see the error that was kept"))
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl OutWriter<'_> {
+    /// The error that was kept, if writing has failed.
+    pub(super) fn explained(self, written: Result<()>) -> Result<()> {
+        written.map_err(|error| self.failed.unwrap_or(error))
+    }
+}
