@@ -12,7 +12,7 @@ const SCALES: [(f64, usize); 3] = [(100.0, 2), (10_000.0, 4), (1_000_000.0, 6)];
 /// Whole numbers below this have at most 15 digits: of these, no two are read as the same float.
 const EXACT_MAX: f64 = 1e15;
 
-/// Appends a float that is finite, with a point or an exponent: `5.0`, `0.07`, `1e300`.
+/// Appends a float that is finite, with a point or an exponent: `5.0`, `0.07`, `1e+300`.
 #[inline]
 pub fn push_real(out: &mut Vec<u8>, real: f64) {
     debug_assert!(real.is_finite());
@@ -78,7 +78,7 @@ mod tests {
             (0.1, "0.1"),
             (1.5e-6, "1.5e-6"),
             (123456.789012, "123456.789012"),
-            (1e300, "1e300"),
+            (1e300, "1e+300"),
         ] {
             assert_eq!(text(real), expected);
         }

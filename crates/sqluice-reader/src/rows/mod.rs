@@ -214,7 +214,9 @@ impl Rows {
     pub fn source(&self, part_bytes: usize, cancel: &Cancel) -> Result<Box<dyn Source>> {
         Ok(match &self.reading {
             Reading::Pages(rows) => Box::new(TreeSource::new(rows, part_bytes, self.limit, false, cancel)?),
-            Reading::Sqlite(query) => Box::new(StatementSource::start(query, part_bytes, 0, cancel)),
+            Reading::Sqlite(query) => {
+                Box::new(StatementSource::start(query, part_bytes, 0..u64::MAX, cancel))
+            }
         })
     }
 
@@ -227,7 +229,7 @@ impl Rows {
             Reading::Pages(tree) => {
                 Box::new(TreeSource::new(tree, PART_BYTES, self.limit, true, cancel)?.numbered(rows))
             }
-            Reading::Sqlite(query) => Box::new(StatementSource::start(query, PART_BYTES, rows.start, cancel)),
+            Reading::Sqlite(query) => Box::new(StatementSource::start(query, PART_BYTES, rows, cancel)),
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! One thread steps through them and copies them into blocks; what is made of these is up to the threads that take the parts.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -44,18 +45,20 @@ pub(super) struct StatementSource {
 }
 
 impl StatementSource {
-    /// Starts the query. Parts have about `part_bytes` bytes of values; rows are numbered from `first_row` on.
+    /// Starts the query. Parts have about `part_bytes` bytes of values; rows are numbered from `rows.start` on, and none reaches
+    /// `rows.end`.
     pub(super) fn start(
         query: &Arc<Query>,
         part_bytes: usize,
-        first_row: u64,
+        rows: Range<u64>,
         cancel: &Cancel,
     ) -> StatementSource {
         let (sender, receiver) = sync_channel(PARTS_WAITING);
         let interrupt = query.snapshot.connection().get_interrupt_handle();
         let (of_thread, cancel) = (Arc::clone(query), cancel.clone());
+        let rows_max = query.limit.unwrap_or(u64::MAX).min(rows.end - rows.start);
         let thread = std::thread::spawn(move || {
-            if let Err(error) = of_thread.step(part_bytes, &sender, &cancel) {
+            if let Err(error) = of_thread.step(part_bytes, rows_max, &sender, &cancel) {
                 // Nobody may be waiting any more.
                 let _ = sender.send(Err(error));
             }
@@ -65,7 +68,7 @@ impl StatementSource {
             blocks: Some(receiver),
             thread: Some(thread),
             interrupt,
-            rows_done: first_row,
+            rows_done: rows.start,
         }
     }
 }
@@ -75,6 +78,7 @@ impl Query {
     fn step(
         &self,
         part_bytes: usize,
+        rows_max: u64,
         sender: &SyncSender<Result<Vec<Block>>>,
         cancel: &Cancel,
     ) -> Result<()> {
@@ -86,7 +90,7 @@ impl Query {
         let mut rows = statement.query([]).map_err(refused)?;
         let (mut blocks, mut bytes) = (Vec::new(), 0);
         let mut block = Block::new(columns);
-        let mut left = self.limit.unwrap_or(u64::MAX);
+        let mut left = rows_max;
         loop {
             let row = match left {
                 0 => None,

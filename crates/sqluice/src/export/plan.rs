@@ -116,7 +116,7 @@ impl Export {
         let several = match (&self.query, self.tables.len()) {
             (Some(_), _) => false,
             // All of them, unless a single file is named.
-            (None, 0) => schema.tables.len() != 1 && self.format_of(Some(path)).is_err(),
+            (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
             (None, tables) => tables > 1,
         };
         let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
@@ -191,6 +191,11 @@ impl Export {
             files: prepared.wanted.iter().map(planned).collect(),
         })
     }
+}
+
+/// Whether a name ends as those of files do.
+fn is_file_name(path: &Path) -> bool {
+    Export::new("", path).format_of(Some(path)).is_ok()
 }
 
 /// Refuses to write over the database that is read.
