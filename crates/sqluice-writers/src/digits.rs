@@ -1,13 +1,15 @@
 //! Numbers as text: integers by their digits, floats by the fewest digits that are read back as the same float.
 
+use sqluice_core::append::{append_digits, append_padded};
+
 /// Appends the digits of an integer.
 #[inline]
 pub fn push_int(out: &mut Vec<u8>, int: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes());
+    if int < 0 {
+        out.push(b'-');
+    }
+    append_digits(out, int.unsigned_abs());
 }
-
-/// Powers of ten by which a number of few decimals becomes a whole one.
-const SCALES: [(f64, usize); 3] = [(100.0, 2), (10_000.0, 4), (1_000_000.0, 6)];
 
 /// Whole numbers below this have at most 15 digits: of these, no two are read as the same float.
 const EXACT_MAX: f64 = 1e15;
@@ -16,44 +18,40 @@ const EXACT_MAX: f64 = 1e15;
 #[inline]
 pub fn push_real(out: &mut Vec<u8>, real: f64) {
     debug_assert!(real.is_finite());
-    // Prices and measures have few decimals: an integer over a power of ten, if that division gives the float itself. The
-    // division is exact to the last bit, as reading is, so these digits are read back as the float.
-    let magnitude = real.abs();
-    for (scale, decimals) in SCALES {
-        let scaled = (magnitude * scale).round();
-        if scaled < EXACT_MAX && scaled / scale == magnitude {
-            push_decimal(out, real.is_sign_negative(), scaled as u64, decimals);
-            return;
-        }
+    let has_few_decimals = push_scaled::<100, 2>(out, real)
+        || push_scaled::<10_000, 4>(out, real)
+        || push_scaled::<1_000_000, 6>(out, real);
+    if !has_few_decimals {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
     }
-    out.extend_from_slice(zmij::Buffer::new().format_finite(real).as_bytes());
 }
 
-/// Appends `scaled` over ten to the power of `decimals`, without the zeros at its end but for one.
+/// Appends a float of at most `DECIMALS` decimals, as prices and measures have them: an integer over `SCALE`, if that division gives
+/// the float itself. The division is exact to the last bit, as reading is, so these digits are read back as the float.
 #[inline]
-fn push_decimal(out: &mut Vec<u8>, negative: bool, scaled: u64, decimals: usize) {
-    let mut text = [b'0'; 26];
-    let mut at = text.len();
-    let (mut rest, mut places) = (scaled, decimals);
-    while places > 1 && rest % 10 == 0 {
-        (rest, places) = (rest / 10, places - 1);
+fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real: f64) -> bool {
+    let magnitude = real.abs();
+    let scaled = magnitude * SCALE as f64 + 0.5;
+    if scaled >= EXACT_MAX || (scaled as u64) as f64 / SCALE as f64 != magnitude {
+        return false;
     }
-    for _ in 0..places {
-        at -= 1;
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+    if real.is_sign_negative() {
+        out.push(b'-');
     }
-    at -= 1;
-    text[at] = b'.';
-    let mut whole = itoa::Buffer::new();
-    let whole = whole.format(rest).as_bytes();
-    at -= whole.len();
-    text[at..at + whole.len()].copy_from_slice(whole);
-    if negative {
-        at -= 1;
-        text[at] = b'-';
+    let scaled = scaled as u64;
+    push_decimal(out, scaled / SCALE, scaled % SCALE, DECIMALS);
+    true
+}
+
+/// Appends a number and its decimals, without the zeros at their end but for one.
+#[inline]
+fn push_decimal(out: &mut Vec<u8>, whole: u64, mut fraction: u64, mut decimals: usize) {
+    append_digits(out, whole);
+    out.push(b'.');
+    while decimals > 1 && fraction % 10 == 0 {
+        (fraction, decimals) = (fraction / 10, decimals - 1);
     }
-    out.extend_from_slice(&text[at..]);
+    append_padded(out, fraction, decimals);
 }
 
 #[cfg(test)]

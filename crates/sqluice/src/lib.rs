@@ -152,7 +152,7 @@
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`archive`]: a folder as a database, and back
-//! * [`export`]: tables and queries as files
+//! * [`export`]: tables and queries as files; `read`: as Arrow record batches
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
 //! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
@@ -182,6 +182,8 @@ pub mod generate;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
+#[cfg(all(feature = "export", feature = "parquet"))]
+pub mod read;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use sqluice_core::append::append_start;
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Spans, Value, Values};
 
 /// The kinds of values, as bits.
@@ -59,7 +60,13 @@ impl Cells {
 
     #[inline]
     pub(super) fn text(&mut self, text: &[u8]) {
-        self.data.extend_from_slice(text);
+        self.text_at_start(text, text.len());
+    }
+
+    /// Text that is the first bytes of `from`.
+    #[inline]
+    pub(super) fn text_at_start(&mut self, from: &[u8], bytes: usize) {
+        append_start(&mut self.data, from, bytes);
         self.push(TEXT, self.data.len() as i64);
     }
 

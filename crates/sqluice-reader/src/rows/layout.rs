@@ -177,6 +177,7 @@ impl Layout {
                 10 | 11 => return Err(damaged),
                 text => usize::try_from((text - 12) / 2).unwrap_or(usize::MAX),
             };
+            let from = body;
             let Some((content, rest)) = body.split_at_checked(bytes) else { return Err(damaged) };
             body = rest;
             let Some(column) = field.column else { continue };
@@ -193,7 +194,7 @@ impl Layout {
                 7 => cells.real(f64::from_bits(int(content) as u64)),
                 _ if serial % 2 == 0 => cells.blob(content),
                 _ => match self.text {
-                    Encoding::Utf8 => cells.text(content),
+                    Encoding::Utf8 => cells.text_at_start(from, bytes),
                     Encoding::Utf16(unit) => {
                         if !cells.utf16(content, unit) {
                             return Err(BadRecord::Text(column));

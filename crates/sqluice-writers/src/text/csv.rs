@@ -1,10 +1,11 @@
 //! Rows as lines of CSV.
 
+use sqluice_core::append::{append_start, has_any};
 use sqluice_core::batch::{Batch, Value};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::source::Refused;
 
-use super::{TextEncoder, columns};
+use super::{Field, TextEncoder, fields};
 use crate::digits::{push_int, push_real};
 use crate::unfit::unfit;
 
@@ -32,7 +33,7 @@ fn is_special(byte: u8, delimiter: u8) -> bool {
 
 /// Appends a field, quoted where it must be.
 fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8, quoted: bool) {
-    if !quoted && !text.is_empty() && !text.iter().any(|byte| is_special(*byte, delimiter)) {
+    if !quoted && !text.is_empty() && !has_any(text, |byte| is_special(byte, delimiter)) {
         out.extend_from_slice(text);
         return;
     }
@@ -53,35 +54,65 @@ pub(super) fn push(
     batch: &Batch<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Refused> {
-    let columns = columns(batch, |byte| is_special(byte, delimiter));
+    let fields = fields(batch, |byte| is_special(byte, delimiter));
     for row in 0..batch.rows {
-        for (index, of) in columns.iter().enumerate() {
+        for (index, field) in fields.iter().enumerate() {
             if index > 0 {
                 out.push(delimiter);
             }
-            match of.column.get(row) {
-                Value::Null if columns.len() == 1 => {
-                    return Err(Refused::Stop { at: Some((row, index)), error: lone_null() });
+            let value = match field {
+                Field::Ints(ints) => {
+                    push_int(out, ints[row]);
+                    continue;
                 }
-                Value::Null => {}
-                Value::Int(int) => push_int(out, int),
-                Value::Real(real) if real.is_finite() => push_real(out, real),
-                // A line that begins with # may be taken for a comment.
-                Value::Text(text) if !of.needs_care && !text.is_empty() && (index > 0 || text[0] != b'#') => {
-                    out.extend_from_slice(text);
+                Field::Reals(reals) => {
+                    push_real(out, reals[row]);
+                    continue;
                 }
-                Value::Text(text) if !text.contains(&0) => {
-                    push_text(out, text, delimiter, index == 0 && text.starts_with(b"#"));
-                }
-                value => {
-                    encoder.unfit((row, index), || unfit_in_csv(&value))?;
-                    if columns.len() == 1 {
-                        return Err(Refused::Stop { at: Some((row, index)), error: lone_null() });
+                Field::Text { data, offsets, needs_care: false } if index > 0 => {
+                    let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
+                    match start == end {
+                        true => out.extend_from_slice(b"\"\""),
+                        false => append_start(out, &data[start..], end - start),
                     }
+                    continue;
                 }
-            }
+                Field::Text { data, offsets, .. } => {
+                    Value::Text(&data[offsets[row] as usize..offsets[row + 1] as usize])
+                }
+                Field::Other(column) => column.get(row),
+            };
+            push_any(encoder, delimiter, &value, (row, index), out)?;
         }
         out.push(b'\n');
+    }
+    Ok(())
+}
+
+/// Appends any value.
+fn push_any(
+    encoder: &TextEncoder,
+    delimiter: u8,
+    value: &Value<'_>,
+    at: (usize, usize),
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let is_only = encoder.names.len() == 1;
+    match *value {
+        Value::Int(int) => push_int(out, int),
+        Value::Real(real) if real.is_finite() => push_real(out, real),
+        // A line that begins with # may be taken for a comment.
+        Value::Text(text) if !text.contains(&0) => {
+            push_text(out, text, delimiter, at.1 == 0 && text.starts_with(b"#"));
+        }
+        Value::Null if !is_only => {}
+        Value::Null => return Err(Refused::Stop { at: Some(at), error: lone_null() }),
+        value => {
+            encoder.unfit(at, || unfit_in_csv(&value))?;
+            if is_only {
+                return Err(Refused::Stop { at: Some(at), error: lone_null() });
+            }
+        }
     }
     Ok(())
 }
