@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Invariant: at most twice as many pieces as threads wait, or are being made. So memory is bounded, and nothing happens
-//! while nobody takes pieces.
+//! while no one takes pieces.
 //!
 //! Invariant: the first error in the order of the parts is the one that is returned.
 

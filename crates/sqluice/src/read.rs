@@ -12,7 +12,7 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
-//! Invariant: all batches are of one committed state. Memory is that of a few batches a thread, for any number of rows; while nobody
+//! Invariant: all batches are of one committed state. Memory is that of a few batches a thread, for any number of rows; while no one
 //! takes batches, none are made.
 
 use std::collections::VecDeque;

@@ -59,7 +59,7 @@ impl StatementSource {
         let rows_max = query.limit.unwrap_or(u64::MAX).min(rows.end - rows.start);
         let thread = std::thread::spawn(move || {
             if let Err(error) = of_thread.step(part_bytes, rows_max, &sender, &cancel) {
-                // Nobody may be waiting any more.
+                // It may be that no one waits any more.
                 let _ = sender.send(Err(error));
             }
         });
