@@ -65,8 +65,8 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | Dates | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite | OverwriteReject
-            | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
+            AddColumns | Analyze | Dates | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite
+            | OverwriteReject | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",
@@ -79,9 +79,8 @@ impl Function {
                     Memory => bytes(value),
                     Rows => rows(value),
                     Date | Thousands | Type => typed(value),
-                    BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines | Threads => {
-                        value.to_owned()
-                    }
+                    BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines
+                    | Threads => value.to_owned(),
                     _ => format!("{value:?}"),
                 };
                 return Some(format!("{name}={value}"));

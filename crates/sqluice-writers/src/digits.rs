@@ -48,7 +48,7 @@ fn push_scaled<const SCALE: u64, const DECIMALS: usize>(out: &mut Vec<u8>, real:
 fn push_decimal(out: &mut Vec<u8>, whole: u64, mut fraction: u64, mut decimals: usize) {
     append_digits(out, whole);
     out.push(b'.');
-    while decimals > 1 && fraction % 10 == 0 {
+    while decimals > 1 && fraction.is_multiple_of(10) {
         (fraction, decimals) = (fraction / 10, decimals - 1);
     }
     append_padded(out, fraction, decimals);

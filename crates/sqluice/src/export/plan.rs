@@ -94,9 +94,7 @@ impl Export {
         }
         let paths: Vec<&PathBuf> = wanted.iter().filter_map(|wanted| wanted.path.as_ref()).collect();
         for (index, path) in paths.iter().enumerate() {
-            let same = |other: &&&PathBuf| {
-                other.as_os_str().to_ascii_lowercase() == path.as_os_str().to_ascii_lowercase()
-            };
+            let same = |other: &&&PathBuf| other.as_os_str().eq_ignore_ascii_case(path.as_os_str());
             if paths[..index].iter().any(|other| same(&other)) {
                 return Err(Error::usage(format!("two tables would be the file {}", path.display()))
                     .hint("export them one by one"));

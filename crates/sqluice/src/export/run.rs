@@ -142,7 +142,7 @@ impl FileRun<'_> {
         let (separator, tail) = (encoder.separator()?, encoder.tail()?);
         let mut pieces = InOrder::start(source, encoder, self.threads, self.cancel);
         let mut all = 0;
-        while let Some(piece) = pieces.next() {
+        for piece in pieces.by_ref() {
             let TextPiece { bytes, rows, input_bytes } = piece?;
             if rows > 0 && all > 0 {
                 out.write(&separator)?;
