@@ -159,6 +159,10 @@ pub(super) fn refused(error: rusqlite::Error) -> Error {
         rusqlite::Error::MultipleStatement => {
             Error::usage("these are several statements").hint("write one SELECT")
         }
+        // SQLITE_ERROR, of which no position is known.
+        _ if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
+            Error::usage("SQLite does not accept the query").because(said(error))
+        }
         _ => failed(error, "run the query"),
     }
 }
