@@ -11,11 +11,14 @@ that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, le
 from ._commands import check, generate, index, load, pack, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
+from ._read import Rows, export, read
 from ._report import (
     ChangedText,
     CheckReport,
     ColumnReport,
     Existing,
+    ExportedFile,
+    ExportReport,
     IndexReport,
     MadeIndexes,
     MissedType,
@@ -43,6 +46,8 @@ __all__ = [
     "EntityType",
     "Error",
     "Existing",
+    "ExportReport",
+    "ExportedFile",
     "Filter",
     "IndexReport",
     "InputError",
@@ -55,6 +60,7 @@ __all__ = [
     "Replaced",
     "ReplacedTable",
     "Report",
+    "Rows",
     "Skipped",
     "TableReport",
     "TargetError",
@@ -65,11 +71,13 @@ __all__ = [
     "Written",
     "__version__",
     "check",
+    "export",
     "field",
     "generate",
     "index",
     "load",
     "pack",
+    "read",
     "sqlite_version",
     "unpack",
     "write",

@@ -337,6 +337,44 @@ class UnpackReport:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """What was written to a file."""
+
+    table: str | None
+    """The table or view; `None`: a query."""
+    path: str
+    format: str
+    rows: int
+    bytes: int
+    nulled: tuple[tuple[str, int], ...]
+    """Columns with values that became NULL, and how many."""
+    notes: tuple[str, ...]
+    """What loading the file would change."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was exported."""
+
+    source: str
+    journal_mode: str
+    lets_others_commit: bool
+    """Whether others could commit to the database meanwhile."""
+    threads: int
+    seconds: float
+    files: tuple[ExportedFile, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all files."""
+        return sum(file.rows for file in self.files)
+
+    def __repr__(self) -> str:
+        files = self.files[0].path if len(self.files) == 1 else _grouped(len(self.files), "file")
+        return f"<ExportReport: {_grouped(self.rows, 'row')} to {files}, {self.seconds:.3f} s>"
+
+
 def of_json(kind: type[T], text: str) -> T:
     """The report that the engine has written as JSON."""
     return typing.cast(T, _made(kind, json.loads(text)))

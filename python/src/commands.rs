@@ -8,6 +8,7 @@ use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
 use sqluice::check::{Check, Unverified};
 use sqluice::convert::Convert;
 use sqluice::error::{Error, Result, Setting, message};
+use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Generate, Preset};
 use sqluice::index::Index;
 use sqluice::input::Encoding;
@@ -21,6 +22,7 @@ use sqluice::tpch::Tpch;
 
 use crate::errors::raised;
 use crate::options::{self, Options, choice};
+use crate::read::ReadArgs;
 use crate::run::run;
 use crate::terms::Function;
 
@@ -382,4 +384,46 @@ pub(crate) fn unpack(
             .threads(threads);
         unpack.run(progress, cancel)
     })
+}
+
+/// Exports tables or a query.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "all of them are named where it is called")]
+pub(crate) fn export(
+    py: Python<'_>,
+    source: PathBuf,
+    to: PathBuf,
+    tables: Vec<String>,
+    format: Option<String>,
+    overwrite: bool,
+    args: ReadArgs,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let report = run(py, Function::Read, progress, |progress, cancel| {
+        let format = match format.as_deref() {
+            None => None,
+            Some("csv") => Some(FileFormat::Csv),
+            Some("tsv") => Some(FileFormat::Tsv),
+            Some("ndjson") => Some(FileFormat::Ndjson),
+            Some("json") => Some(FileFormat::Json),
+            Some("parquet") => Some(FileFormat::Parquet),
+            Some("arrow") => Some(FileFormat::Arrow),
+            Some(other) => return Err(choice("format", other, "csv, tsv, ndjson, json, parquet or arrow")),
+        };
+        let (mixed, options) = (args.mixed()?, args.options()?);
+        let export = Export::new(source, to)
+            .tables(tables)
+            .query(args.query)
+            .columns(args.columns)
+            .filter(args.filter)
+            .limit(args.limit)
+            .format(format)
+            .overwrite(overwrite)
+            .mixed(mixed)
+            .dates(args.dates)
+            .threads(args.threads)
+            .read(options);
+        export.run(progress, cancel)
+    })?;
+    as_json(py, &report)
 }

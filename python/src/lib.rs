@@ -11,7 +11,7 @@
 //!
 //! * `terms`: settings as parameters; `errors`: exceptions; `options`; `cells`: values of Python as columns
 //! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
-//! * `commands`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//! * `read`, `commands`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
@@ -25,6 +25,7 @@ mod commands;
 mod entities;
 mod errors;
 mod options;
+mod read;
 mod rows;
 mod run;
 mod source;
@@ -40,9 +41,11 @@ mod _sqluice {
     #[pymodule_export]
     use crate::blobs::Blobs;
     #[pymodule_export]
-    use crate::commands::{check, generate, index, load, pack, unpack};
+    use crate::commands::{check, export, generate, index, load, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
+    #[pymodule_export]
+    use crate::read::Reading;
     #[pymodule_export]
     use crate::spool::{Spool, write_spools};
     #[pymodule_export]

@@ -80,9 +80,8 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
 
 /// Seconds as a duration.
 pub(crate) fn seconds(seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| {
-        Error::usage(format!("busy_timeout: {seconds} seconds are not a duration")).because(error)
-    })
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| Error::usage(format!("{seconds} seconds are not a duration")).because(error))
 }
 
 /// The error for a value that is not one of the allowed words.

@@ -19,6 +19,8 @@ pub(crate) enum Function {
     Load,
     /// Of `generate`.
     Generate,
+    /// Of `read` and `export`.
+    Read,
 }
 
 impl Function {
@@ -48,6 +50,8 @@ impl Function {
         let name = setting.name();
         let word = match setting {
             Dir | List | Part | Preview | Stdout => return None,
+            // Positional.
+            To => return Some("`to`".to_owned()),
             Append if self == Function::Generate => "append=True",
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",
@@ -61,8 +65,8 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite | OverwriteReject
-            | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
+            AddColumns | Analyze | Dates | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite
+            | OverwriteReject | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",
@@ -75,9 +79,8 @@ impl Function {
                     Memory => bytes(value),
                     Rows => rows(value),
                     Date | Thousands | Type => typed(value),
-                    BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines | Threads => {
-                        value.to_owned()
-                    }
+                    BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines
+                    | Threads => value.to_owned(),
                     _ => format!("{value:?}"),
                 };
                 return Some(format!("{name}={value}"));
@@ -144,7 +147,7 @@ fn words(column: &str) -> String {
 #[pyfunction]
 pub(crate) fn setting_terms() -> Vec<(&'static str, Vec<Option<String>>)> {
     let all = Setting::ALL.iter().map(|setting| {
-        let functions = [Function::Load, Function::Generate];
+        let functions = [Function::Load, Function::Generate, Function::Read];
         let terms = functions.iter().flat_map(|function| {
             [None, Some("A")].into_iter().map(|value| function.parameter(*setting, value))
         });

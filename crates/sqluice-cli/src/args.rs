@@ -2,6 +2,7 @@
 
 mod archive;
 mod copy;
+mod export;
 mod generate;
 mod lab;
 mod load;
@@ -18,6 +19,7 @@ use sqluice_format::page::PageSize;
 use crate::numbers;
 pub(crate) use archive::{Compress, Pack, Unpack};
 pub(crate) use copy::Copy;
+pub(crate) use export::Export;
 pub(crate) use generate::Generate;
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
@@ -80,6 +82,7 @@ pub(crate) enum Command {
     Generate(Generate),
     Load(Box<Load>),
     Copy(Box<Copy>),
+    Export(Box<Export>),
     Index(Index),
     Pack(Box<Pack>),
     Unpack(Unpack),

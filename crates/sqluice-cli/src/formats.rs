@@ -2,13 +2,14 @@
 
 use clap::ValueEnum;
 use sqluice::error::Error;
+use sqluice::export::FileFormat;
 use sqluice::load::FileKind;
 use sqluice::source::arrow::{DecimalAs, TimestampAs};
 use sqluice::source::csv::Delimiter;
 
 use crate::terms::rendered;
 
-/// What a file to load is.
+/// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Fields between commas, or what --delimiter says or is recognised
@@ -91,6 +92,19 @@ impl From<Format> for FileKind {
             Format::Json => FileKind::Json,
             Format::Parquet => FileKind::Parquet,
             Format::Arrow => FileKind::Arrow,
+        }
+    }
+}
+
+impl From<Format> for FileFormat {
+    fn from(format: Format) -> FileFormat {
+        match format {
+            Format::Csv => FileFormat::Csv,
+            Format::Tsv => FileFormat::Tsv,
+            Format::Ndjson => FileFormat::Ndjson,
+            Format::Json => FileFormat::Json,
+            Format::Parquet => FileFormat::Parquet,
+            Format::Arrow => FileFormat::Arrow,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * `setters`: builder methods of option structs
-//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers
+//! * [`size`]: bytes, in words; [`similar`]: names that a misspelled one may mean; [`checksum`]: of the pages of a file; [`splitmix`]: random numbers;
+//!   [`append`]: short byte strings and digits
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
 //! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite
@@ -14,6 +15,8 @@
 #![deny(unsafe_code)]
 
 pub mod affinity;
+#[doc(hidden)]
+pub mod append;
 pub mod batch;
 pub mod checksum;
 pub mod database_path;

@@ -140,6 +140,14 @@ pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
 /// When `record` is empty.
 #[inline]
 pub fn int(bytes: &[u8]) -> i64 {
-    let sign = if bytes[0] >= 0x80 { -1 } else { 0 };
-    bytes.iter().fold(sign, |value, &byte| (value << 8) | i64::from(byte))
+    match *bytes {
+        [a] => i64::from(a as i8),
+        [a, b] => i64::from(i16::from_be_bytes([a, b])),
+        [a, b, c, d] => i64::from(i32::from_be_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => i64::from_be_bytes([a, b, c, d, e, f, g, h]),
+        _ => {
+            let sign = if bytes[0] >= 0x80 { -1 } else { 0 };
+            bytes.iter().fold(sign, |value, &byte| (value << 8) | i64::from(byte))
+        }
+    }
 }

@@ -13,6 +13,7 @@
 //! * [`connection`]: read transactions; [`dbpage`]: pages through SQLite
 //! * [`pages`]: pages of a file that does not change, for any number of threads
 //! * [`snapshot`]: one committed state of a database; [`catalogue`]: its objects, and the B-tree of each
+//! * [`rows`]: rows of its tables, views and queries, as sources
 
 #![deny(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod connection;
 pub mod dbpage;
 pub mod descriptor;
 pub mod pages;
+pub mod rows;
 pub mod snapshot;
 
 pub use catalogue::{StoredObject, StoredTree};

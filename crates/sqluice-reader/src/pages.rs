@@ -123,7 +123,7 @@ pub fn damaged(path: &Path, what: &str) -> Error {
 }
 
 impl Limit {
-    fn check(self, path: &Path) -> Result<()> {
+    pub(crate) fn check(self, path: &Path) -> Result<()> {
         if Instant::now() < self.until {
             return Ok(());
         }

@@ -2,12 +2,14 @@
 //!
 //! * `skip`: a test that cannot run here says so, and fails in CI.
 //! * `sqlite`: SQLite's verdict on a database, by the library and by the system's shell.
+//! * `tables`: random tables of all kinds, made by SQLite.
 //! * `disk`: small file systems of their own.
 
 #[cfg(target_os = "linux")]
 pub mod disk;
 pub mod skip;
 pub mod sqlite;
+pub mod tables;
 
 use std::fs;
 use std::path::Path;

@@ -142,6 +142,7 @@
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
+//! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files
 //!
 //! # Modules
 //!
@@ -152,6 +153,7 @@
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
 //! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`archive`]: a folder as a database, and back
+//! * [`export`]: tables and queries as files; `read`: as Arrow record batches
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
 //! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
@@ -176,10 +178,14 @@ pub use sqluice_stores::entity_store;
 pub mod archive;
 pub mod check;
 pub mod copy;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod generate;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
+#[cfg(all(feature = "export", feature = "parquet"))]
+pub mod read;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

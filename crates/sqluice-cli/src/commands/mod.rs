@@ -5,6 +5,7 @@ mod check;
 mod columns;
 mod completions;
 mod copy;
+mod export;
 mod generate;
 mod index;
 mod info;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
         Command::Copy(args) => copy::run(args, printer, cancel),
+        Command::Export(args) => export::run(args, printer, cancel),
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),
         Command::Unpack(args) => unpack::run(args, printer, cancel),

@@ -249,3 +249,22 @@ fn without_a_terminal_progress_is_a_line_now_and_then_that_need_not_be_read() {
     let mut unheard = unheard;
     assert_eq!(unheard.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn asked_to_stop_export_leaves_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    run(folder, generate("x.db", "2M")).ok();
+    for flags in [
+        &["--to", "x.csv"][..],
+        &["--to", "x.parquet"],
+        &["--to", "x.csv", "--query", "SELECT * FROM user ORDER BY random()"],
+    ] {
+        let args = [&["export", "x.db", "-j1"], flags].concat();
+        let child = start_listening(folder, &args);
+        std::thread::sleep(Duration::from_millis(50));
+        send(&child, "INT");
+        assert_interrupted(&end(child));
+        assert_eq!(names(folder), ["x.db"]);
+    }
+}

@@ -194,3 +194,21 @@ fn every_file_system_gets_the_same_bytes() {
     let outputs: Vec<_> = on_image.iter().map(|(_, output)| &**output).collect();
     assert_eq!(outputs, ["buffered", "direct", "direct"]);
 }
+
+#[test]
+fn an_export_that_does_not_fit_leaves_nothing() {
+    let Some(image) = Disk::ext4(folder(), 40) else { return };
+    let root = image.root();
+    run(&root, generate("x.db", "1M")).ok();
+    let (before, free) = (names(&root), image.free_bytes());
+    for to in ["x.csv", "x.ndjson", "x.arrow"] {
+        let ran = run(&root, ["export", "x.db", "--to", to, "-j2"]);
+        if ran.code() == Some(0) {
+            panic!("the disk is too large for this test: {ran:?}");
+        }
+        let expected = FULL.replace("x.db", to);
+        assert_eq!((ran.code(), &*ran.stderr), (Some(1), &*expected), "{ran:?}");
+        assert_eq!(names(&root), before);
+        assert_eq!(image.free_bytes(), free, "all space is free again");
+    }
+}

@@ -7,6 +7,7 @@ mod transcript;
 mod advise;
 mod check_info;
 mod existing;
+mod export;
 mod generate;
 mod help;
 mod index;

@@ -46,6 +46,8 @@ settings! {
     Compress = "compress",
     /// Columns of dates, and their formats.
     Date = "date",
+    /// Text becomes dates and timestamps.
+    Dates = "dates",
     /// How decimals are stored.
     Decimal = "decimal",
     /// Columns of numbers with a decimal comma.
@@ -90,6 +92,8 @@ settings! {
     MaxRejects = "max_rejects",
     /// Memory for buffers.
     Memory = "memory",
+    /// What happens to values of another kind than their column has.
+    Mixed = "mixed",
     /// What tables are named after.
     NameFrom = "name_from",
     /// The first record is a row.
@@ -114,6 +118,8 @@ settings! {
     Preview = "preview",
     /// The columns of the PRIMARY KEY.
     PrimaryKey = "primary_key",
+    /// A query instead of tables.
+    Query = "query",
     /// What stands around fields.
     Quote = "quote",
     /// Where the records of a JSON document are.
@@ -144,6 +150,8 @@ settings! {
     Table = "table",
     /// The folder for what does not fit the memory.
     TempDir = "temp_dir",
+    /// The file or folder that is written.
+    To = "to",
     /// Columns of numbers with separators of thousands.
     Thousands = "thousands",
     /// Worker threads.
@@ -158,6 +166,8 @@ settings! {
     Unique = "unique",
     /// Rows whose key exists are changed.
     Upsert = "upsert",
+    /// A condition in SQL.
+    Where = "where",
     /// Tables without rowids.
     WithoutRowid = "without_rowid",
 }

@@ -21,6 +21,11 @@ impl Direct {
         Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(file, true) }
     }
 
+    /// For a file that is no file of a file system.
+    pub(crate) fn never() -> Direct {
+        Direct { on: false }
+    }
+
     /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
     pub(crate) fn write(&mut self, file: &File, mut offset: u64, pages: &[&[u8]]) -> io::Result<()> {
         let mut slices: Vec<IoSlice<'_>> =

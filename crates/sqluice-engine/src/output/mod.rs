@@ -12,6 +12,7 @@ mod replaced;
 mod scratch;
 mod users;
 mod wanted;
+mod whole_file;
 
 use std::fs::File;
 use std::io;
@@ -28,6 +29,7 @@ pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
 pub use scratch::Scratch;
 pub use wanted::Wanted;
+pub use whole_file::WholeFile;
 
 use sqluice_core::error::{Error, Result};
 

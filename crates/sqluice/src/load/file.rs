@@ -22,6 +22,7 @@ use super::ascending::Ascending;
 use super::columnar::ColumnarFile;
 use super::conversions::FieldConversions;
 use super::csv::CsvFile;
+use super::database::DatabaseTable;
 use super::default;
 use super::json::{JsonFile, KeyColumns};
 use super::miss::Miss;
@@ -81,6 +82,7 @@ pub(super) enum Content {
     Json(JsonFile),
     #[cfg(feature = "parquet")]
     Columnar(ColumnarFile),
+    Database(DatabaseTable),
 }
 
 impl LoadFile {
@@ -276,6 +278,7 @@ impl LoadFile {
             Content::Json(json) => json.source(&mut self.input, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
             Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
+            Content::Database(table) => table.source(map, rows)?,
             Content::Unopened => return Err(changed()),
         };
         Ok(Tallied::over(Converting::over(source, converted), &self.tally))
@@ -294,6 +297,7 @@ impl LoadFile {
             Content::Json(json) => json.sample_source(&mut self.input, sample_bytes, map, as_text, rows)?,
             #[cfg(feature = "parquet")]
             Content::Columnar(columnar) => columnar.source(&self.input, map, as_text, rows)?,
+            Content::Database(table) => table.source(map, rows)?,
             Content::Unopened => return Err(changed()),
         };
         Ok(Converting::over(source, converted))
@@ -382,6 +386,7 @@ impl LoadFile {
         let misplaced = match self.content {
             #[cfg(feature = "parquet")]
             Content::Columnar(_) => conversions.next(),
+            Content::Database(_) => conversions.next(),
             Content::Json(_) => conversions.find(|conversion| conversion.is_number()),
             Content::Csv(_) | Content::Unopened => None,
         };

@@ -14,7 +14,7 @@
 //! Modules, from the bottom up:
 //!
 //! * `options`, `request`: what is asked for; `key_specs`, `type_names`, `names`, `default`, `paths`: parts of that
-//! * `sample`, `format`: the beginning of a file; `csv`, `json`, `columnar`: files of a kind; `conversions`, `miss`, `ascending`:
+//! * `sample`, `format`: the beginning of a file; `csv`, `json`, `columnar`, `database`: files of a kind; `conversions`, `miss`, `ascending`:
 //!   what is known of columns
 //! * `file`: one file; `opening`, `sampling`: how it is opened; `bad_files`: those that can't be loaded
 //! * `table`, `tables`, `existing`, `keys`: which files fill which table
@@ -33,6 +33,7 @@ mod bad_files;
 mod columnar;
 mod conversions;
 mod csv;
+mod database;
 pub(crate) mod default;
 mod duplicate;
 mod estimate;

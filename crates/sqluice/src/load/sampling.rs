@@ -68,12 +68,12 @@ pub(super) fn open_all(
 /// Those that can be loaded, and those that can't.
 fn divide(
     paths: &[PathBuf],
-    opened: impl Iterator<Item = Result<LoadFile>>,
+    opened: impl Iterator<Item = Result<Vec<LoadFile>>>,
 ) -> (Vec<LoadFile>, Vec<BadFile>) {
     let (mut files, mut bad) = (Vec::new(), Vec::new());
     for (path, file) in paths.iter().zip(opened) {
         match file {
-            Ok(file) => files.push(file),
+            Ok(of_path) => files.extend(of_path),
             Err(error) => bad.push(BadFile { name: path.display().to_string(), error }),
         }
     }
@@ -100,14 +100,14 @@ fn open_in_turn(
     let mut opened = Vec::new();
     for path in paths {
         cancel.check()?;
-        let mut file = opening::open(path, load, cancel, rows_left.unwrap_or(0));
-        if let Ok(file) = &mut file {
+        let mut found = opening::open(path, load, cancel, rows_left.unwrap_or(0));
+        for file in found.iter_mut().flatten() {
             if rows_left.is_none() {
                 file.unsee();
             }
             rows_left = rows_left.filter(|_| file.seen).map(|rows| rows - file.sample_rows);
         }
-        opened.push(file);
+        opened.push(found);
         watched.one_more();
     }
     Ok(divide(paths, opened.into_iter()))

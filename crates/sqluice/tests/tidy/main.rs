@@ -120,7 +120,7 @@ fn flags_in_strings(source: &str) -> Vec<(usize, String)> {
 }
 
 /// The crates that every front end uses.
-const ENGINE: [&str; 7] = [
+const ENGINE: [&str; 8] = [
     "sqluice",
     "sqluice-core",
     "sqluice-engine",
@@ -128,6 +128,7 @@ const ENGINE: [&str; 7] = [
     "sqluice-reader",
     "sqluice-sources",
     "sqluice-stores",
+    "sqluice-writers",
 ];
 
 /// Arguments of Python in a line.

@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod columnar;
 mod csv;
+mod database;
 mod json;
 
 use std::path::Path;
@@ -11,13 +12,21 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_sources::input::{self, InputFile, InputOptions};
 
+use super::database::is_database;
 use super::file::LoadFile;
 use super::format::FileFormat;
 use super::options::NameFrom;
 use super::request::Request;
 
-/// Opens a file, of which at most `rows_max` rows are loaded.
-pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
+/// Opens a file, of which at most `rows_max` rows are loaded: one file, but for a database one for each of its tables.
+pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
+    if load.format.kind.is_none() && is_database(path) {
+        return database::open(path, load, cancel, rows_max);
+    }
+    open_file(path, load, cancel, rows_max).map(|file| vec![file])
+}
+
+fn open_file(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
     let encoding = load.format.encoding;
     let mut input = InputFile::new(path, InputOptions::new().encoding(encoding).cancel(cancel.clone()))?;
     // Before the wait for a pipe begins.

@@ -1,0 +1,104 @@
+//! Short byte strings at the end of a buffer: most values of a table are shorter than what a call of `memcpy` costs.
+
+/// Appends the first `len` bytes of `from`. Of those behind them some may be read, so a longer `from` is faster: 16 or 32 bytes
+/// are copied at once, and the rest is taken back.
+///
+/// # Panics
+/// When `from` is shorter.
+#[inline]
+pub fn append_start(out: &mut Vec<u8>, from: &[u8], len: usize) {
+    let end = out.len() + len;
+    if len <= 16
+        && let Some(block) = from.first_chunk::<16>()
+    {
+        out.extend_from_slice(block);
+        out.truncate(end);
+    } else if len <= 32
+        && let Some(block) = from.first_chunk::<32>()
+    {
+        out.extend_from_slice(block);
+        out.truncate(end);
+    } else {
+        out.extend_from_slice(&from[..len]);
+    }
+}
+
+/// The two digits of each number below 100.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+/// The digits of the largest number.
+const DIGITS_MAX: usize = 20;
+
+/// Appends the digits of a number.
+#[inline]
+pub fn append_digits(out: &mut Vec<u8>, number: u64) {
+    let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+    append_padded(out, number, digits);
+}
+
+/// Appends the last `digits` digits of a number, at most 20, with zeros before them where it has fewer.
+#[inline]
+pub fn append_padded(out: &mut Vec<u8>, mut number: u64, digits: usize) {
+    let start = out.len();
+    out.extend_from_slice(&[b'0'; DIGITS_MAX]);
+    let slot = &mut out[start..start + DIGITS_MAX][..digits];
+    let mut at = digits;
+    while at >= 2 {
+        slot[at - 2..at].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
+        at -= 2;
+    }
+    if at == 1 {
+        slot[0] = b'0' + (number % 10) as u8;
+    }
+    out.truncate(start + digits);
+}
+
+/// Whether any byte passes a test: looks at whole blocks, which compilers make vector code of.
+#[inline]
+pub fn has_any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
+    let in_block = |block: &[u8]| block.iter().fold(0, |any, byte| any | u8::from(test(*byte))) != 0;
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    blocks.iter().any(|block| in_block(block)) || in_block(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_start_is_appended_and_nothing_else(before in ".{0,5}", from in prop::collection::vec(any::<u8>(), 0..60), len in 0..60_usize) {
+            let len = len.min(from.len());
+            let mut out = before.clone().into_bytes();
+            append_start(&mut out, &from, len);
+            prop_assert_eq!(out, [before.as_bytes(), &from[..len]].concat());
+        }
+
+        #[test]
+        fn digits_are_those_of_the_number(number in any::<u64>(), shift in 0..64_u32, digits in 1..=20_usize) {
+            let number = number >> shift;
+            let mut out = b"x".to_vec();
+            append_digits(&mut out, number);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), format!("x{number}"));
+            let mut out = Vec::new();
+            append_padded(&mut out, number, digits);
+            let padded = format!("{number:020}");
+            prop_assert_eq!(String::from_utf8(out).unwrap(), &padded[20 - digits..]);
+        }
+
+        #[test]
+        fn any_byte_is_found(bytes in prop::collection::vec(any::<u8>(), 0..60), wanted in any::<u8>()) {
+            prop_assert_eq!(has_any(&bytes, |byte| byte == wanted), bytes.contains(&wanted));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Where the record of a row has the columns that are wanted.
+//!
+//! ```text
+//!  CREATE TABLE t (a, id INTEGER PRIMARY KEY, b REAL, v AS (a + 1), c DEFAULT 7)
+//!
+//!  record    | a | NULL | b |          an old one: c was added since
+//!  columns     a   id     b   c        id is the rowid, b a float, c its DEFAULT, v is computed by SQLite
+//! ```
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Owned;
+use sqluice_core::affinity::Affinity;
+use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::{Column, Generated, Table};
+use sqluice_format::record::int;
+use sqluice_format::value::Value;
+use sqluice_format::varint;
+
+use super::cells::Block;
+
+/// How a record becomes a row.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// What the fields of the record are, up to the last that is wanted.
+    fields: Vec<Field>,
+    /// Columns that are the rowid.
+    rowids: Vec<usize>,
+    text: Encoding,
+}
+
+/// A field of the record.
+#[derive(Debug)]
+struct Field {
+    /// The column of the batch; `None`: it is not wanted.
+    column: Option<usize>,
+    /// An integer in it is a float.
+    is_real: bool,
+    /// The value of a record that ends before it.
+    missing: Owned,
+}
+
+/// How the database encodes text.
+#[derive(Clone, Copy, Debug)]
+enum Encoding {
+    Utf8,
+    Utf16(fn([u8; 2]) -> u16),
+}
+
+/// What is wrong with a record.
+#[derive(Debug)]
+pub(super) enum BadRecord {
+    /// It is not a record.
+    Damaged,
+    /// The text of this column of the batch is not well-formed.
+    Text(usize),
+}
+
+/// What a column of the batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// A column of the table.
+    Column(usize),
+    /// The rowid.
+    Rowid,
+}
+
+impl Layout {
+    /// Of the rows of a table, whose wanted columns are stored: not [`Generated::Virtual`]. `None`: SQLite must read them.
+    pub(super) fn new(
+        table: &Table,
+        wanted: &[From],
+        text_encoding: u32,
+    ) -> rusqlite::Result<Option<Layout>> {
+        let stored = |column: &usize| table.columns[*column].generated != Some(Generated::Virtual);
+        let order: Vec<usize> = match &table.clustered {
+            None if table.without_rowid => return Ok(None),
+            None => (0..table.columns.len()).filter(stored).collect(),
+            Some(clustered) => {
+                let columns = clustered.columns.iter().map(|column| match column.value {
+                    Indexed::Column(column) => Some(column),
+                    Indexed::Rowid | Indexed::Expression => None,
+                });
+                let Some(columns) = columns.collect::<Option<Vec<_>>>() else { return Ok(None) };
+                columns
+            }
+        };
+        let is_rowid =
+            |from: &From| *from == From::Rowid || table.rowid_alias.map(From::Column) == Some(*from);
+        let rowids = (0..wanted.len()).filter(|column| is_rowid(&wanted[*column])).collect();
+        let mut fields = Vec::new();
+        for (at, &column) in order.iter().enumerate() {
+            let of_batch = wanted.iter().position(|from| *from == From::Column(column) && !is_rowid(from));
+            let declared = &table.columns[column];
+            fields.push(Field {
+                // A key may name a column twice, with two collations.
+                column: of_batch.filter(|_| !order[..at].contains(&column)),
+                is_real: declared.affinity == Affinity::Real,
+                missing: if of_batch.is_some() { missing(declared)? } else { Owned::Null },
+            });
+        }
+        let found = fields.iter().filter(|field| field.column.is_some()).count();
+        let wanted_fields = wanted.iter().filter(|from| !is_rowid(from)).count();
+        if found < wanted_fields {
+            return Ok(None);
+        }
+        let last = fields.iter().rposition(|field| field.column.is_some());
+        fields.truncate(last.map_or(0, |last| last + 1));
+        let text = match text_encoding {
+            2 => Encoding::Utf16(u16::from_le_bytes),
+            3 => Encoding::Utf16(u16::from_be_bytes),
+            _ => Encoding::Utf8,
+        };
+        Ok(Some(Layout { fields, rowids, text }))
+    }
+
+    /// Of some of the columns.
+    pub(super) fn with_columns(&self, columns: &[usize]) -> Layout {
+        let of = |column: usize| columns.iter().position(|wanted| *wanted == column);
+        let mut fields: Vec<Field> = self
+            .fields
+            .iter()
+            .map(|field| Field {
+                column: field.column.and_then(of),
+                missing: field.missing.clone(),
+                ..*field
+            })
+            .collect();
+        let last = fields.iter().rposition(|field| field.column.is_some());
+        fields.truncate(last.map_or(0, |last| last + 1));
+        Layout {
+            fields,
+            rowids: self.rowids.iter().filter_map(|column| of(*column)).collect(),
+            text: self.text,
+        }
+    }
+
+    /// The number of leading fields that are wanted.
+    pub(super) fn fields(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Appends a row.
+    #[inline]
+    pub(super) fn push(&self, rowid: i64, record: &[u8], block: &mut Block) -> Result<(), BadRecord> {
+        for &column in &self.rowids {
+            block.columns[column].int(rowid);
+        }
+        let damaged = BadRecord::Damaged;
+        let Some((header, mut at)) = varint::read(record) else { return Err(damaged) };
+        let header = usize::try_from(header).unwrap_or(usize::MAX);
+        let (Some(types), Some(mut body)) = (record.get(..header), record.get(header..)) else {
+            return Err(damaged);
+        };
+        for field in &self.fields {
+            let serial = match types.get(at) {
+                Some(&byte) if byte < 0x80 => {
+                    at += 1;
+                    u64::from(byte)
+                }
+                Some(_) => {
+                    let Some((serial, n)) = varint::read(&types[at..]) else { return Err(damaged) };
+                    at += n;
+                    serial
+                }
+                None => {
+                    if let Some(column) = field.column {
+                        block.columns[column].value(&borrowed(&field.missing));
+                    }
+                    continue;
+                }
+            };
+            let bytes = match serial {
+                0 | 8 | 9 => 0,
+                1..=4 => serial as usize,
+                5 => 6,
+                6 | 7 => 8,
+                10 | 11 => return Err(damaged),
+                text => usize::try_from((text - 12) / 2).unwrap_or(usize::MAX),
+            };
+            let from = body;
+            let Some((content, rest)) = body.split_at_checked(bytes) else { return Err(damaged) };
+            body = rest;
+            let Some(column) = field.column else { continue };
+            let cells = &mut block.columns[column];
+            match serial {
+                0 => cells.null(),
+                1..=6 | 8 | 9 => {
+                    let int = if serial >= 8 { serial as i64 - 8 } else { int(content) };
+                    match field.is_real {
+                        true => cells.real(int as f64),
+                        false => cells.int(int),
+                    }
+                }
+                7 => cells.real(f64::from_bits(int(content) as u64)),
+                _ if serial % 2 == 0 => cells.blob(content),
+                _ => match self.text {
+                    Encoding::Utf8 => cells.text_at_start(from, bytes),
+                    Encoding::Utf16(unit) => {
+                        if !cells.utf16(content, unit) {
+                            return Err(BadRecord::Text(column));
+                        }
+                    }
+                },
+            }
+        }
+        block.rows += 1;
+        block.bytes += record.len();
+        Ok(())
+    }
+}
+
+/// The value of a column in records that were written before it was added: what SQLite reads in such a record of its own.
+fn missing(column: &Column) -> rusqlite::Result<Owned> {
+    let Some(default) = &column.default else { return Ok(Owned::Null) };
+    let declared = match column.affinity {
+        Affinity::Blob => "",
+        Affinity::Text => "TEXT",
+        Affinity::Numeric => "NUMERIC",
+        Affinity::Integer => "INTEGER",
+        Affinity::Real => "REAL",
+    };
+    let scratch = Connection::open_in_memory()?;
+    scratch.execute_batch("CREATE TABLE old (a); INSERT INTO old VALUES (1)")?;
+    // A DEFAULT that is no constant is NULL in old records; SQLite adds no such column to a table that has rows.
+    match scratch.execute_batch(&format!("ALTER TABLE old ADD COLUMN b {declared} DEFAULT {default}")) {
+        Ok(()) => scratch.query_row("SELECT b FROM old", [], |row| row.get(0)),
+        Err(_) => Ok(Owned::Null),
+    }
+}
+
+pub(super) fn borrowed(value: &Owned) -> Value<'_> {
+    match value {
+        Owned::Null => Value::Null,
+        Owned::Integer(int) => Value::Int(*int),
+        Owned::Real(real) => Value::Real(*real),
+        Owned::Text(text) => Value::Text(text.as_bytes()),
+        Owned::Blob(blob) => Value::Blob(blob),
+    }
+}

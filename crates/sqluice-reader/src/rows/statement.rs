@@ -1,0 +1,238 @@
+//! The rows of a statement that SQLite runs in the transaction of the snapshot: views, virtual tables, computed columns, queries.
+//!
+//! One thread steps through them and copies them into blocks; what is made of these is up to the threads that take the parts.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{InterruptHandle, Statement};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Silent};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::{Part, Sink, Source};
+use sqluice_core::sqlite_error::{failed, said};
+
+use super::cells::Block;
+use super::tree::bad_text;
+use crate::snapshot::Snapshot;
+
+/// Parts that wait for a thread to take them.
+const PARTS_WAITING: usize = 2;
+
+/// What SQLite is asked.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) sql: String,
+    /// The number of its rows at most.
+    pub(super) limit: Option<u64>,
+    /// For messages: `table t`, or `the query`.
+    pub(super) what: String,
+    pub(super) columns: Vec<String>,
+}
+
+/// Hands out the rows of a query.
+pub(super) struct StatementSource {
+    query: Arc<Query>,
+    /// `None` when it is dropped.
+    blocks: Option<Receiver<Result<Vec<Block>>>>,
+    thread: Option<JoinHandle<()>>,
+    interrupt: InterruptHandle,
+    rows_done: u64,
+}
+
+impl StatementSource {
+    /// Starts the query. Parts have about `part_bytes` bytes of values; rows are numbered from `rows.start` on, and none reaches
+    /// `rows.end`.
+    pub(super) fn start(
+        query: &Arc<Query>,
+        part_bytes: usize,
+        rows: Range<u64>,
+        cancel: &Cancel,
+    ) -> StatementSource {
+        let (sender, receiver) = sync_channel(PARTS_WAITING);
+        let interrupt = query.snapshot.connection().get_interrupt_handle();
+        let (of_thread, cancel) = (Arc::clone(query), cancel.clone());
+        let rows_max = query.limit.unwrap_or(u64::MAX).min(rows.end - rows.start);
+        let thread = std::thread::spawn(move || {
+            if let Err(error) = of_thread.step(part_bytes, rows_max, &sender, &cancel) {
+                // It may be that no one waits any more.
+                let _ = sender.send(Err(error));
+            }
+        });
+        StatementSource {
+            query: Arc::clone(query),
+            blocks: Some(receiver),
+            thread: Some(thread),
+            interrupt,
+            rows_done: rows.start,
+        }
+    }
+}
+
+impl Query {
+    /// Steps through all rows. Ends early when no one takes them any more.
+    fn step(
+        &self,
+        part_bytes: usize,
+        rows_max: u64,
+        sender: &SyncSender<Result<Vec<Block>>>,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let connection = self.snapshot.connection();
+        let limit = self.snapshot.view(&Silent, cancel).limit;
+        let mut statement = connection.prepare(&self.sql).map_err(refused)?;
+        check(&statement)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).map_err(refused)?;
+        let (mut blocks, mut bytes) = (Vec::new(), 0);
+        let mut block = Block::new(columns);
+        let mut left = rows_max;
+        loop {
+            let row = match left {
+                0 => None,
+                _ => rows.next().map_err(|error| failed(error, &format!("read {}", self.what)))?,
+            };
+            left = left.saturating_sub(1);
+            if row.is_none() || block.is_full() {
+                cancel.check()?;
+                limit.map_or(Ok(()), |limit| limit.check(self.snapshot.name()))?;
+                bytes += block.bytes;
+                if block.rows > 0 {
+                    blocks.push(std::mem::replace(&mut block, Block::new(columns)));
+                }
+                let is_over = row.is_none();
+                if (is_over || bytes >= part_bytes) && !blocks.is_empty() {
+                    bytes = 0;
+                    if sender.send(Ok(std::mem::take(&mut blocks))).is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+            let Some(row) = row else { return Ok(()) };
+            for (index, cells) in block.columns.iter_mut().enumerate() {
+                let value = row.get_ref(index).map_err(|error| failed(error, "read a value"))?;
+                block.bytes += 8;
+                match value {
+                    ValueRef::Null => cells.null(),
+                    ValueRef::Integer(int) => cells.int(int),
+                    ValueRef::Real(real) => cells.real(real),
+                    ValueRef::Text(text) => {
+                        block.bytes += text.len();
+                        cells.text(text);
+                    }
+                    ValueRef::Blob(blob) => {
+                        block.bytes += blob.len();
+                        cells.blob(blob);
+                    }
+                }
+            }
+            block.rows += 1;
+        }
+    }
+}
+
+/// Refuses a statement that is no query.
+pub(super) fn check(statement: &Statement<'_>) -> Result<()> {
+    if statement.column_count() == 0 || !statement.readonly() {
+        return Err(
+            Error::usage("this statement returns no rows, or changes the database").hint("write a SELECT")
+        );
+    }
+    Ok(())
+}
+
+/// The error for a statement that SQLite does not accept.
+pub(super) fn refused(error: rusqlite::Error) -> Error {
+    match &error {
+        rusqlite::Error::SqlInputError { sql, offset, .. } => {
+            let at =
+                usize::try_from(*offset).ok().and_then(|at| sql.get(at..)).filter(|rest| !rest.is_empty());
+            let near = at.map_or(String::new(), |rest| {
+                format!(", at `{}`", rest.chars().take(40).collect::<String>())
+            });
+            Error::usage(format!("SQLite does not accept the query{near}")).because(said(error))
+        }
+        rusqlite::Error::MultipleStatement => {
+            Error::usage("these are several statements").hint("write one SELECT")
+        }
+        // SQLITE_ERROR, of which no position is known.
+        _ if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
+            Error::usage("SQLite does not accept the query").because(said(error))
+        }
+        _ => failed(error, "run the query"),
+    }
+}
+
+impl Source for StatementSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        // The thread ends, and with it the channel, after the last part.
+        let Some(Ok(blocks)) = self.blocks.as_ref().map(Receiver::recv) else { return Ok(None) };
+        let blocks = blocks?;
+        let first_row = self.rows_done;
+        self.rows_done += blocks.iter().map(|block| block.rows as u64).sum::<u64>();
+        Ok(Some(Box::new(StatementPart { query: Arc::clone(&self.query), blocks, first_row })))
+    }
+}
+
+impl Counted for StatementSource {
+    fn rows_done(&self) -> u64 {
+        self.rows_done
+    }
+}
+
+impl Drop for StatementSource {
+    fn drop(&mut self) {
+        drop(self.blocks.take());
+        self.interrupt.interrupt();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct StatementPart {
+    query: Arc<Query>,
+    blocks: Vec<Block>,
+    first_row: u64,
+}
+
+impl Part for StatementPart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes as u64).sum()
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let mut first = self.first_row;
+        let located = |first: u64, at: Option<(usize, usize)>, error: Error| match at {
+            Some((row, column)) => {
+                let (what, column) = (&self.query.what, &self.query.columns[column]);
+                error.with_words(format!(" ({what}, row {}, column {column})", first + row as u64 + 1))
+            }
+            None => error,
+        };
+        for block in &mut self.blocks {
+            match block.with_batch(|batch| sink.rows(batch)) {
+                Ok(Ok(())) => {}
+                Ok(Err(refused)) => {
+                    let (at, error) = refused.first();
+                    return Err(located(first, at, error));
+                }
+                Err(at) => return Err(located(first, Some(at), bad_text())),
+            }
+            first += block.rows as u64;
+        }
+        Ok(())
+    }
+}

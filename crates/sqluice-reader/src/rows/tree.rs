@@ -1,0 +1,304 @@
+//! The rows of a table from its pages, part by part on any thread.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sqluice_core::batch::describe;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Silent};
+use sqluice_core::source::chain::Counted;
+use sqluice_core::source::{Part, Sink, Source};
+use sqluice_format::record;
+use sqluice_format::scan::{Kind, Leaf, Reader, Scan, Tree, Visit};
+
+use super::cells::Block;
+use super::layout::{BadRecord, Layout};
+use crate::snapshot::Snapshot;
+
+/// A table that is read by its pages.
+#[derive(Debug)]
+pub(super) struct TreeRows {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) table: String,
+    /// The names of the columns, for messages.
+    pub(super) columns: Vec<String>,
+    pub(super) tree: Tree,
+    pub(super) layout: Layout,
+    /// Leading columns of the record that are the PRIMARY KEY of a WITHOUT ROWID table.
+    pub(super) key_columns: usize,
+}
+
+/// What all parts share.
+struct Shared {
+    rows: Arc<TreeRows>,
+    scan: Scan,
+    part_bytes: usize,
+    cancel: Cancel,
+    spare: Mutex<Vec<(Reader, Block)>>,
+}
+
+/// Hands out the parts.
+pub(super) struct TreeSource {
+    shared: Arc<Shared>,
+    next: usize,
+    counter: Option<Counter>,
+    rows_done: u64,
+    rows_end: u64,
+}
+
+/// Counts the rows of parts before they are read.
+struct Counter {
+    scan: Scan,
+    reader: Reader,
+}
+
+impl TreeRows {
+    fn scan(&self, part_bytes: usize, cancel: &Cancel) -> Result<Scan> {
+        let view = self.snapshot.view(&Silent, cancel);
+        let scan = Scan::in_parts_of(&mut view.pages(), self.tree, part_bytes);
+        Ok(scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields()))
+    }
+
+    /// The row of that number within a part, for messages.
+    fn describe(&self, part: usize, row: usize, part_bytes: usize) -> String {
+        let mut left = row;
+        let mut found = String::new();
+        let each = |rowid: i64, record: &[u8]| {
+            if left == 0 {
+                found = self.describe_key(rowid, record);
+                return Err(Error::interrupted());
+            }
+            left -= 1;
+            Ok(())
+        };
+        let cancel = Cancel::new();
+        if let Ok(scan) = self.scan(part_bytes, &cancel) {
+            // Complete records, of which the key may be read.
+            let scan = scan.with_fields(usize::MAX);
+            let mut pages = self.snapshot.view(&Silent, &cancel).pages();
+            // It ends with the error above.
+            let _ = scan.read(part, &mut pages, &mut Reader::default(), each);
+        }
+        format!("table {}, {found}", self.table)
+    }
+
+    fn describe_key(&self, rowid: i64, record: &[u8]) -> String {
+        match self.tree.kind {
+            Kind::Table => format!("rowid {rowid}"),
+            Kind::Index => {
+                let values = record::decode(record).unwrap_or_default();
+                let key: Vec<String> = values.iter().take(self.key_columns).map(describe).collect();
+                format!("key {}", key.join(", "))
+            }
+        }
+    }
+}
+
+impl TreeSource {
+    /// All rows, or as many as `limit`. `counted`: parts know the numbers of their first rows, for which the tree is read once more.
+    pub(super) fn new(
+        rows: &Arc<TreeRows>,
+        part_bytes: usize,
+        limit: Option<u64>,
+        counted: bool,
+        cancel: &Cancel,
+    ) -> Result<TreeSource> {
+        let scan = rows.scan(part_bytes, cancel)?;
+        let counter = match counted || limit.is_some() {
+            true => Some(Counter { scan: rows.scan(part_bytes, cancel)?, reader: Reader::default() }),
+            false => None,
+        };
+        let rows = Arc::clone(rows);
+        let shared = Shared { rows, scan, part_bytes, cancel: cancel.clone(), spare: Mutex::default() };
+        Ok(TreeSource {
+            shared: Arc::new(shared),
+            next: 0,
+            counter,
+            rows_done: 0,
+            rows_end: limit.unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Numbers the rows from `rows.start` on, and ends before `rows.end`.
+    pub(super) fn numbered(mut self, rows: std::ops::Range<u64>) -> TreeSource {
+        (self.rows_done, self.rows_end) = (rows.start, rows.end);
+        self
+    }
+}
+
+impl Source for TreeSource {
+    fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
+        let Shared { rows, scan, cancel, .. } = &*self.shared;
+        if self.next == scan.parts() || self.rows_done >= self.rows_end {
+            return Ok(None);
+        }
+        let part = self.next;
+        let (first_row, rows_max) = (self.rows_done, self.rows_end - self.rows_done);
+        if let Some(Counter { scan, reader }) = &mut self.counter {
+            let view = rows.snapshot.view(&Silent, cancel);
+            let mut number = 0;
+            let counted = scan.visit(part, &mut view.pages(), reader, Count(&mut number));
+            counted.map_err(|error| view.failed(error))?;
+            self.rows_done += number.min(rows_max);
+        }
+        self.next += 1;
+        Ok(Some(Box::new(TreePart { shared: Arc::clone(&self.shared), part, first_row, rows_max })))
+    }
+
+    fn total(&self) -> Option<Amount> {
+        Some(Amount { rows: 0, bytes: self.shared.bytes_of_part() * self.shared.scan.parts() as u64 })
+    }
+}
+
+impl Counted for TreeSource {
+    fn rows_done(&self) -> u64 {
+        self.rows_done
+    }
+}
+
+/// Counts entries.
+struct Count<'n>(&'n mut u64);
+
+impl Visit<Error> for Count<'_> {
+    const TAKES_LEAVES: bool = true;
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool> {
+        *self.0 += leaf.entries() as u64;
+        Ok(true)
+    }
+
+    fn entry(&mut self, _: i64, _: &[u8], _: bool) -> Result<()> {
+        *self.0 += 1;
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// About how many bytes a part has.
+    fn bytes_of_part(&self) -> u64 {
+        (self.part_bytes as u64).min(self.rows.snapshot.bytes() / self.scan.parts() as u64)
+    }
+
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<(Reader, Block)>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct TreePart {
+    shared: Arc<Shared>,
+    part: usize,
+    first_row: u64,
+    rows_max: u64,
+}
+
+/// Why a part is not read any further.
+enum Stop {
+    /// As many rows as are wanted were read.
+    Enough,
+    /// This row of the part has an error, at a column that may be known.
+    Row(usize, Option<usize>, Error),
+    /// The sink wants no more.
+    Error(Error),
+}
+
+/// A part while it is read.
+struct PartRun<'r> {
+    layout: &'r Layout,
+    block: &'r mut Block,
+    sink: &'r mut dyn Sink,
+    /// Rows that the sink has taken.
+    taken: usize,
+    rows_max: u64,
+}
+
+impl PartRun<'_> {
+    #[inline]
+    fn take(&mut self, rowid: i64, record: &[u8]) -> Result<(), Stop> {
+        if (self.taken + self.block.rows) as u64 == self.rows_max {
+            return Err(Stop::Enough);
+        }
+        if let Err(bad) = self.layout.push(rowid, record, self.block) {
+            let row = self.taken + self.block.rows;
+            return Err(match bad {
+                BadRecord::Damaged => Stop::Row(row, None, Error::input("the record is damaged")),
+                BadRecord::Text(column) => Stop::Row(row, Some(column), bad_text()),
+            });
+        }
+        if self.block.is_full() { self.give() } else { Ok(()) }
+    }
+
+    /// Gives the rows of the block to the sink.
+    fn give(&mut self) -> Result<(), Stop> {
+        if self.block.rows == 0 {
+            return Ok(());
+        }
+        let PartRun { block, sink, taken, .. } = self;
+        match block.with_batch(|batch| sink.rows(batch)) {
+            Ok(Ok(())) => {}
+            Ok(Err(refused)) => {
+                return Err(match refused.first() {
+                    (Some((row, column)), error) => Stop::Row(*taken + row, Some(column), error),
+                    (None, error) => Stop::Error(error),
+                });
+            }
+            Err((row, column)) => return Err(Stop::Row(*taken + row, Some(column), bad_text())),
+        }
+        *taken += block.rows;
+        block.clear();
+        Ok(())
+    }
+}
+
+/// The error for text that is not well-formed.
+pub(super) fn bad_text() -> Error {
+    Error::input("text that is not valid Unicode").hint(
+        "SQLite keeps any bytes as text: UPDATE the row, or read the column as a blob by a query with CAST(... AS BLOB)",
+    )
+}
+
+impl Part for TreePart {
+    fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.shared.bytes_of_part()
+    }
+
+    fn is_typed(&self) -> bool {
+        true
+    }
+
+    fn decode(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let Shared { rows, scan, cancel, part_bytes, .. } = &*self.shared;
+        let spare = self.shared.spare().pop();
+        let (mut reader, mut block) =
+            spare.unwrap_or_else(|| (Reader::default(), Block::new(rows.columns.len())));
+        block.clear();
+        let view = rows.snapshot.view(&Silent, cancel);
+        let mut run =
+            PartRun { layout: &rows.layout, block: &mut block, sink, taken: 0, rows_max: self.rows_max };
+        let mut stop = None;
+        let read = scan.read(self.part, &mut view.pages(), &mut reader, |rowid, record| {
+            run.take(rowid, record).map_err(|why| {
+                stop = Some(why);
+                Error::interrupted()
+            })
+        });
+        let stop = match (stop, read) {
+            (Some(Stop::Enough), _) | (None, Ok(())) => run.give().err(),
+            (None, Err(error)) => Some(Stop::Error(view.failed(error))),
+            (stop, _) => stop,
+        };
+        self.shared.spare().push((reader, block));
+        match stop {
+            None | Some(Stop::Enough) => Ok(()),
+            Some(Stop::Error(error)) => Err(error),
+            Some(Stop::Row(row, column, error)) => {
+                let row = rows.describe(self.part, row, *part_bytes);
+                let column =
+                    column.map_or(String::new(), |column| format!(", column {}", rows.columns[column]));
+                Err(error.with_words(format!(" ({row}{column})")))
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Batches of rows as files: CSV, JSON, Arrow and Parquet, encoded on all cores and written in order.
+//!
+//! ```text
+//!  Source ──> parts ──> threads: decode, encode, compress ──> pieces ──> in order ──> one file
+//! ```
+//!
+//! Modules, from the bottom up; each uses only those above it in this list:
+//!
+//! * [`in_order`]: parts encoded on all cores, pieces in the order of their parts
+//! * [`digits`]: numbers as text; [`dates`]: text as dates; [`compression`]: gzip and zstd, piece by piece
+//! * [`unfit`]: values that a format does not have; [`types`]: the types of columns
+//! * [`text`]: CSV and JSON
+//! * `arrow`, `parquet`
+
+#![deny(unsafe_code)]
+
+#[cfg(feature = "arrow")]
+pub mod arrow;
+pub mod compression;
+pub mod dates;
+pub mod digits;
+pub mod in_order;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod text;
+pub mod types;
+pub mod unfit;

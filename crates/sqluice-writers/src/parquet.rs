@@ -1,0 +1,103 @@
+//! Parts as row groups of a Parquet file: any thread encodes and compresses the columns of a group, one appends the groups in order.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::arrow::add_encoded_arrow_schema_to_metadata;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::source::Part;
+
+use crate::arrow::{ArrowEncoder, ArrowPiece};
+use crate::in_order::Encode;
+
+/// Makes row groups of parts.
+pub struct ParquetEncoder {
+    arrow: ArrowEncoder,
+    factory: ArrowRowGroupWriterFactory,
+}
+
+/// Rows of a part, as the columns of a row group.
+pub struct ParquetPiece {
+    chunks: Vec<ArrowColumnChunk>,
+    /// The number of rows.
+    pub rows: u64,
+    /// Bytes that the part stands for.
+    pub input_bytes: u64,
+}
+
+/// A Parquet file that is written group by group.
+pub struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
+
+/// The error for what a Parquet file does not take.
+fn failed(error: ParquetError) -> Error {
+    Error::target("cannot write a Parquet file").because(error)
+}
+
+impl<W: Write + Send> ParquetFile<W> {
+    /// Begins a file. Returns what encodes its parts.
+    ///
+    /// # Errors
+    /// When the first bytes can't be written.
+    pub fn begin(out: W, arrow: ArrowEncoder) -> Result<(ParquetFile<W>, ParquetEncoder)> {
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("sqluice ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        add_encoded_arrow_schema_to_metadata(arrow.schema(), &mut properties);
+        let schema = ArrowSchemaConverter::new().convert(arrow.schema()).map_err(failed)?;
+        let writer =
+            SerializedFileWriter::new(out, schema.root_schema_ptr(), Arc::new(properties)).map_err(failed)?;
+        let factory = ArrowRowGroupWriterFactory::new(&writer, Arc::clone(arrow.schema()));
+        Ok((ParquetFile(writer), ParquetEncoder { arrow, factory }))
+    }
+
+    /// Appends a row group.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn write(&mut self, piece: ParquetPiece) -> Result<()> {
+        if piece.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.0.next_row_group().map_err(failed)?;
+        for chunk in piece.chunks {
+            chunk.append_to_row_group(&mut group).map_err(failed)?;
+        }
+        group.close().map(drop).map_err(failed)
+    }
+
+    /// Writes the end of the file.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn finish(self) -> Result<()> {
+        self.0.close().map(drop).map_err(failed)
+    }
+}
+
+impl Encode for ParquetEncoder {
+    type Piece = ParquetPiece;
+
+    fn encode(&self, part: &mut dyn Part) -> Result<ParquetPiece> {
+        let ArrowPiece { batches, rows, input_bytes } = self.arrow.encode(part)?;
+        // All groups are like the first: none is encrypted by its number.
+        let mut writers = self.factory.create_column_writers(0).map_err(failed)?;
+        for batch in batches {
+            let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+            for ((field, array), writer) in columns.zip(&mut writers) {
+                for leaf in compute_leaves(field, array).map_err(failed)? {
+                    writer.write(&leaf).map_err(failed)?;
+                }
+            }
+        }
+        let chunks =
+            writers.into_iter().map(|writer| writer.close()).collect::<Result<_, _>>().map_err(failed)?;
+        Ok(ParquetPiece { chunks, rows, input_bytes })
+    }
+}

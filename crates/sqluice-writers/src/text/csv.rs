@@ -1,0 +1,128 @@
+//! Rows as lines of CSV.
+
+use sqluice_core::append::{append_start, has_any};
+use sqluice_core::batch::{Batch, Value};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::source::Refused;
+
+use super::{Field, TextEncoder, fields};
+use crate::digits::{push_int, push_real};
+use crate::unfit::unfit;
+
+/// The names of the columns.
+pub(super) fn header(names: &[String], delimiter: u8) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        if index > 0 {
+            out.push(delimiter);
+        }
+        if name.contains('\0') {
+            return Err(Error::input(format!("CSV has no place for the name {}", name.escape_debug())));
+        }
+        // A byte order mark at the start of the file would be skipped.
+        push_text(&mut out, name.as_bytes(), delimiter, index == 0 && name.starts_with('\u{feff}'));
+    }
+    out.push(b'\n');
+    Ok(out)
+}
+
+/// The bytes that a field must be quoted for, or can't have.
+fn is_special(byte: u8, delimiter: u8) -> bool {
+    (byte == delimiter) | (byte == b'"') | (byte == b'\n') | (byte == b'\r') | (byte == 0)
+}
+
+/// Appends a field, quoted where it must be.
+fn push_text(out: &mut Vec<u8>, text: &[u8], delimiter: u8, quoted: bool) {
+    if !quoted && !text.is_empty() && !has_any(text, |byte| is_special(byte, delimiter)) {
+        out.extend_from_slice(text);
+        return;
+    }
+    out.push(b'"');
+    for piece in text.split_inclusive(|byte| *byte == b'"') {
+        out.extend_from_slice(piece);
+        if piece.last() == Some(&b'"') {
+            out.push(b'"');
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends the rows of a batch.
+pub(super) fn push(
+    encoder: &TextEncoder,
+    delimiter: u8,
+    batch: &Batch<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let fields = fields(batch, |byte| is_special(byte, delimiter));
+    for row in 0..batch.rows {
+        for (index, field) in fields.iter().enumerate() {
+            if index > 0 {
+                out.push(delimiter);
+            }
+            let value = match field {
+                Field::Ints(ints) => {
+                    push_int(out, ints[row]);
+                    continue;
+                }
+                Field::Reals(reals) => {
+                    push_real(out, reals[row]);
+                    continue;
+                }
+                Field::Text { data, offsets, needs_care: false } if index > 0 => {
+                    let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
+                    match start == end {
+                        true => out.extend_from_slice(b"\"\""),
+                        false => append_start(out, &data[start..], end - start),
+                    }
+                    continue;
+                }
+                Field::Text { data, offsets, .. } => {
+                    Value::Text(&data[offsets[row] as usize..offsets[row + 1] as usize])
+                }
+                Field::Other(column) => column.get(row),
+            };
+            push_any(encoder, delimiter, &value, (row, index), out)?;
+        }
+        out.push(b'\n');
+    }
+    Ok(())
+}
+
+/// Appends any value.
+fn push_any(
+    encoder: &TextEncoder,
+    delimiter: u8,
+    value: &Value<'_>,
+    at: (usize, usize),
+    out: &mut Vec<u8>,
+) -> Result<(), Refused> {
+    let is_only = encoder.names.len() == 1;
+    match *value {
+        Value::Int(int) => push_int(out, int),
+        Value::Real(real) if real.is_finite() => push_real(out, real),
+        // A line that begins with # may be taken for a comment.
+        Value::Text(text) if !text.contains(&0) => {
+            push_text(out, text, delimiter, at.1 == 0 && text.starts_with(b"#"));
+        }
+        Value::Null if !is_only => {}
+        Value::Null => return Err(Refused::Stop { at: Some(at), error: lone_null() }),
+        value => {
+            encoder.unfit(at, || unfit_in_csv(&value))?;
+            if is_only {
+                return Err(Refused::Stop { at: Some(at), error: lone_null() });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unfit_in_csv(value: &Value<'_>) -> Error {
+    let error = unfit(value, "CSV");
+    if matches!(value, Value::Text(_)) { error.with_words(", which has a NUL character") } else { error }
+}
+
+fn lone_null() -> Error {
+    Error::input("a row whose only column is NULL is an empty line in CSV, which is no row")
+        .hint("write NDJSON, Parquet or Arrow, or export another column with it")
+}

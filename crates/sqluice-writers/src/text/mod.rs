@@ -1,0 +1,219 @@
+//! CSV and JSON.
+//!
+//! ```text
+//!  head        the names of the columns of CSV, [ of a JSON array
+//!  pieces      rows of a part each, one a line
+//!  separator   between pieces of a JSON array
+//!  tail        ] of a JSON array
+//! ```
+//!
+//! What is written is what `load` reads back: NULL is an empty field of CSV and empty text is `""`; integers have all digits, floats
+//! as many as they are read back by. What a format does not have is an error, or NULL on request: blobs and infinities in both, in
+//! CSV text with a NUL byte, and a row of one column that is NULL.
+
+mod csv;
+mod json;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use sqluice_core::append::has_any;
+use sqluice_core::batch::{Batch, Bytes, Column, Spans, Value, Values};
+use sqluice_core::error::{Error, Result};
+use sqluice_core::source::{Part, Refused, Sink};
+
+use self::json::Key;
+use crate::compression::Compression;
+use crate::in_order::Encode;
+use crate::unfit::{Mixed, Nulled};
+
+/// A format of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    /// Fields between a delimiter, as RFC 4180 has them, with lines that end with LF.
+    Csv {
+        /// A character of ASCII.
+        delimiter: u8,
+    },
+    /// An object a line.
+    Ndjson,
+    /// An array of objects, one a line.
+    Json,
+}
+
+/// Encodes parts as text.
+pub struct TextEncoder {
+    format: TextFormat,
+    names: Vec<String>,
+    /// What stands before the value of each column.
+    keys: Vec<Key>,
+    compression: Compression,
+    mixed: Mixed,
+    nulled: Arc<Nulled>,
+    seen: Vec<AtomicU8>,
+}
+
+/// Rows of a part, as text.
+#[derive(Debug, Default)]
+pub struct TextPiece {
+    /// Compressed, if that is wanted.
+    pub bytes: Vec<u8>,
+    /// The number of rows.
+    pub rows: u64,
+    /// Bytes that the part stands for.
+    pub input_bytes: u64,
+}
+
+/// Kinds of values that a column has, as bits.
+const NUMBER: u8 = 1;
+const TEXT: u8 = 2;
+
+impl TextEncoder {
+    /// For columns of these names. Values that become NULL are counted by `nulled`.
+    pub fn new(
+        format: TextFormat,
+        names: Vec<String>,
+        compression: Compression,
+        mixed: Mixed,
+        nulled: Arc<Nulled>,
+    ) -> TextEncoder {
+        let keys = names.iter().enumerate().map(|(index, name)| Key::new(index, name)).collect();
+        let seen = names.iter().map(|_| AtomicU8::new(0)).collect();
+        TextEncoder { format, names, keys, compression, mixed, nulled, seen }
+    }
+
+    /// What stands before all rows.
+    ///
+    /// # Errors
+    /// When a name can't be written.
+    pub fn head(&self) -> Result<Vec<u8>> {
+        let head = match self.format {
+            TextFormat::Csv { delimiter } => csv::header(&self.names, delimiter)?,
+            TextFormat::Ndjson => Vec::new(),
+            TextFormat::Json => b"[".to_vec(),
+        };
+        self.compression.piece(head)
+    }
+
+    /// What stands between two pieces that have rows.
+    ///
+    /// # Errors
+    /// When it can't be compressed.
+    pub fn separator(&self) -> Result<Vec<u8>> {
+        self.compression.piece(if self.format == TextFormat::Json { b",".to_vec() } else { Vec::new() })
+    }
+
+    /// What stands after all rows.
+    ///
+    /// # Errors
+    /// When it can't be compressed.
+    pub fn tail(&self) -> Result<Vec<u8>> {
+        self.compression.piece(if self.format == TextFormat::Json { b"\n]\n".to_vec() } else { Vec::new() })
+    }
+
+    /// The columns that hold both numbers and text, which look the same in CSV.
+    pub fn ambiguous(&self) -> Vec<&str> {
+        let is_csv = matches!(self.format, TextFormat::Csv { .. });
+        let columns = self.names.iter().zip(&self.seen);
+        let both = columns.filter(|(_, seen)| is_csv && seen.load(Ordering::Relaxed) == NUMBER | TEXT);
+        both.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Notes which kinds of values the columns have.
+    fn see(&self, batch: &Batch<'_>) {
+        for (column, seen) in batch.columns.iter().zip(&self.seen) {
+            let of_value = |value: &Value<'_>| match value {
+                Value::Int(_) | Value::Real(_) => NUMBER,
+                Value::Text(_) => TEXT,
+                Value::Null | Value::Blob(_) => 0,
+            };
+            let kinds = match column.values {
+                Values::Int(_) | Values::Real(_) => NUMBER,
+                Values::Text(_) => TEXT,
+                Values::Null | Values::Blob(_) => 0,
+                Values::Any(values) => values.iter().fold(0, |kinds, value| kinds | of_value(value)),
+            };
+            if seen.load(Ordering::Relaxed) | kinds != seen.load(Ordering::Relaxed) {
+                seen.fetch_or(kinds, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Decides about a value that the format does not have: NULL is written instead, or it is an error.
+    fn unfit(&self, at: (usize, usize), error: impl FnOnce() -> Error) -> Result<(), Refused> {
+        if self.mixed == Mixed::Null {
+            self.nulled.count(at.1);
+            return Ok(());
+        }
+        Err(Refused::Stop { at: Some(at), error: error() })
+    }
+}
+
+impl Encode for TextEncoder {
+    type Piece = TextPiece;
+
+    fn encode(&self, part: &mut dyn Part) -> Result<TextPiece> {
+        let mut sink = TextSink { encoder: self, out: Vec::new(), rows: 0 };
+        part.decode(&mut sink)?;
+        let TextSink { out, rows, .. } = sink;
+        Ok(TextPiece { bytes: self.compression.piece(out)?, rows, input_bytes: part.input_bytes() })
+    }
+}
+
+struct TextSink<'e> {
+    encoder: &'e TextEncoder,
+    out: Vec<u8>,
+    rows: u64,
+}
+
+impl Sink for TextSink<'_> {
+    fn rows(&mut self, batch: &Batch<'_>) -> Result<(), Refused> {
+        self.encoder.see(batch);
+        match self.encoder.format {
+            TextFormat::Csv { delimiter } => csv::push(self.encoder, delimiter, batch, &mut self.out)?,
+            TextFormat::Ndjson => json::push(self.encoder, false, batch, &mut self.out)?,
+            TextFormat::Json => {
+                if self.rows > 0 {
+                    self.out.push(b',');
+                }
+                json::push(self.encoder, true, batch, &mut self.out)?;
+            }
+        }
+        self.rows += batch.rows as u64;
+        Ok(())
+    }
+}
+
+/// A column of a batch, in the form that is fastest to write.
+enum Field<'b> {
+    /// Without NULLs.
+    Ints(&'b [i64]),
+    /// Without NULLs and NaNs; all finite.
+    Reals(&'b [f64]),
+    /// Without NULLs.
+    Text {
+        data: &'b [u8],
+        offsets: &'b [u32],
+        /// Some of it has bytes that need more than a copy.
+        needs_care: bool,
+    },
+    /// Any other.
+    Other(Column<'b>),
+}
+
+/// The columns of a batch; `special` says which bytes need more than a copy.
+fn fields<'b>(batch: &Batch<'b>, special: impl Fn(u8) -> bool + Copy) -> Vec<Field<'b>> {
+    let field = |column: &Column<'b>| match column.values {
+        _ if column.validity.is_some() => Field::Other(*column),
+        Values::Int(ints) => Field::Ints(&ints[..batch.rows]),
+        Values::Real(reals) if reals[..batch.rows].iter().all(|real| real.is_finite()) => {
+            Field::Reals(&reals[..batch.rows])
+        }
+        Values::Text(Bytes { data, spans: Spans::Offsets(offsets) }) => {
+            let text = &data[offsets[0] as usize..offsets[batch.rows] as usize];
+            Field::Text { data, offsets: &offsets[..=batch.rows], needs_care: has_any(text, special) }
+        }
+        _ => Field::Other(*column),
+    };
+    batch.columns.iter().map(field).collect()
+}

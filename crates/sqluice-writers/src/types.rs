@@ -1,0 +1,216 @@
+//! The types of the columns of formats that have types.
+//!
+//! ```text
+//!  declared INTEGER, INT, ...    64-bit integers           DECIMAL, NUMERIC    doubles, if all values are numbers that these hold
+//!  REAL, DOUBLE, ...             doubles                   all others          as most of their values are
+//!  TEXT, VARCHAR, ...            text
+//!  BLOB                          bytes                     with dates: DATE, DATETIME, TIMESTAMP that hold text
+//! ```
+
+use std::ops::AddAssign;
+
+use sqluice_core::affinity::Affinity;
+use sqluice_core::batch::{Batch, Column, Value, Values};
+use sqluice_core::error::Result;
+use sqluice_core::source::{Part, Refused};
+
+use crate::in_order::Encode;
+use crate::unfit::Mixed;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Integers of 64 bits.
+    Int,
+    /// Doubles.
+    Real,
+    /// Text.
+    Text,
+    /// Bytes.
+    Blob,
+    /// Days.
+    Date,
+    /// Microseconds, without a zone.
+    Timestamp,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnType {
+    /// What it holds.
+    pub kind: Kind,
+    /// Integers that a double holds become doubles.
+    pub int_as_real: bool,
+    /// Numbers become text.
+    pub number_as_text: bool,
+}
+
+/// What is known of a column before its values are seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The declared type; empty: none.
+    pub declared_type: String,
+    /// What it does to values.
+    pub affinity: Affinity,
+    /// It is an expression of a query, whose numbers may be of both classes.
+    pub is_expression: bool,
+}
+
+/// How many values of each kind a column has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Integers that a double holds.
+    ints: u64,
+    /// Integers that no double holds.
+    wide_ints: u64,
+    reals: u64,
+    texts: u64,
+    blobs: u64,
+}
+
+/// Whether a double holds an integer.
+pub(crate) fn fits_double(int: i64) -> bool {
+    // 2^63 as a double is no i64.
+    int.unsigned_abs() <= 1 << 53 || (int as f64 as i128) == i128::from(int)
+}
+
+impl Seen {
+    /// Counts the values of a column.
+    fn see(&mut self, column: &Column<'_>, rows: usize) {
+        let valid = || (0..rows).filter(|row| column.validity.is_none_or(|validity| validity.get(*row)));
+        match column.values {
+            Values::Null => {}
+            Values::Int(ints) => {
+                let wide = valid().filter(|row| !fits_double(ints[*row])).count() as u64;
+                self.wide_ints += wide;
+                self.ints += valid().count() as u64 - wide;
+            }
+            Values::Real(_) => self.reals += valid().count() as u64,
+            Values::Text(_) => self.texts += valid().count() as u64,
+            Values::Blob(_) => self.blobs += valid().count() as u64,
+            Values::Any(_) => {
+                for row in 0..rows {
+                    match column.get(row) {
+                        Value::Null => {}
+                        Value::Int(int) if fits_double(int) => self.ints += 1,
+                        Value::Int(_) => self.wide_ints += 1,
+                        Value::Real(_) => self.reals += 1,
+                        Value::Text(_) => self.texts += 1,
+                        Value::Blob(_) => self.blobs += 1,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether values have a kind that a column of this type does not hold.
+    fn has_others(&self, kind: Kind, int_as_real: bool) -> bool {
+        let Seen { ints, wide_ints, reals, texts, blobs } = *self;
+        let others = match kind {
+            Kind::Int => reals + texts + blobs,
+            Kind::Real if int_as_real => wide_ints + texts + blobs,
+            Kind::Real => ints + wide_ints + texts + blobs,
+            Kind::Text | Kind::Date | Kind::Timestamp => ints + wide_ints + reals + blobs,
+            Kind::Blob => ints + wide_ints + reals + texts,
+        };
+        others > 0
+    }
+
+    /// The kind of most values.
+    fn most(&self, int_as_real: bool) -> Option<Kind> {
+        let Seen { ints, wide_ints, reals, texts, blobs } = *self;
+        let (all_ints, numbers) = (ints + wide_ints, ints + wide_ints + reals);
+        let number = match () {
+            () if reals == 0 => (all_ints, Kind::Int),
+            () if int_as_real => (numbers, Kind::Real),
+            () if all_ints > reals => (all_ints, Kind::Int),
+            () => (reals, Kind::Real),
+        };
+        let most =
+            [number, (texts, Kind::Text), (blobs, Kind::Blob)].into_iter().max_by_key(|(count, _)| *count);
+        most.filter(|(count, _)| *count > 0).map(|(_, kind)| kind)
+    }
+}
+
+impl AddAssign for Seen {
+    fn add_assign(&mut self, other: Seen) {
+        self.ints += other.ints;
+        self.wide_ints += other.wide_ints;
+        self.reals += other.reals;
+        self.texts += other.texts;
+        self.blobs += other.blobs;
+    }
+}
+
+impl Declared {
+    /// What the declaration alone says; `None`: values decide.
+    fn kind(&self) -> Option<Kind> {
+        match self.affinity {
+            Affinity::Integer => Some(Kind::Int),
+            Affinity::Real => Some(Kind::Real),
+            Affinity::Text => Some(Kind::Text),
+            Affinity::Blob => (!self.declared_type.is_empty()).then_some(Kind::Blob),
+            Affinity::Numeric => None,
+        }
+    }
+
+    /// Whether values must be seen to know the type.
+    pub fn needs_values(&self, mixed: Mixed) -> bool {
+        self.kind().is_none() || mixed == Mixed::Text
+    }
+
+    fn has(&self, part: &str) -> bool {
+        self.declared_type.to_ascii_uppercase().contains(part)
+    }
+
+    /// The type of the column, which has these values.
+    pub fn column_type(&self, seen: &Seen, mixed: Mixed, dates: bool) -> ColumnType {
+        let int_as_real = matches!(self.affinity, Affinity::Numeric | Affinity::Real) || self.is_expression;
+        let is_decimal = self.affinity == Affinity::Numeric && (self.has("DEC") || self.has("NUM"));
+        let date = match () {
+            () if !dates => None,
+            () if self.has("TIMESTAMP") || self.has("DATETIME") => Some(Kind::Timestamp),
+            () if self.has("DATE") => Some(Kind::Date),
+            () => None,
+        };
+        let mut kind = self.kind();
+        // A column of numbers; without any, too.
+        if kind.is_none() && is_decimal && !seen.has_others(Kind::Real, true) {
+            kind = Some(Kind::Real);
+        }
+        let mut kind = kind.or_else(|| seen.most(int_as_real)).unwrap_or(Kind::Text);
+        if let (Kind::Text, Some(date)) = (kind, date) {
+            kind = date;
+        }
+        let is_mixed = mixed == Mixed::Text && seen.has_others(kind, int_as_real);
+        if is_mixed {
+            kind = Kind::Text;
+        }
+        ColumnType { kind, int_as_real, number_as_text: is_mixed }
+    }
+}
+
+/// Counts the kinds of the values of all columns.
+pub struct SeeAll {
+    columns: usize,
+}
+
+impl SeeAll {
+    /// For that number of columns.
+    pub fn new(columns: usize) -> SeeAll {
+        SeeAll { columns }
+    }
+}
+
+impl Encode for SeeAll {
+    type Piece = Vec<Seen>;
+
+    fn encode(&self, part: &mut dyn Part) -> Result<Vec<Seen>> {
+        let mut all = vec![Seen::default(); self.columns];
+        part.decode(&mut |batch: &Batch<'_>| -> Result<(), Refused> {
+            all.iter_mut().zip(&batch.columns).for_each(|(seen, column)| seen.see(column, batch.rows));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+}

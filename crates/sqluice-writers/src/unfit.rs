@@ -1,0 +1,52 @@
+//! Values that a format, or the type of a column in it, does not have.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqluice_core::batch::{Value, describe};
+use sqluice_core::error::{Error, Setting, message};
+
+/// What happens to values of another kind than their column has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mixed {
+    /// They are an error.
+    #[default]
+    Error,
+    /// The column becomes text if it has any.
+    Text,
+    /// They become NULL, and are counted.
+    Null,
+}
+
+/// How many values became NULL in each column.
+#[derive(Debug, Default)]
+pub struct Nulled(Vec<AtomicU64>);
+
+impl Nulled {
+    /// For that number of columns.
+    pub fn new(columns: usize) -> Nulled {
+        Nulled(std::iter::repeat_with(AtomicU64::default).take(columns).collect())
+    }
+
+    /// Counts a value.
+    pub fn count(&self, column: usize) {
+        self.0[column].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counts.
+    pub fn counts(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// The error for a value that a format does not have.
+pub fn unfit(value: &Value<'_>, format: &str) -> Error {
+    let what = describe(value);
+    let error = Error::input(format!("{format} has no place for {what}"));
+    let remedy = match value {
+        Value::Blob(_) => "write Parquet or Arrow, or read the column by a query with hex(...); ",
+        Value::Real(_) => "write Parquet or Arrow; ",
+        _ => "write NDJSON, Parquet or Arrow; ",
+    };
+    error.hint(message![remedy, Setting::Mixed.to("null"), " writes NULL instead"])
+}

@@ -1,0 +1,226 @@
+//! What is asked for.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::setters;
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_writers::compression::Compression;
+use sqluice_writers::unfit::Mixed;
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// Fields between commas.
+    Csv,
+    /// Fields between tabs.
+    Tsv,
+    /// JSON objects, one a line.
+    Ndjson,
+    /// A JSON array of objects.
+    Json,
+    /// Parquet.
+    Parquet,
+    /// An Arrow IPC file.
+    Arrow,
+}
+
+impl FileFormat {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            FileFormat::Csv => "CSV",
+            FileFormat::Tsv => "TSV",
+            FileFormat::Ndjson => "NDJSON",
+            FileFormat::Json => "JSON",
+            FileFormat::Parquet => "Parquet",
+            FileFormat::Arrow => "Arrow IPC",
+        }
+    }
+
+    /// What the names of its files end with.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FileFormat::Csv => "csv",
+            FileFormat::Tsv => "tsv",
+            FileFormat::Ndjson => "ndjson",
+            FileFormat::Json => "json",
+            FileFormat::Parquet => "parquet",
+            FileFormat::Arrow => "arrow",
+        }
+    }
+
+    /// Whether its columns have types.
+    pub fn is_columnar(self) -> bool {
+        matches!(self, FileFormat::Parquet | FileFormat::Arrow)
+    }
+
+    fn of_extension(extension: &str) -> Option<FileFormat> {
+        Some(match extension {
+            "csv" | "txt" => FileFormat::Csv,
+            "tsv" | "tab" => FileFormat::Tsv,
+            "ndjson" | "jsonl" | "ldjson" => FileFormat::Ndjson,
+            "json" => FileFormat::Json,
+            "parquet" | "pq" => FileFormat::Parquet,
+            "arrow" | "feather" | "ipc" => FileFormat::Arrow,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the rows go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// A file, or a folder for a file of each table.
+    Path(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+/// Tables, or the rows of a query, as files.
+///
+/// ```no_run
+/// use sqluice::export::Export;
+/// use sqluice::progress::{Cancel, Silent};
+///
+/// let export = Export::new("shop.db", "orders.csv.gz").tables(["orders"]);
+/// let report = export.run(&Silent, &Cancel::new())?;
+/// println!("{} rows", report.rows());
+/// # Ok::<(), sqluice::error::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Export {
+    /// The database.
+    pub source: PathBuf,
+    /// Where its rows go.
+    pub target: Target,
+    /// Tables and views; none: the only table, or all of them into a folder.
+    pub tables: Vec<String>,
+    /// A query instead of tables.
+    pub query: Option<String>,
+    /// The columns, in their order; `None`: all.
+    pub columns: Option<Vec<String>>,
+    /// A condition in SQL.
+    pub filter: Option<String>,
+    /// The number of rows of each table at most.
+    pub limit: Option<u64>,
+    /// The format; `None`: by the name of the file.
+    pub format: Option<FileFormat>,
+    /// Existing files are replaced.
+    pub overwrite: bool,
+    /// What happens to values of another kind than their column has.
+    pub mixed: Mixed,
+    /// Text of columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps, in formats that have these.
+    pub dates: bool,
+    /// Threads; `None`: one a core.
+    pub threads: Option<usize>,
+    /// How the database is read.
+    pub read: ReadOptions,
+}
+
+setters! { Export:
+    /// Sets the tables and views.
+    tables(tables: impl IntoIterator<Item = impl Into<String>>) = tables.into_iter().map(Into::into).collect();
+    /// Sets a query, whose rows are exported instead of a table's.
+    query(query: impl Into<Option<String>>) = query.into();
+    /// Sets the columns.
+    columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
+    /// Sets a condition in SQL.
+    filter(filter: impl Into<Option<String>>) = filter.into();
+    /// Sets the number of rows of each table at most.
+    limit(limit: impl Into<Option<u64>>) = limit.into();
+    /// Sets the format; `None`: by the name of the file.
+    format(format: impl Into<Option<FileFormat>>) = format.into();
+    /// Replaces existing files.
+    overwrite(overwrite: bool) = overwrite;
+    /// Sets what happens to values of another kind than their column has.
+    mixed(mixed: Mixed) = mixed;
+    /// Makes dates and timestamps of text in columns that are declared so.
+    dates(dates: bool) = dates;
+    /// Sets the number of threads; `None`: one for each core.
+    threads(threads: impl Into<Option<usize>>) = threads.into();
+    /// Sets how the database is read.
+    read(read: ReadOptions) = read;
+}
+
+impl Export {
+    /// What exports from the database `source` to a file or folder.
+    pub fn new(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Export {
+        Export::of(source.into(), Target::Path(target.into()))
+    }
+
+    /// What exports from the database `source` to standard output.
+    pub fn to_stdout(source: impl Into<PathBuf>) -> Export {
+        Export::of(source.into(), Target::Stdout)
+    }
+
+    fn of(source: PathBuf, target: Target) -> Export {
+        Export {
+            source,
+            target,
+            tables: Vec::new(),
+            query: None,
+            columns: None,
+            filter: None,
+            limit: None,
+            format: None,
+            overwrite: false,
+            mixed: Mixed::default(),
+            dates: false,
+            threads: None,
+            read: ReadOptions::new(),
+        }
+    }
+
+    /// Refuses what contradicts itself.
+    pub(super) fn check(&self) -> Result<()> {
+        let both = |one: Setting, other: Setting| {
+            let message = message![one, " and ", other, " do not go together"];
+            Err(Error::usage(message).hint("a query names tables, columns and conditions itself"))
+        };
+        match () {
+            () if self.threads == Some(0) => {
+                Err(Error::usage(message![Setting::Threads, " must be at least 1"]))
+            }
+            () if self.query.is_none() => Ok(()),
+            () if self.columns.is_some() => both(Setting::Query, Setting::Columns),
+            () if self.filter.is_some() => both(Setting::Query, Setting::Where),
+            () if !self.tables.is_empty() => {
+                let message = message![Setting::Query, " is given, and tables are too"];
+                Err(Error::usage(message).hint("leave one of the two out"))
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// The format and the compression of a file of that name.
+    pub(super) fn format_of(&self, path: Option<&Path>) -> Result<(FileFormat, Compression)> {
+        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+        let last = path.and_then(extension);
+        let compression = match last.as_deref() {
+            Some("gz" | "gzip") => Compression::Gzip,
+            Some("zst" | "zstd") => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let named = match compression {
+            Compression::None => last,
+            _ => path.and_then(Path::file_stem).and_then(|stem| extension(Path::new(stem))),
+        };
+        let format = self.format.or_else(|| FileFormat::of_extension(&named?));
+        let Some(format) = format else {
+            let what = path.map_or("standard output".to_owned(), |path| path.display().to_string());
+            return Err(Error::usage(format!("no format is known for {what}"))
+                .hint(message!["say which: ", Setting::Format.to("csv")]));
+        };
+        if format.is_columnar() && compression != Compression::None {
+            return Err(Error::usage(format!("{} files are not compressed as a whole", format.words()))
+                .hint("leave the ending of the compression out: the pages in them are compressed"));
+        }
+        Ok((format, compression))
+    }
+}

@@ -1,0 +1,98 @@
+//! Where the bytes of a file go.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_engine::output::WholeFile;
+
+/// A file, or standard output.
+pub(super) enum Out {
+    File(WholeFile),
+    Stdout {
+        bytes: u64,
+        /// Its reader has seen enough.
+        closed: bool,
+    },
+}
+
+impl Out {
+    pub(super) fn create(path: Option<&Path>, overwrite: bool) -> Result<Out> {
+        Ok(match path {
+            Some(path) => Out::File(WholeFile::create(path, overwrite)?),
+            None => Out::Stdout { bytes: 0, closed: false },
+        })
+    }
+
+    pub(super) fn write(&mut self, data: &[u8]) -> Result<()> {
+        match self {
+            Out::File(file) => file.write(data),
+            Out::Stdout { closed: true, .. } => Ok(()),
+            Out::Stdout { bytes, closed } => {
+                let mut stdout = io::stdout().lock();
+                match stdout.write_all(data).and_then(|()| stdout.flush()) {
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        *closed = true;
+                        Ok(())
+                    }
+                    Err(error) => Err(Error::target("cannot write to standard output").because(error)),
+                    Ok(()) => {
+                        *bytes += data.len() as u64;
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether no one takes more bytes.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Out::Stdout { closed: true, .. })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Out::File(file) => file.bytes(),
+            Out::Stdout { bytes, .. } => *bytes,
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Out::File(file) => file.finish(),
+            Out::Stdout { .. } => Ok(()),
+        }
+    }
+}
+
+/// For what writes by [`Write`]: keeps the error, whose place and hint it would lose.
+#[cfg(feature = "parquet")]
+pub(super) struct OutWriter<'o> {
+    pub(super) out: &'o mut Out,
+    pub(super) failed: Option<Error>,
+}
+
+#[cfg(feature = "parquet")]
+impl Write for OutWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.out.write(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => {
+                self.failed = Some(error);
+                Err(io::Error::other("see the error that was kept"))
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl OutWriter<'_> {
+    /// The error that was kept, if writing has failed.
+    pub(super) fn explained(self, written: Result<()>) -> Result<()> {
+        written.map_err(|error| self.failed.unwrap_or(error))
+    }
+}

@@ -1,0 +1,228 @@
+//! What will be done: which rows go to which file, how they are read, and what their columns are.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Schema;
+use sqluice_engine::output::WholeFile;
+use sqluice_engine::plan::path_as_text;
+use sqluice_reader::Snapshot;
+use sqluice_reader::rows::{ReadPath, Rows, Selection};
+use sqluice_writers::compression::Compression;
+
+use super::options::{Export, FileFormat, Target};
+
+/// What will be done.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ExportPlan {
+    /// The database.
+    pub source: PathBuf,
+    /// Its journal mode.
+    pub journal_mode: String,
+    /// Whether other processes can commit to the database while it is read.
+    pub lets_others_commit: bool,
+    /// Threads.
+    pub threads: usize,
+    /// The files.
+    pub files: Vec<PlannedFile>,
+}
+
+/// What will be in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlannedFile {
+    /// The table or view; `None`: a query.
+    pub table: Option<String>,
+    /// The file; `None`: standard output.
+    #[serde(serialize_with = "path_as_text")]
+    pub path: Option<PathBuf>,
+    /// Its format.
+    pub format: FileFormat,
+    /// `pages` or `sqlite`.
+    pub read_by: &'static str,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+}
+
+/// What is exported to a file.
+pub(super) struct Wanted {
+    pub(super) rows: Rows,
+    /// `None`: standard output.
+    pub(super) path: Option<PathBuf>,
+    pub(super) format: FileFormat,
+    pub(super) compression: Compression,
+}
+
+/// A database that is open, and what is read of it.
+pub(super) struct Prepared {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) wanted: Vec<Wanted>,
+    pub(super) threads: usize,
+    /// A folder that does not exist yet.
+    pub(super) new_folder: Option<PathBuf>,
+}
+
+impl Export {
+    /// Opens the database and finds out what is asked for.
+    pub(super) fn prepare(&self, cancel: &Cancel) -> Result<Prepared> {
+        self.check()?;
+        let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
+        let schema = snapshot.schema()?;
+        let folder = self.folder(&schema);
+        let mut wanted = Vec::new();
+        if let Some(sql) = &self.query {
+            let rows = Rows::of_query(&snapshot, sql, self.limit)?;
+            if let Some(folder) = folder {
+                return Err(Error::usage(format!("{} is a folder", folder.display()))
+                    .hint("name a file for the rows of the query"));
+            }
+            wanted.push(self.wanted(rows, None)?);
+        } else {
+            let selection = Selection::default()
+                .columns(self.columns.clone())
+                .filter(self.filter.clone())
+                .limit(self.limit);
+            for table in self.tables_of(&schema, folder.is_some())? {
+                let rows = Rows::of_table(&snapshot, &schema, &table, &selection)?;
+                wanted.push(self.wanted(rows, folder)?);
+            }
+        }
+        let paths: Vec<&PathBuf> = wanted.iter().filter_map(|wanted| wanted.path.as_ref()).collect();
+        for (index, path) in paths.iter().enumerate() {
+            let same = |other: &&&PathBuf| other.as_os_str().eq_ignore_ascii_case(path.as_os_str());
+            if paths[..index].iter().any(|other| same(&other)) {
+                return Err(Error::usage(format!("two tables would be the file {}", path.display()))
+                    .hint("export them one by one"));
+            }
+            refuse_source(path, &snapshot)?;
+            WholeFile::refuse(path, self.overwrite)?;
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores);
+        let new_folder = folder.filter(|folder| !folder.is_dir()).map(Path::to_owned);
+        Ok(Prepared { snapshot, wanted, threads, new_folder })
+    }
+
+    /// The folder that files go to; `None`: a single file.
+    fn folder(&self, schema: &Schema) -> Option<&Path> {
+        let Target::Path(path) = &self.target else { return None };
+        let several = match (&self.query, self.tables.len()) {
+            (Some(_), _) => false,
+            // All of them, unless a single file is named.
+            (None, 0) => schema.tables.len() != 1 && !is_file_name(path),
+            (None, tables) => tables > 1,
+        };
+        let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        (several || ends_in_slash || path.is_dir()).then_some(path)
+    }
+
+    fn tables_of(&self, schema: &Schema, into_folder: bool) -> Result<Vec<String>> {
+        if !self.tables.is_empty() {
+            if self.tables.len() > 1 && self.target == Target::Stdout {
+                return Err(Error::usage("several tables do not fit into one output")
+                    .hint(message!["name a folder for them: ", Setting::To.to("FOLDER")]));
+            }
+            return Ok(self.tables.clone());
+        }
+        let names = || schema.tables.iter().map(|table| table.name.clone());
+        match schema.tables.len() {
+            0 => Err(Error::input(format!("{} has no tables", self.source.display()))
+                .hint("name a view, or give a query")),
+            1 => Ok(names().collect()),
+            _ if into_folder => Ok(names().collect()),
+            _ => {
+                let names: Vec<String> = names().collect();
+                let message = format!("{} has several tables: {}", self.source.display(), names.join(", "));
+                Err(Error::usage(message)
+                    .hint(message!["name one, or a folder for all of them: ", Setting::To.to("FOLDER")]))
+            }
+        }
+    }
+
+    fn wanted(&self, rows: Rows, folder: Option<&Path>) -> Result<Wanted> {
+        let path = match (&self.target, folder) {
+            (Target::Stdout, _) => None,
+            (Target::Path(path), None) => Some(path.clone()),
+            (Target::Path(_), Some(folder)) => {
+                let (format, _) = self.format_of(None).map_err(|_| {
+                    Error::usage(format!("which format the files in {} have is not known", folder.display()))
+                        .hint(message!["say which: ", Setting::Format.to("csv")])
+                })?;
+                let name = rows.name();
+                if name.contains(['/', '\0']) || name.is_empty() || name.starts_with('.') {
+                    let message = format!("table {} cannot be the name of a file", name.escape_debug());
+                    return Err(Error::usage(message).hint("export it alone, to a file that you name"));
+                }
+                Some(folder.join(format!("{name}.{}", format.extension())))
+            }
+        };
+        let (format, compression) = self.format_of(path.as_deref())?;
+        Ok(Wanted { rows, path, format, compression })
+    }
+
+    /// What [`Export::run`] would do now.
+    ///
+    /// # Errors
+    /// As [`Export::run`], except for errors that only the run finds.
+    pub fn plan(&self, cancel: &Cancel) -> Result<ExportPlan> {
+        let prepared = self.prepare(cancel)?;
+        let planned = |wanted: &Wanted| PlannedFile {
+            table: self.query.is_none().then(|| wanted.rows.name().to_owned()),
+            path: wanted.path.clone(),
+            format: wanted.format,
+            read_by: match wanted.rows.read_path() {
+                ReadPath::Pages => "pages",
+                ReadPath::Sqlite => "sqlite",
+            },
+            columns: wanted.rows.columns().iter().map(|column| column.name.clone()).collect(),
+        };
+        Ok(ExportPlan {
+            source: self.source.clone(),
+            journal_mode: prepared.snapshot.journal_mode().to_owned(),
+            lets_others_commit: prepared.snapshot.lets_others_commit(),
+            threads: prepared.threads,
+            files: prepared.wanted.iter().map(planned).collect(),
+        })
+    }
+}
+
+/// Whether a name ends as those of files do.
+fn is_file_name(path: &Path) -> bool {
+    Export::new("", path).format_of(Some(path)).is_ok()
+}
+
+/// Refuses to write over the database that is read.
+fn refuse_source(path: &Path, snapshot: &Snapshot) -> Result<()> {
+    match path.canonicalize() {
+        Ok(target) if target == snapshot.path() => {
+            Err(Error::usage(format!("{} is the database that is read", path.display()))
+                .hint("name another file"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As `--dry-run` prints it.
+impl fmt::Display for ExportPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others = match self.lets_others_commit {
+            true => "others can commit meanwhile",
+            false => "others cannot commit until all is read",
+        };
+        let ExportPlan { source, journal_mode, threads, .. } = self;
+        writeln!(f, "{}: journal mode {journal_mode}, {others}; {threads} threads", source.display())?;
+        for PlannedFile { table, path, format, read_by, columns } in &self.files {
+            let what = table.as_ref().map_or("query".to_owned(), |table| format!("table {table}"));
+            let path = path.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
+            let how = if *read_by == "pages" { "by pages, on all cores" } else { "by SQLite" };
+            writeln!(f, "{what} to {path} ({}), read {how}", format.words())?;
+            writeln!(f, "  {}", columns.join(", "))?;
+        }
+        Ok(())
+    }
+}

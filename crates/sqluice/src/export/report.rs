@@ -1,0 +1,59 @@
+//! What was done.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_engine::plan::path_as_text;
+
+use super::options::FileFormat;
+
+/// What an export did.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct ExportReport {
+    /// The database.
+    pub source: PathBuf,
+    /// Its journal mode.
+    pub journal_mode: String,
+    /// Whether other processes could commit to the database meanwhile.
+    pub lets_others_commit: bool,
+    /// Threads.
+    pub threads: usize,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The files, in the order of their tables.
+    pub files: Vec<ExportedFile>,
+}
+
+/// What was written to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ExportedFile {
+    /// The table or view; `None`: a query.
+    pub table: Option<String>,
+    /// The file; `None`: standard output.
+    #[serde(serialize_with = "path_as_text")]
+    pub path: Option<PathBuf>,
+    /// Its format.
+    pub format: FileFormat,
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+    /// Values that became NULL, by column, for those that had any.
+    pub nulled: Vec<(String, u64)>,
+    /// What loading the file would change.
+    pub notes: Vec<String>,
+}
+
+impl ExportReport {
+    /// Rows of all files.
+    pub fn rows(&self) -> u64 {
+        self.files.iter().map(|file| file.rows).sum()
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+}

@@ -1,0 +1,228 @@
+//! The run: all files are written, and then get their names.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::source::Source;
+use sqluice_engine::output::explained;
+use sqluice_reader::rows::PART_BYTES;
+#[cfg(feature = "parquet")]
+use sqluice_writers::arrow::{ArrowFile, ArrowPiece};
+use sqluice_writers::in_order::InOrder;
+#[cfg(feature = "parquet")]
+use sqluice_writers::parquet::ParquetFile;
+use sqluice_writers::text::{TextEncoder, TextFormat, TextPiece};
+use sqluice_writers::unfit::Nulled;
+
+use super::options::{Export, FileFormat};
+use super::out::Out;
+#[cfg(feature = "parquet")]
+use super::out::OutWriter;
+use super::plan::Wanted;
+use super::report::{ExportReport, ExportedFile};
+#[cfg(feature = "parquet")]
+use super::typed::{BATCH_BYTES, GROUP_BYTES, Typed, ValueOptions};
+
+impl Export {
+    /// Does it.
+    ///
+    /// # Errors
+    /// When the database can't be read, a value has no place in the format, or a file can't be written: no file appears, then.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ExportReport> {
+        let started = Instant::now();
+        let cancel = &cancel.child();
+        let prepared = self.prepare(cancel)?;
+        let folder = prepared.new_folder.as_deref();
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let failure = Error::target(format!("cannot make the folder {}", folder.display()));
+                explained(failure.about(folder), error)
+            })?;
+        }
+        let mut written = Vec::new();
+        let mut files = Vec::new();
+        for wanted in &prepared.wanted {
+            let run = FileRun { export: self, threads: prepared.threads, progress, cancel };
+            let out = Out::create(wanted.path.as_deref(), self.overwrite);
+            let file = out.and_then(|out| run.write(wanted, out));
+            match file {
+                Ok((file, out)) => {
+                    files.push(file);
+                    written.push(out);
+                }
+                Err(error) => {
+                    drop(written);
+                    // Only if it is empty.
+                    folder.map(std::fs::remove_dir);
+                    return Err(error);
+                }
+            }
+        }
+        written.into_iter().try_for_each(Out::finish)?;
+        Ok(ExportReport {
+            source: self.source.clone(),
+            journal_mode: prepared.snapshot.journal_mode().to_owned(),
+            lets_others_commit: prepared.snapshot.lets_others_commit(),
+            threads: prepared.threads,
+            seconds: started.elapsed().as_secs_f64(),
+            files,
+        })
+    }
+}
+
+/// How a file is written.
+struct FileRun<'r> {
+    export: &'r Export,
+    threads: usize,
+    progress: &'r dyn Progress,
+    cancel: &'r Cancel,
+}
+
+impl FileRun<'_> {
+    fn write(&self, wanted: &Wanted, mut out: Out) -> Result<(ExportedFile, Out)> {
+        let names: Vec<String> = wanted.rows.columns().iter().map(|column| column.name.clone()).collect();
+        let nulled = Arc::new(Nulled::new(names.len()));
+        let (rows, notes) = match wanted.format {
+            FileFormat::Csv => {
+                self.text(wanted, TextFormat::Csv { delimiter: b',' }, &names, &nulled, &mut out)
+            }
+            FileFormat::Tsv => {
+                self.text(wanted, TextFormat::Csv { delimiter: b'\t' }, &names, &nulled, &mut out)
+            }
+            FileFormat::Ndjson => self.text(wanted, TextFormat::Ndjson, &names, &nulled, &mut out),
+            FileFormat::Json => self.text(wanted, TextFormat::Json, &names, &nulled, &mut out),
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet => self.parquet(wanted, &names, &nulled, &mut out),
+            #[cfg(feature = "parquet")]
+            FileFormat::Arrow => self.arrow(wanted, &names, &nulled, &mut out),
+            #[cfg(not(feature = "parquet"))]
+            FileFormat::Parquet | FileFormat::Arrow => {
+                Err(Error::usage(format!("{} is not built in", wanted.format.words())))
+            }
+        }?;
+        let nulled = names.into_iter().zip(nulled.counts()).filter(|(_, count)| *count > 0).collect();
+        let file = ExportedFile {
+            table: self.export.query.is_none().then(|| wanted.rows.name().to_owned()),
+            path: wanted.path.clone(),
+            format: wanted.format,
+            rows,
+            bytes: out.bytes(),
+            nulled,
+            notes,
+        };
+        Ok((file, out))
+    }
+
+    fn begin(&self, wanted: &Wanted, source: &dyn Source) {
+        self.progress.phase(&format!("export {}", wanted.rows.name()), source.total());
+    }
+
+    /// Notes what is done; whether more is wanted.
+    fn goes_on(&self, out: &Out, rows: u64, bytes: u64) -> Result<bool> {
+        self.progress.advance(Amount { rows, bytes });
+        self.cancel.check()?;
+        Ok(!out.is_closed())
+    }
+
+    fn text(
+        &self,
+        wanted: &Wanted,
+        format: TextFormat,
+        names: &[String],
+        nulled: &Arc<Nulled>,
+        out: &mut Out,
+    ) -> Result<(u64, Vec<String>)> {
+        let (mixed, nulled) = (self.export.mixed, Arc::clone(nulled));
+        let encoder = TextEncoder::new(format, names.to_vec(), wanted.compression, mixed, nulled);
+        let source = wanted.rows.source(PART_BYTES, self.cancel)?;
+        self.begin(wanted, &*source);
+        out.write(&encoder.head()?)?;
+        let (separator, tail) = (encoder.separator()?, encoder.tail()?);
+        let mut pieces = InOrder::start(source, encoder, self.threads, self.cancel);
+        let mut all = 0;
+        for piece in pieces.by_ref() {
+            let TextPiece { bytes, rows, input_bytes } = piece?;
+            if rows > 0 && all > 0 {
+                out.write(&separator)?;
+            }
+            out.write(&bytes)?;
+            all += rows;
+            if !self.goes_on(out, rows, input_bytes)? {
+                break;
+            }
+        }
+        out.write(&tail)?;
+        let mixed = pieces.encoder().ambiguous();
+        let note =
+            |column: &&str| format!("column {column} has numbers and text, which CSV does not tell apart");
+        Ok((all, mixed.iter().map(note).collect()))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(
+        &self,
+        wanted: &Wanted,
+        names: &[String],
+        nulled: &Arc<Nulled>,
+        out: &mut Out,
+    ) -> Result<(u64, Vec<String>)> {
+        let Typed { encoder, source } =
+            Typed::open(&wanted.rows, names, self.values(), nulled, GROUP_BYTES, self.threads, self.cancel)?;
+        self.begin(wanted, &*source);
+        let mut writer = OutWriter { out, failed: None };
+        let begun = ParquetFile::begin(&mut writer, encoder);
+        let (mut file, encoder) = begun?;
+        let mut all = 0;
+        let mut written = Ok(());
+        for piece in InOrder::start(source, encoder, self.threads, self.cancel) {
+            let piece = piece?;
+            let (rows, bytes) = (piece.rows, piece.input_bytes);
+            all += rows;
+            written = file.write(piece);
+            if written.is_err() {
+                break;
+            }
+            self.progress.advance(Amount { rows, bytes });
+            self.cancel.check()?;
+        }
+        let written = written.and_then(|()| file.finish());
+        writer.explained(written)?;
+        Ok((all, Vec::new()))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn arrow(
+        &self,
+        wanted: &Wanted,
+        names: &[String],
+        nulled: &Arc<Nulled>,
+        out: &mut Out,
+    ) -> Result<(u64, Vec<String>)> {
+        let Typed { encoder, source } =
+            Typed::open(&wanted.rows, names, self.values(), nulled, BATCH_BYTES, self.threads, self.cancel)?;
+        self.begin(wanted, &*source);
+        let mut writer = OutWriter { out, failed: None };
+        let schema = Arc::clone(encoder.schema());
+        let mut all = 0;
+        let written = (|| {
+            let mut file = ArrowFile::begin(&mut writer, &schema)?;
+            for piece in InOrder::start(source, encoder, self.threads, self.cancel) {
+                let ArrowPiece { batches, rows, input_bytes } = piece?;
+                batches.iter().try_for_each(|batch| file.write(batch))?;
+                all += rows;
+                self.progress.advance(Amount { rows, bytes: input_bytes });
+                self.cancel.check()?;
+            }
+            file.finish()
+        })();
+        writer.explained(written)?;
+        Ok((all, Vec::new()))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn values(&self) -> ValueOptions {
+        ValueOptions { mixed: self.export.mixed, dates: self.export.dates }
+    }
+}

@@ -1,0 +1,186 @@
+//! `read`: a table, a view or a query as Arrow record batches, made on all cores while they are taken.
+//!
+//! ```no_run
+//! use sqluice::progress::Cancel;
+//! use sqluice::read::Read;
+//!
+//! let batches = Read::table("shop.db", "orders").columns(vec!["id".to_owned(), "total".to_owned()]).open(&Cancel::new())?;
+//! println!("{}", batches.schema());
+//! for batch in batches {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
+//! Invariant: all batches are of one committed state. Memory is that of a few batches a thread, for any number of rows; while no one
+//! takes batches, none are made.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::setters;
+use sqluice_reader::Snapshot;
+use sqluice_reader::rows::{Rows, Selection};
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_writers::arrow::{ArrowEncoder, ArrowPiece};
+use sqluice_writers::in_order::InOrder;
+use sqluice_writers::unfit::{Mixed, Nulled};
+
+use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
+
+/// What is read.
+#[derive(Clone, Debug)]
+enum What {
+    Table(String),
+    Query(String),
+}
+
+/// A table, a view or a query to read; see the module's description.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Read {
+    /// The database.
+    pub source: PathBuf,
+    what: What,
+    /// The columns, in their order; `None`: all.
+    pub columns: Option<Vec<String>>,
+    /// A condition in SQL.
+    pub filter: Option<String>,
+    /// The number of rows at most.
+    pub limit: Option<u64>,
+    /// What happens to values of another kind than their column has.
+    pub mixed: Mixed,
+    /// Text of columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps.
+    pub dates: bool,
+    /// Threads; `None`: one a core.
+    pub threads: Option<usize>,
+    /// How the database is read.
+    pub read: ReadOptions,
+}
+
+setters! { Read:
+    /// Sets the columns of a table.
+    columns(columns: impl Into<Option<Vec<String>>>) = columns.into();
+    /// Sets a condition in SQL for the rows of a table.
+    filter(filter: impl Into<Option<String>>) = filter.into();
+    /// Sets the number of rows at most.
+    limit(limit: impl Into<Option<u64>>) = limit.into();
+    /// Sets what happens to values of another kind than their column has.
+    mixed(mixed: Mixed) = mixed;
+    /// Makes dates and timestamps of text in columns that are declared so.
+    dates(dates: bool) = dates;
+    /// Sets the number of threads; `None`: one for each core.
+    threads(threads: impl Into<Option<usize>>) = threads.into();
+    /// Sets how the database is read.
+    read(read: ReadOptions) = read;
+}
+
+/// The record batches of what is read, in order.
+pub struct RecordBatches {
+    schema: SchemaRef,
+    pieces: InOrder<ArrowEncoder>,
+    ready: VecDeque<RecordBatch>,
+}
+
+impl Read {
+    /// Reads a table, a view or a virtual table.
+    pub fn table(source: impl Into<PathBuf>, table: impl Into<String>) -> Read {
+        Read::of(source.into(), What::Table(table.into()))
+    }
+
+    /// Reads what a query returns.
+    pub fn query(source: impl Into<PathBuf>, sql: impl Into<String>) -> Read {
+        Read::of(source.into(), What::Query(sql.into()))
+    }
+
+    fn of(source: PathBuf, what: What) -> Read {
+        Read {
+            source,
+            what,
+            columns: None,
+            filter: None,
+            limit: None,
+            mixed: Mixed::default(),
+            dates: false,
+            threads: None,
+            read: ReadOptions::new(),
+        }
+    }
+
+    /// Finds the rows without reading them.
+    fn rows(&self, cancel: &Cancel) -> Result<Rows> {
+        if self.threads == Some(0) {
+            return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
+        }
+        let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
+        match &self.what {
+            What::Table(table) => {
+                let selection = Selection::default()
+                    .columns(self.columns.clone())
+                    .filter(self.filter.clone())
+                    .limit(self.limit);
+                let schema = snapshot.schema()?;
+                Rows::of_table(&snapshot, &schema, table, &selection)
+            }
+            What::Query(_) if self.columns.is_some() || self.filter.is_some() => {
+                Err(Error::usage("a query names its columns and conditions itself"))
+            }
+            What::Query(sql) => Rows::of_query(&snapshot, sql, self.limit),
+        }
+    }
+
+    /// Says whether it can be read, without reading rows.
+    ///
+    /// # Errors
+    /// When the database can't be read, or has no such table or column; when SQLite does not accept the query.
+    pub fn check(&self, cancel: &Cancel) -> Result<()> {
+        self.rows(&cancel.child()).map(drop)
+    }
+
+    /// Begins to read. The database stays in its state until the batches are dropped.
+    ///
+    /// # Errors
+    /// As [`Read::check`].
+    pub fn open(&self, cancel: &Cancel) -> Result<RecordBatches> {
+        let cancel = cancel.child();
+        let rows = self.rows(&cancel)?;
+        let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = self.threads.unwrap_or_else(cores);
+        let nulled = Arc::new(Nulled::new(names.len()));
+        let values = ValueOptions { mixed: self.mixed, dates: self.dates };
+        let Typed { encoder, source } =
+            Typed::open(&rows, &names, values, &nulled, BATCH_BYTES, threads, &cancel)?;
+        let schema = Arc::clone(encoder.schema());
+        let pieces = InOrder::start(source, encoder, threads, &cancel);
+        Ok(RecordBatches { schema, pieces, ready: VecDeque::new() })
+    }
+}
+
+impl RecordBatches {
+    /// The columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            match self.pieces.next()? {
+                Ok(ArrowPiece { batches, .. }) => self.ready.extend(batches),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

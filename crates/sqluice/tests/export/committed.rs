@@ -1,0 +1,107 @@
+//! An export has exactly one committed state, whatever others write meanwhile.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use sqluice::export::{Export, FileFormat, ReadOptions};
+use sqluice::progress::{Cancel, Silent};
+
+/// Rows of each table. All have the number of the transaction that wrote them last.
+const ROWS: usize = 3000;
+
+fn make(db: &Path, journal_mode: &str) {
+    let connection = Connection::open(db).unwrap();
+    let sql = format!(
+        "PRAGMA page_size = 1024; PRAGMA journal_mode = {journal_mode};
+         CREATE TABLE a (id INTEGER PRIMARY KEY, state INT, filler TEXT);
+         CREATE TABLE b (id TEXT PRIMARY KEY, state INT, filler TEXT) WITHOUT ROWID;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})
+         INSERT INTO a SELECT i, 0, 'filler ' || i FROM n;
+         INSERT INTO b SELECT 'key ' || id, 0, filler FROM a;"
+    );
+    connection.execute_batch(&sql).unwrap();
+}
+
+/// Commits again and again until it is stopped; returns how often.
+fn write(db: &Path, stop: &AtomicBool) -> u64 {
+    let connection = Connection::open(db).unwrap();
+    connection.busy_timeout(Duration::from_millis(1)).unwrap();
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 50").unwrap();
+    let mut commits = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let sql = "BEGIN IMMEDIATE; UPDATE a SET filler = filler || 'x' WHERE length(filler) < 60;
+            UPDATE a SET state = state + 1; UPDATE b SET state = state + 1;
+            DELETE FROM a WHERE id % 500 = (SELECT max(state) FROM a) % 500 AND id > 500; COMMIT";
+        match connection.execute_batch(sql) {
+            Ok(()) => commits += 1,
+            Err(_) => {
+                let _ = connection.execute_batch("ROLLBACK");
+            }
+        }
+    }
+    commits
+}
+
+/// The states in a file of CSV, without its header.
+fn states(file: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut states: Vec<u64> =
+        text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    states.sort_unstable();
+    states.dedup();
+    states
+}
+
+#[test]
+fn all_files_have_one_committed_state_while_others_write() {
+    for journal_mode in ["WAL", "DELETE"] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("x.db");
+        make(&db, journal_mode);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| write(&db, &stop));
+            let mut seen = Vec::new();
+            let mut read = ReadOptions::new();
+            read.busy_timeout = Duration::from_secs(60);
+            for _ in 0..15 {
+                let to = folder.path().join("out");
+                let export =
+                    Export::new(&db, &to).format(FileFormat::Csv).overwrite(true).threads(2).read(read);
+                let report = export.run(&Silent, &Cancel::new()).unwrap();
+                assert_eq!(report.lets_others_commit, journal_mode == "WAL");
+                let mut all = states(&to.join("a.csv"));
+                all.extend(states(&to.join("b.csv")));
+                all.dedup();
+                assert_eq!(all.len(), 1, "{journal_mode}: {all:?}");
+                seen.push(all[0]);
+            }
+            stop.store(true, Ordering::Relaxed);
+            assert!(writer.join().unwrap() > 0);
+            assert!(seen.is_sorted(), "{seen:?}");
+            assert!(seen.first() < seen.last(), "nothing was written meanwhile: {seen:?}");
+        });
+    }
+}
+
+#[test]
+fn a_busy_limit_ends_a_long_export_only_where_others_cannot_commit() {
+    for (journal_mode, ends) in [("DELETE", true), ("WAL", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("x.db");
+        make(&db, journal_mode);
+        let mut read = ReadOptions::new();
+        read.busy_limit = Some(Duration::ZERO);
+        for export in [
+            Export::new(&db, folder.path().join("a.csv")).tables(["a"]),
+            Export::new(&db, folder.path().join("q.csv")).query("SELECT * FROM a".to_owned()),
+        ] {
+            let error = export.read(read).run(&Silent, &Cancel::new()).err();
+            assert_eq!(error.is_some(), ends, "{journal_mode}: {error:?}");
+            let message = error.map_or(String::new(), |error| error.to_string());
+            assert!(!ends || message.contains("others wait to write"), "{message}");
+        }
+    }
+}

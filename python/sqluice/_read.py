@@ -1,0 +1,117 @@
+"""Rows out of databases: as Arrow, and as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from . import _sqluice
+from ._commands import Format
+from ._locks import used
+from ._progress import Callback, Watched
+from ._report import ExportReport, of_json
+from ._write import Path, names
+
+Mixed = Literal["error", "text", "null"]
+
+
+def _args(
+    columns: Sequence[str] | None,
+    where: str | None,
+    query: str | None,
+    limit: int | None,
+    mixed: Mixed,
+    dates: bool,
+    threads: int | None,
+    busy_timeout: float,
+    busy_limit: float | None,
+) -> dict[str, Any]:
+    return {
+        "columns": None if columns is None else names(columns),
+        "where": where,
+        "query": query,
+        "limit": limit,
+        "mixed": mixed,
+        "dates": dates,
+        "threads": threads,
+        "busy_timeout": busy_timeout,
+        "busy_limit": busy_limit,
+    }
+
+
+class Rows:
+    """Rows of a database for any library that takes Arrow: `pyarrow.table(rows)`, `polars.DataFrame(rows)`,
+    `pandas.DataFrame.from_arrow(rows)`, `duckdb.sql("SELECT ... FROM rows")`.
+
+    They are read while they are taken, on all cores and in bounded memory, each time anew: each reading has one committed state of the
+    database, from its beginning to its end.
+    """
+
+    __slots__ = ("_busy_timeout", "_db", "_reading")
+
+    def __init__(self, db: Path, table: str | None, args: dict[str, Any]) -> None:
+        self._db, self._busy_timeout = os.fspath(db), args["busy_timeout"]
+        with used(self._db, self._busy_timeout):
+            self._reading = _sqluice.Reading(self._db, table, args)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a stream of Arrow, with the types that they have, whatever schema is requested."""
+        # Until the stream is released, which lets go of this.
+        guard = used(self._db, self._busy_timeout)
+        guard.__enter__()
+        return self._reading.stream(guard)
+
+
+def read(
+    db: Path,
+    table: str | None = None,
+    *,
+    query: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    where: str | None = None,
+    limit: int | None = None,
+    mixed: Mixed = "error",
+    dates: bool = False,
+    threads: int | None = None,
+    busy_timeout: float = 5.0,
+    busy_limit: float | None = None,
+) -> Rows:
+    """Reads a table, a view or what a query returns, as Arrow.
+
+    Columns that are declared INTEGER are int64, REAL float64, TEXT utf8 and BLOB binary; others are what their values are. mixed: a
+    value of another kind is an error, makes text of the column, or becomes null. dates: ISO text of columns declared DATE, DATETIME
+    or TIMESTAMP becomes dates and timestamps. busy_limit: seconds that a reading may keep others from committing, which it does in
+    all journal modes but WAL.
+    """
+    args = _args(columns, where, query, limit, mixed, dates, threads, busy_timeout, busy_limit)
+    return Rows(db, table, args)
+
+
+def export(
+    db: Path,
+    to: Path,
+    tables: str | Sequence[str] = (),
+    *,
+    query: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    where: str | None = None,
+    limit: int | None = None,
+    format: Format | None = None,
+    overwrite: bool = False,
+    mixed: Mixed = "error",
+    dates: bool = False,
+    threads: int | None = None,
+    busy_timeout: float = 5.0,
+    busy_limit: float | None = None,
+    progress: bool | Callback = False,
+) -> ExportReport:
+    """Exports tables, views or what a query returns to a file, or each to a file in the folder `to`, as `sqluice export` does.
+
+    The format is the one that the name of the file says, also before .gz and .zst. Without `tables`: the only one, or all into a folder.
+    The other parameters are those of `read`.
+    """
+    args = _args(columns, where, query, limit, mixed, dates, threads, busy_timeout, busy_limit)
+    with used(db, busy_timeout), Watched(progress) as notify:
+        text = _sqluice.export(os.fspath(db), os.fspath(to), names(tables), format, overwrite, args, notify)
+    return of_json(ExportReport, text)

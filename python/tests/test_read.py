@@ -1,0 +1,134 @@
+"""Rows of databases as Arrow and as files."""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqluice
+from test_frames import need
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, code BLOB, day DATE)")
+        rows = [(n, None if n % 7 == 0 else f"item {n}", n / 4, bytes([n % 256]), "2024-02-29") for n in range(1, 50_001)]
+        db.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?)", rows)
+    db.close()
+    return path
+
+
+def by_sqlite(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    db = sqlite3.connect(path)
+    rows = db.execute(sql).fetchall()
+    db.close()
+    return rows
+
+
+def test_a_table_is_what_sqlite_reads(shop: Path) -> None:
+    pa = need("pyarrow")
+    rows = sqluice.read(shop, "item")
+    for _ in range(2):
+        table = pa.table(rows)
+        assert [str(field.type) for field in table.schema] == ["int64", "string", "double", "binary", "string"]
+        assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == by_sqlite(shop, "SELECT * FROM item")
+
+
+def test_columns_conditions_limits_and_queries(shop: Path) -> None:
+    pa = need("pyarrow")
+
+    def read(**args: Any) -> list[tuple[Any, ...]]:
+        table = pa.table(sqluice.read(shop, **args))
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    assert read(table="item", columns=["price", "id"], limit=3) == by_sqlite(shop, "SELECT price, id FROM item LIMIT 3")
+    assert read(table="item", where="name IS NULL") == by_sqlite(shop, "SELECT * FROM item WHERE name IS NULL")
+    query = "SELECT id % 5 AS k, sum(price) AS total, count(*) AS n FROM item GROUP BY 1"
+    assert read(query=query) == by_sqlite(shop, query)
+
+
+def test_polars_pandas_and_duckdb_take_rows(shop: Path) -> None:
+    rows = sqluice.read(shop, "item", columns=["id", "name", "price"])
+    total = by_sqlite(shop, "SELECT count(*), sum(price), count(name) FROM item")[0]
+    polars = need("polars")
+    frame = polars.DataFrame(rows)
+    assert (frame.height, frame["price"].sum(), frame["name"].count()) == total
+    pandas = need("pandas")
+    frame = pandas.DataFrame.from_arrow(rows)
+    assert (len(frame), frame["price"].sum(), frame["name"].count()) == total
+    duckdb = need("duckdb")
+    assert duckdb.sql("SELECT count(*), sum(price), count(name) FROM rows").fetchall()[0] == total
+
+
+def test_dates_are_dates_on_request(shop: Path) -> None:
+    pa = need("pyarrow")
+    table = pa.table(sqluice.read(shop, "item", columns="day", limit=1, dates=True))
+    assert str(table.schema.field(0).type) == "date32[day]"
+    assert table.column(0).to_pylist()[0].isoformat() == "2024-02-29"
+
+
+def test_a_value_of_another_kind_is_an_error_with_its_place_or_what_is_asked_for(shop: Path) -> None:
+    pa = need("pyarrow")
+    with sqlite3.connect(shop) as db:
+        db.execute("UPDATE item SET price = 'much' WHERE id = 40000")
+    db.close()
+    with pytest.raises(Exception, match=r"'much' in a column of doubles \(table item, rowid 40000, column price\)") as raised:
+        pa.table(sqluice.read(shop, "item"))
+    assert 'mixed="text"' in str(raised.value) and "--" not in str(raised.value)
+    column = pa.table(sqluice.read(shop, "item", mixed="text")).column("price")
+    assert (column[0].as_py(), column[39_999].as_py()) == ("0.25", "much")
+    column = pa.table(sqluice.read(shop, "item", mixed="null")).column("price")
+    assert (column[0].as_py(), column[39_999].as_py(), column.null_count) == (0.25, None, 1)
+
+
+def test_what_cannot_be_read_is_an_error_at_once(shop: Path, tmp_path: Path) -> None:
+    for args, message in [
+        ({"table": "items"}, "did you mean item"),
+        ({"table": "item", "columns": ["cost"]}, "no column cost"),
+        ({"table": "item", "query": "SELECT 1"}, "given twice"),
+        ({}, "is missing"),
+        ({"query": "DELETE FROM item"}, "changes the database"),
+        ({"table": "item", "mixed": "drop"}, "error, text or null"),
+        ({"table": "item", "threads": 0}, "at least 1"),
+    ]:
+        with pytest.raises(sqluice.Error) as raised:
+            sqluice.read(shop, **args)  # type: ignore[arg-type]
+        assert message in str(raised.value)
+    with pytest.raises(FileNotFoundError):
+        sqluice.read(tmp_path / "no.db", "item")
+
+
+def test_a_reading_that_is_given_up_lets_others_write(shop: Path) -> None:
+    pa = need("pyarrow")
+    reader = pa.RecordBatchReader.from_stream(sqluice.read(shop, "item"))
+    assert reader.read_next_batch().num_rows > 0
+    # The package knows that it reads itself.
+    assert sqluice.check(shop)
+    del reader
+    gc.collect()
+    with sqlite3.connect(shop, timeout=0) as db:
+        db.execute("DELETE FROM item WHERE id > 10")
+    db.close()
+    assert pa.table(sqluice.read(shop, "item")).num_rows == 10
+
+
+def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
+    calls: list[tuple[Any, ...]] = []
+    report = sqluice.export(shop, tmp_path / "item.csv", columns=["id", "name"], progress=lambda *done: calls.append(done))
+    assert (report.rows, report.files[0].table, report.lets_others_commit) == (50_000, "item", False)
+    assert (tmp_path / "item.csv").read_text().splitlines()[:3] == ["id,name", "1,item 1", "2,item 2"]
+    assert calls
+    with pytest.raises(sqluice.TargetError) as raised:
+        sqluice.export(shop, tmp_path / "item.csv", columns=["id"])
+    assert raised.value.hint and "overwrite=True" in raised.value.hint
+    (tmp_path / "all").mkdir()
+    sqluice.export(shop, tmp_path / "all", format="parquet")
+    assert [path.name for path in (tmp_path / "all").iterdir()] == ["item.parquet"]
+    loaded = tmp_path / "loaded.db"
+    sqluice.load(loaded, tmp_path / "all" / "item.parquet")
+    assert by_sqlite(loaded, "SELECT * FROM item") == by_sqlite(shop, "SELECT * FROM item")
