@@ -166,7 +166,8 @@ mod tests {
     fn what_the_caller_cannot_plan_for_is_the_error_of_the_run() {
         let error = run(&mut (), |()| refuting(Assumption::RowOrder), |(), refuted| refuted.by_schema());
         assert_eq!(error.unwrap_err().refuted(), Some(Assumption::RowOrder));
-        let error = run(&mut (), |()| Outcome::of(Err(Error::input("bad"))), |(), _| unreachable!());
+        let bad = |_: &mut ()| Outcome::<Report>::of(Err(Error::input("bad")));
+        let error = run(&mut (), bad, |(), _| unreachable!());
         assert_eq!(error.unwrap_err().message(), "bad");
     }
 }

@@ -1,0 +1,96 @@
+//! What a database holds, for comparisons.
+
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+
+/// A value with its class and all bits.
+#[derive(Clone, Debug, PartialEq)]
+enum Exact {
+    Real(u64),
+    Text(Vec<u8>),
+    Null,
+    Int(i64),
+    Blob(Vec<u8>),
+}
+
+/// All that a copy must keep.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Content {
+    /// Type, name, table and statement of each object, in the order of the schema.
+    pub(crate) schema: Vec<[Option<String>; 4]>,
+    /// Encoding, versions, sizes.
+    pragmas: Vec<String>,
+    /// The rows of each table with their rowids, in that order.
+    tables: Vec<(String, Vec<Vec<Exact>>)>,
+}
+
+pub(crate) fn open(db: &Path) -> Connection {
+    Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap()
+}
+
+pub(crate) fn pragma(connection: &Connection, name: &str) -> String {
+    connection
+        .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, Value>(0))
+        .map(|value| format!("{value:?}"))
+        .unwrap()
+}
+
+/// The content of a database whose tables all modules of SQLite know.
+pub(crate) fn content(db: &Path) -> Content {
+    let connection = open(db);
+    let mut schema =
+        connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid").unwrap();
+    let schema = schema
+        .query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect::<Vec<[Option<String>; 4]>>();
+    let names = ["encoding", "user_version", "application_id", "default_cache_size"];
+    let pragmas = names.iter().map(|name| pragma(&connection, name)).collect();
+    let tables = schema.iter().filter(|object| object[0].as_deref() == Some("table")).map(|object| {
+        let name = object[1].clone().unwrap();
+        (name.clone(), rows(&connection, &name))
+    });
+    let tables = tables.collect();
+    Content { schema, pragmas, tables }
+}
+
+fn rows(connection: &Connection, table: &str) -> Vec<Vec<Exact>> {
+    let table = format!("\"{}\"", table.replace('"', "\"\""));
+    let with_rowids = format!("SELECT _rowid_, * FROM {table} ORDER BY _rowid_");
+    let statement =
+        connection.prepare(&with_rowids).or_else(|_| connection.prepare(&format!("SELECT * FROM {table}")));
+    let mut statement = statement.unwrap();
+    let columns = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    let mut all = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let value = |column| match row.get_ref(column).unwrap() {
+            rusqlite::types::ValueRef::Real(real) => Exact::Real(real.to_bits()),
+            rusqlite::types::ValueRef::Text(text) => Exact::Text(text.to_vec()),
+            rusqlite::types::ValueRef::Null => Exact::Null,
+            rusqlite::types::ValueRef::Integer(int) => Exact::Int(int),
+            rusqlite::types::ValueRef::Blob(blob) => Exact::Blob(blob.to_vec()),
+        };
+        all.push((0..columns).map(value).collect());
+    }
+    all
+}
+
+/// What SQLite's own check says; `ok` of a sound database.
+pub(crate) fn integrity(db: &Path) -> String {
+    let connection = open(db);
+    let mut check = connection.prepare("PRAGMA integrity_check").unwrap();
+    let lines = check.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    lines.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+}
+
+impl Content {
+    /// Puts the objects in an order that does not depend on the schema's.
+    pub(crate) fn sort(&mut self) {
+        self.schema.sort();
+        self.tables.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+}

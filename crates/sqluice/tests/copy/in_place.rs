@@ -1,0 +1,92 @@
+//! Copies that take the place of their source.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use sqluice::copy::{Copy, CopyReport};
+use sqluice::error::Result;
+use sqluice::progress::{Cancel, Silent};
+
+use super::content::{content, integrity, open, pragma};
+
+fn make(db: &Path, mode: &str) {
+    let connection = Connection::open(db).unwrap();
+    connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b); CREATE INDEX i ON t (b);
+             WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO t SELECT i, hex(i) FROM n;
+             DELETE FROM t WHERE a % 3 > 0",
+        )
+        .unwrap();
+}
+
+fn run(db: &Path) -> Result<CopyReport> {
+    Copy::new(db, db).run(&Silent, &Cancel::new())
+}
+
+#[test]
+fn it_shrinks_and_keeps_its_content_and_journal_mode() {
+    for mode in ["delete", "wal", "truncate"] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("a.db");
+        make(&db, mode);
+        let before = content(&db);
+        let report = run(&db).unwrap();
+        assert!(report.bytes * 2 < report.source_bytes, "{report:?}");
+        assert_eq!(content(&db), before);
+        assert_eq!(integrity(&db), "ok");
+        let kept = if mode == "wal" { "wal" } else { "delete" };
+        assert_eq!(pragma(&open(&db), "journal_mode"), format!("Text({kept:?})"));
+        drop(open(&db));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{mode}");
+    }
+}
+
+#[test]
+fn a_database_in_use_stays_as_it_is() {
+    for mode in ["delete", "wal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("a.db");
+        make(&db, mode);
+        let other = open(&db);
+        other.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        let bytes = db.metadata().unwrap().len();
+        let cancel = Cancel::new();
+        let error = Copy::new(&db, &db).run(&Silent, &cancel).unwrap_err();
+        assert!(error.to_string().contains("in use"), "{error}");
+        assert_eq!(db.metadata().unwrap().len(), bytes);
+        other.execute_batch("COMMIT; INSERT INTO t VALUES (-1, 'still here')").unwrap();
+        assert_eq!(pragma(&other, "journal_mode"), format!("Text({mode:?})"));
+    }
+}
+
+#[test]
+fn a_link_to_the_source_is_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, link) = (folder.path().join("a.db"), folder.path().join("link.db"));
+    make(&db, "delete");
+    std::os::unix::fs::symlink(&db, &link).unwrap();
+    let before = content(&db);
+    Copy::new(&db, &link).run(&Silent, &Cancel::new()).unwrap();
+    assert_eq!(content(&db), before);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn damage_leaves_it_as_it_is_and_unlocked() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("a.db");
+    make(&db, "wal");
+    open(&db).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let mut file = std::fs::read(&db).unwrap();
+    let at = file.len() - 4096 * 3;
+    file[at] = 77;
+    std::fs::write(&db, &file).unwrap();
+    let failed = run(&db);
+    // The page may be a free one.
+    if failed.is_err() {
+        assert_eq!(pragma(&open(&db), "journal_mode"), "Text(\"wal\")");
+    }
+    open(&db).execute_batch("INSERT INTO t VALUES (-1, 'still here')").unwrap();
+}

@@ -1,0 +1,8 @@
+//! Copies of databases, with SQLite as the oracle.
+
+mod content;
+mod in_place;
+mod order;
+mod random;
+mod selection;
+mod states;
