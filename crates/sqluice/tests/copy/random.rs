@@ -13,9 +13,9 @@ use sqluice_testkit::tables::make_table;
 
 use super::content::{content, integrity, open, pragma};
 
-/// The number of databases; `SQLUICE_SOAK` asks for more.
+/// The number of databases; `make soak` asks for more.
 fn cases() -> u32 {
-    std::env::var("SQLUICE_SOAK").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60)
+    std::env::var("SQLUICE_COPIES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60)
 }
 
 /// A database with tables, indexes, views, triggers, virtual tables, statistics and free pages.

@@ -11,9 +11,9 @@ use sqluice::progress::{Cancel, Silent};
 
 use super::content::integrity;
 
-/// The number of copies in each journal mode; `SQLUICE_SOAK` asks for more.
+/// The number of copies in each journal mode; `make soak` asks for more.
 fn copies() -> u32 {
-    std::env::var("SQLUICE_SOAK").ok().and_then(|copies| copies.parse().ok()).unwrap_or(40)
+    std::env::var("SQLUICE_COPIES").ok().and_then(|copies| copies.parse().ok()).unwrap_or(40)
 }
 
 /// Each transaction gives all rows the same number, moves rows between leaves, and adds and removes some.
