@@ -22,10 +22,11 @@ use sqluice_core::schema::Schema;
 use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
+use sqluice_format::cell;
 use sqluice_format::database::{Header, write_schema_records};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
-use sqluice_format::scan::Scan;
+use sqluice_format::scan::{Kind, Scan};
 use sqluice_format::value::Value;
 use sqluice_reader::pages::damaged;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
@@ -299,6 +300,10 @@ impl Copying<'_, '_> {
                 view,
                 order: tree.order.clone(),
                 takes_leaves,
+                payload_bytes_max: match tree.kind {
+                    Kind::Table => cell::table_leaf_local_max(settings.geometry),
+                    Kind::Index => cell::index_local_max(settings.geometry),
+                },
                 keep: copied.keep.as_deref(),
                 relocated: AtomicU64::new(0),
                 out_of_order: AtomicBool::new(false),

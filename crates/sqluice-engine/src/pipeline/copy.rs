@@ -76,10 +76,16 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
             self.filling.hash_finished();
         }
         let tree = self.tree;
-        if !tree.takes_leaves || tree.keep.is_some() || !leaf.is_packed() || !self.filling.push_leaf(leaf)? {
+        if tree.keep.is_some() || !leaf.is_contiguous() {
             return Ok(false);
         }
-        tree.relocated.fetch_add(1, Ordering::Relaxed);
+        if tree.takes_leaves && leaf.is_full() && self.filling.push_leaf(leaf)? {
+            tree.relocated.fetch_add(1, Ordering::Relaxed);
+        } else if leaf.payload_bytes_max() <= tree.payload_bytes_max {
+            self.filling.push_cells(leaf, tree.scan.tree().geometry.usable_bytes())?;
+        } else {
+            return Ok(false);
+        }
         if tree.order.is_some() {
             self.verify_leaf(leaf)?;
         }

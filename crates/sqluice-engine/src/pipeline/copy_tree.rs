@@ -20,6 +20,8 @@ pub(crate) struct CopyTree<'a> {
     pub(crate) order: Option<KeyOrder>,
     /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
     pub(crate) takes_leaves: bool,
+    /// Bytes of the largest payload that does not overflow in the copy.
+    pub(crate) payload_bytes_max: usize,
     /// Which rows are copied; `None`: all.
     pub(crate) keep: Option<&'a Keep<'a>>,
     /// Leaves that were taken as they are.

@@ -5,7 +5,7 @@ use sqluice_core::checksum::PageHash;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::source::BadRow;
-use sqluice_format::chunk::Chunk;
+use sqluice_format::chunk::{Chunk, OtherLeaf};
 use sqluice_format::page::PageKind;
 use sqluice_format::scan::Leaf;
 
@@ -187,6 +187,30 @@ impl<'w, 's> Filling<'w, 's> {
             debug_assert!(pushed, "an empty chunk has room for a leaf");
         }
         Ok(true)
+    }
+
+    /// Adds the entries of a leaf of another tree whose cells are contiguous, and fit cells of this tree.
+    pub(super) fn push_cells(&mut self, leaf: &Leaf<'_>, usable_bytes: usize) -> Result<()> {
+        let other = OtherLeaf { bytes: leaf.page(), usable_bytes };
+        let (mut next, all) = (0, leaf.entries());
+        while next < all {
+            if self.waiting.is_none() {
+                let chunk = self.open()?;
+                let taken = chunk.push_cells(&other, next, all);
+                next += taken;
+                if taken > 0 && !leaf.is_index() {
+                    chunk.set_last_rowid(leaf.rowid(next - 1));
+                }
+            }
+            if next < all {
+                match leaf.is_index() {
+                    true => self.push_entry(leaf.record(next))?,
+                    false => self.push_row(leaf.rowid(next), leaf.record(next))?,
+                }
+                next += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Begins another chunk with the entry that waits.

@@ -9,7 +9,7 @@
 //! pushed one by one until leaves of both trees end together again.
 
 use super::{Chunk, Leaf, OpenLeaf};
-use crate::page::{PageKind, is_full};
+use crate::page::{CELL_POINTER_BYTES, PageKind, is_full};
 
 impl Chunk {
     /// Whether a leaf of that kind can be taken as it is now: the open one, if any, is full, and can give up its last entry as divider.
@@ -47,10 +47,66 @@ impl Chunk {
         true
     }
 
+    /// Adds entries of another leaf to the open one: copies their cells, which are contiguous there
+    /// ([`Leaf::is_contiguous`](crate::scan::Leaf::is_contiguous)), and no larger than a cell of this tree may be. `page` is that leaf, of which
+    /// the entries from `from` to `to` are wanted. Returns how many found room on the open leaf: of the others, push the
+    /// first by itself.
+    pub fn push_cells(&mut self, page: &OtherLeaf<'_>, from: usize, to: usize) -> usize {
+        if self.dividers.is_pending() {
+            return 0;
+        }
+        let Some(leaf) = &mut self.open else { return 0 };
+        let end = if from == 0 { page.usable_bytes } else { page.pointer(from - 1) };
+        let bytes = self.buffer.bytes_mut();
+        let (content, base) = (leaf.content, leaf.base);
+        let mut start = end;
+        let mut taken = 0;
+        while from + taken < to {
+            let next = page.pointer(from + taken);
+            if content - leaf.pointers < end - next + CELL_POINTER_BYTES {
+                break;
+            }
+            start = next;
+            let pointer = (content - (end - start) - base) as u16;
+            bytes[leaf.pointers..leaf.pointers + CELL_POINTER_BYTES].copy_from_slice(&pointer.to_be_bytes());
+            leaf.pointers += CELL_POINTER_BYTES;
+            taken += 1;
+        }
+        leaf.content -= end - start;
+        bytes[leaf.content..content].copy_from_slice(&page.bytes[start..end]);
+        self.rows += taken as u64;
+        taken
+    }
+
+    /// Notes the largest rowid so far, after cells were copied.
+    pub fn set_last_rowid(&mut self, rowid: i64) {
+        if let Some(leaf) = &mut self.open {
+            leaf.last_rowid = rowid;
+        }
+    }
+
     /// Whether the leaf before was taken as it is, so that the next entry of the index is the divider after it.
     #[inline]
     pub(super) fn wants_divider(&self) -> bool {
         self.open.is_none() && !self.leaves.is_empty() && !self.dividers.is_pending()
+    }
+}
+
+/// A leaf of another tree, whose cells are copied.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherLeaf<'a> {
+    /// Its page.
+    pub bytes: &'a [u8],
+    /// The bytes of it that the format may use.
+    pub usable_bytes: usize,
+}
+
+impl OtherLeaf<'_> {
+    /// Where a cell begins.
+    #[inline]
+    fn pointer(&self, cell: usize) -> usize {
+        let at = PageKind::LeafTable.header_bytes() + cell * CELL_POINTER_BYTES;
+        usize::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]))
     }
 }
 

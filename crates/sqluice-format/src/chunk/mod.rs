@@ -32,6 +32,7 @@ use crate::page::{self, CELL_POINTER_BYTES, Geometry, PageKind};
 
 pub use entries::Divider;
 use entries::Dividers;
+pub use leaves::OtherLeaf;
 
 /// A finished leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -178,9 +178,29 @@ impl<'a> Leaf<'a> {
         self.cells.iter().map(move |cell| view.bytes(cell.local.clone()))
     }
 
-    /// Whether its page could be written anew without becoming any better: its cells lie side by side, in order, from the end of the page
-    /// on, none overflows, and about no other would find room ([`is_full`]).
-    pub fn is_packed(&self) -> bool {
+    /// The record of an entry, as far as it is on the page.
+    ///
+    /// # Panics
+    /// When the leaf has no such entry.
+    pub fn record(&self, entry: usize) -> &'a [u8] {
+        self.view.bytes(self.cells[entry].local.clone())
+    }
+
+    /// The rowid of an entry; 0 in an index.
+    ///
+    /// # Panics
+    /// When the leaf has no such entry.
+    pub fn rowid(&self, entry: usize) -> i64 {
+        self.cells[entry].rowid
+    }
+
+    /// Bytes of the largest payload.
+    pub fn payload_bytes_max(&self) -> usize {
+        self.cells.iter().map(|cell| cell.payload_bytes).max().unwrap_or(0)
+    }
+
+    /// Whether its cells lie side by side, in order, from the end of the page on, and none overflows: then they can be copied together.
+    pub fn is_contiguous(&self) -> bool {
         let kind = self.view.kind();
         let mut content = self.geometry.usable_bytes();
         for cell in self.cells {
@@ -198,10 +218,22 @@ impl<'a> Leaf<'a> {
         let header = self.view.bytes(0..kind.header_bytes());
         // No free block, and no fragments.
         let expected = [0, 0, header[3], header[4], (content >> 8) as u8, content as u8, 0];
-        let pointers = kind.header_bytes() + self.cells.len() * CELL_POINTER_BYTES;
-        header[1..8] == expected
-            && pointers <= content
-            && is_full(content - pointers, self.geometry.usable_bytes() - content, self.cells.len())
+        header[1..8] == expected && self.pointers_end() <= content
+    }
+
+    /// Whether about no other entry would find room ([`is_full`]). Its cells are known to be contiguous.
+    pub fn is_full(&self) -> bool {
+        let header = self.view.bytes(0..self.view.kind().header_bytes());
+        let content = match u16::from_be_bytes([header[5], header[6]]) {
+            0 => 1 << 16,
+            content => usize::from(content),
+        };
+        let free = content.saturating_sub(self.pointers_end());
+        is_full(free, self.geometry.usable_bytes().saturating_sub(content), self.cells.len())
+    }
+
+    fn pointers_end(&self) -> usize {
+        self.view.kind().header_bytes() + self.cells.len() * CELL_POINTER_BYTES
     }
 }
 
