@@ -49,7 +49,7 @@ lint: ## Formatting, clippy and the docs, warnings as errors
 features: ## Every two features together, each alone, all and none: they compile without warnings
 	@tools/setup build
 	@$(CARGO) hack --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hack
-	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores --feature-powerset --depth 2 --exclude-features default -- -D warnings
+	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores -p sqluice-writers --feature-powerset --depth 2 --exclude-features default -- -D warnings
 
 semver: ## The public API beside that of the last release (ARGS=revision for another)
 	@tools/setup build
