@@ -73,5 +73,6 @@ fn table(path: &Path, rows: Rows, load: &Request, cancel: &Cancel, rows_max: u64
     let evidence = |declared: &Option<&'static str>| declared.map_or(Evidence::new(), Evidence::of_declared);
     file.evidence = file.types.iter().map(evidence).collect();
     file.content = Content::Database(table);
+    file.find_conversions(load)?;
     Ok(file)
 }
