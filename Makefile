@@ -16,7 +16,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint features semver fuzz python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-generate bench-python mutants install clean
+.PHONY: help setup demo test lint features semver fuzz python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ lint: ## Formatting, clippy and the docs, warnings as errors
 features: ## Every two features together, each alone, all and none: they compile without warnings
 	@tools/setup build
 	@$(CARGO) hack --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-hack
-	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores --feature-powerset --depth 2 --exclude-features default -- -D warnings
+	$(CARGO) hack clippy --locked -p sqluice -p sqluice-sources -p sqluice-stores -p sqluice-writers --feature-powerset --depth 2 --exclude-features default -- -D warnings
 
 semver: ## The public API beside that of the last release (ARGS=revision for another)
 	@tools/setup build
@@ -75,6 +75,10 @@ bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows
 bench-load: ## CSV, Parquet and NDJSON files beside .import, ADBC, sqlite-utils and serde_json (ARGS='--scale 0.1 --no-ten' or '--only json' for less)
 	@tools/setup bench
 	bench/load $(ARGS)
+
+bench-databases: ## A table as CSV, NDJSON and Parquet files beside sqlite3, ADBC and pyarrow (ARGS='--scale 0.1' for less)
+	@tools/setup bench
+	bench/databases export $(ARGS)
 
 bench-index: ## Keys and indexes beside SQLite (ARGS='--rows-scale 0.01' or '--only area' for less)
 	@tools/setup build

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Literal
 
 from . import _sqluice
@@ -70,7 +71,7 @@ def load(
     analyze: bool = False,
     progress: bool | Callback = False,
 ) -> Report:
-    """Loads CSV, TSV, JSON, NDJSON, Parquet and Arrow files into a database, as `sqluice load` does: a table for each, or all into
+    """Loads CSV, TSV, JSON, NDJSON, Parquet and Arrow files, and tables of databases, into a database, as `sqluice load` does: a table for each, or all into
     `table`. Compression, encoding, delimiters and types are recognised.
 
     files: paths, and objects with a method `read`, such as `io.BytesIO`; `table` names the table of one that has no name.
@@ -141,7 +142,15 @@ def load(
         if_exists=if_exists,
         upsert=names(primary_key) if upserts else [],
     )
-    with Files(given_files(files), table, encoding, temp_dir) as paths, used(db, busy_timeout), Watched(progress) as notify:
+    with (
+        Files(given_files(files), table, encoding, temp_dir) as paths,
+        ExitStack() as inputs,
+        used(db, busy_timeout),
+        Watched(progress) as notify,
+    ):
+        # They may be databases.
+        for path in paths:
+            inputs.enter_context(used(path, busy_timeout))
         report = of_json(Report, _sqluice.load(os.fspath(db), args | {"files": paths}, options, notify))
     for skipped in report.skipped:
         warnings.warn(f"skipped {skipped.name}: {skipped.why}", stacklevel=2)

@@ -50,8 +50,6 @@ impl Function {
         let name = setting.name();
         let word = match setting {
             Dir | List | Part | Preview | Stdout => return None,
-            // Positional.
-            To => return Some("`to`".to_owned()),
             Append if self == Function::Generate => "append=True",
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",

@@ -117,6 +117,20 @@ def test_a_reading_that_is_given_up_lets_others_write(shop: Path) -> None:
     assert pa.table(sqluice.read(shop, "item")).num_rows == 10
 
 
+def test_a_database_is_loaded_into_another(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new.db"
+    schema = "CREATE TABLE item (name TEXT, id INTEGER PRIMARY KEY, price REAL, code BLOB, day TEXT)"
+    assert sqluice.load(target, shop, schema=schema).rows == 50_000
+    columns = "id, name, price, code, day"
+    assert by_sqlite(target, f"SELECT {columns} FROM item") == by_sqlite(shop, f"SELECT {columns} FROM item")
+    db = sqlite3.connect(shop)
+    db.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqluice.TargetError):
+        sqluice.load(tmp_path / "other.db", shop, busy_timeout=0)
+    db.rollback()
+    db.close()
+
+
 def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
     calls: list[tuple[Any, ...]] = []
     report = sqluice.export(shop, tmp_path / "item.csv", columns=["id", "name"], progress=lambda *done: calls.append(done))

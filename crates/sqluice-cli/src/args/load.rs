@@ -12,7 +12,7 @@ use crate::formats::{Decimal, Format, Role, Timestamp, delimiter, role};
 use crate::numbers;
 use sqluice::source::csv::Delimiter;
 
-/// Load CSV, TSV, JSON, Parquet and Arrow files into a database
+/// Load CSV, TSV, JSON, Parquet and Arrow files, and tables of databases, into a database
 ///
 /// Creates the database and the tables as needed. An existing table is an error, unless --append, --replace-table or --upsert says
 /// what to do with its rows. Then columns are matched by name: the table declares their types, and the DEFAULT of those that the
@@ -27,6 +27,9 @@ use sqluice::source::csv::Delimiter;
 ///
 /// Parquet and Arrow IPC files say which types their columns have. Dates, times and timestamps are text as ISO 8601 has it, with a
 /// zone in UTC; lists, structs and maps are JSON.
+///
+/// Of a database all tables are loaded, or the one that --table names: rows and types of columns, not keys and indexes, which --schema
+/// or other flags declare.
 ///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
@@ -43,6 +46,8 @@ use sqluice::source::csv::Delimiter;
     sqluice load trips.db trips.parquet --columns vendor,start,fare
   from standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
+  tables of another database, with other types, keys or columns:
+    sqluice load new.db old.db --schema new.sql
   other types than the values have: print the tables, change them, declare them:
     sqluice load shop.db orders.csv --dry-run > schema.sql
     sqluice load shop.db orders.csv --schema schema.sql

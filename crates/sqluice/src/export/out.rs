@@ -75,6 +75,9 @@ pub(super) struct OutWriter<'o> {
 #[cfg(feature = "parquet")]
 impl Write for OutWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.out.is_closed() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         match self.out.write(bytes) {
             Ok(()) => Ok(bytes.len()),
             Err(error) => {
@@ -91,8 +94,11 @@ impl Write for OutWriter<'_> {
 
 #[cfg(feature = "parquet")]
 impl OutWriter<'_> {
-    /// The error that was kept, if writing has failed.
+    /// The error that was kept, if writing has failed. A reader that has seen enough is not a failure.
     pub(super) fn explained(self, written: Result<()>) -> Result<()> {
-        written.map_err(|error| self.failed.unwrap_or(error))
+        match written {
+            Err(_) if self.out.is_closed() => Ok(()),
+            written => written.map_err(|error| self.failed.unwrap_or(error)),
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  --format                 says it; json leaves open whether it is an array
+//!  SQLite format 3          a database, whatever it is called (`database`)
 //!  PAR1, ARROW1             Parquet, Arrow IPC, whatever it is called
 //!  <html>, <?xml            an error, whatever it is called (`input::foreign`)
 //!  x.csv  x.tsv  x.txt      CSV, whatever it begins with
@@ -67,13 +68,8 @@ impl FileFormat {
             return Err(Error::usage(message)
                 .hint(message!["leave it out, or say what the file is: ", Setting::Format]));
         }
-        if let (Some(flag), true) = (csv_flag(&load.format), format != FileFormat::Csv) {
-            let message = message![
-                flag,
-                format!(" is about CSV, and {} is {}", input.name().display(), format.words())
-            ];
-            return Err(Error::usage(message)
-                .hint(message!["leave it out, or say what the file is: ", Setting::Format]));
+        if format != FileFormat::Csv {
+            refuse_csv_flags(&load.format, input.name(), format.words())?;
         }
         Ok(format)
     }
@@ -163,6 +159,13 @@ fn extension(path: &Path) -> Option<String> {
         "gz" | "gzip" | "zst" | "zstd" => of(Path::new(path.file_stem()?)),
         other => Some(other.to_owned()),
     }
+}
+
+/// Refuses flags that only CSV has, for a file that is something else.
+pub(super) fn refuse_csv_flags(format: &Format, name: &Path, words: &str) -> Result<()> {
+    let Some(flag) = csv_flag(format) else { return Ok(()) };
+    let message = message![flag, format!(" is about CSV, and {} is {words}", name.display())];
+    Err(Error::usage(message).hint(message!["leave it out, or say what the file is: ", Setting::Format]))
 }
 
 /// A flag that only CSV has, if one is given.

@@ -269,3 +269,17 @@ fn tables_of_a_database_are_loaded_into_another() {
     let error = unknown.prepare(&Cancel::new()).err().unwrap();
     assert!(error.message().contains("has no table c"), "{error}");
 }
+
+#[test]
+fn what_is_about_text_is_refused_for_a_database() {
+    let shop = Shop::new(ITEMS);
+    let mut delimited = Load::new(shop.at("x.db"), [shop.db()]);
+    delimited.format = sqluice::load::Format::new().header(true);
+    let error = delimited.prepare(&Cancel::new()).err().unwrap().to_string();
+    assert!(error.contains("is about CSV") && error.contains("is a database"), "{error}");
+    let mut dated = Load::new(shop.at("x.db"), [shop.db()]);
+    dated.convert =
+        sqluice::convert::Convert::all(&[("name".to_owned(), "%Y-%m-%d".to_owned())], &[], &[], &[]);
+    let error = dated.prepare(&Cancel::new()).err().unwrap().to_string();
+    assert!(error.contains("is for text"), "{error}");
+}

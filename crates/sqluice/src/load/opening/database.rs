@@ -13,6 +13,7 @@ use sqluice_sources::input::{InputFile, InputOptions};
 
 use super::super::database::DatabaseTable;
 use super::super::file::{Content, LoadFile};
+use super::super::format::refuse_csv_flags;
 use super::super::request::Request;
 use super::super::sample::Opened;
 
@@ -21,6 +22,7 @@ const SAMPLE_ROWS: u64 = 16 << 10;
 
 /// Opens the tables of a database: all, or the one that is asked for.
 pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
+    refuse_csv_flags(&load.format, path, "a database")?;
     let mut options = ReadOptions::new();
     options.busy_timeout = load.write.busy_timeout;
     let snapshot = Arc::new(Snapshot::begin(path, &options, cancel)?);
@@ -71,5 +73,6 @@ fn table(path: &Path, rows: Rows, load: &Request, cancel: &Cancel, rows_max: u64
     let evidence = |declared: &Option<&'static str>| declared.map_or(Evidence::new(), Evidence::of_declared);
     file.evidence = file.types.iter().map(evidence).collect();
     file.content = Content::Database(table);
+    file.find_conversions(load)?;
     Ok(file)
 }

@@ -1,0 +1,31 @@
+//! Databases as sources: `sqluice` beside what else reads them, a part a subcommand.
+
+mod export;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use sqluice_bench::options::compare;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "databases",
+    about = "Databases as sources: sqluice beside what else reads them, in alternating rounds"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// TPC-H's lineitem to CSV, NDJSON and Parquet files
+    Export(export::Settings),
+}
+
+fn main() -> ExitCode {
+    let Arguments { part } = Arguments::parse();
+    compare(|runner| match part {
+        Part::Export(settings) => export::run(&settings, runner),
+    })
+}
