@@ -1,5 +1,6 @@
 //! Databases as sources: `sqluice` beside what else reads them, a part a subcommand.
 
+mod copy;
 mod export;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Part {
+    /// A database to a new file
+    Copy(copy::Settings),
     /// TPC-H's lineitem to CSV, NDJSON and Parquet files
     Export(export::Settings),
 }
@@ -26,6 +29,7 @@ enum Part {
 fn main() -> ExitCode {
     let Arguments { part } = Arguments::parse();
     compare(|runner| match part {
+        Part::Copy(settings) => copy::run(&settings, runner),
         Part::Export(settings) => export::run(&settings, runner),
     })
 }
