@@ -8,7 +8,7 @@ use sqluice_format::check::ReadPage;
 use sqluice_format::database::Header;
 use sqluice_format::page::Geometry;
 use sqluice_format::record;
-use sqluice_format::scan::{Damage, Kind, Reader, Scan, ScanError, Tree};
+use sqluice_format::scan::{Damage, Kind, Leaf, Reader, Scan, ScanError, Tree, Visit};
 use sqluice_format::value::{Class, SerialType};
 use sqluice_format::varint;
 use support::values::Owned;
@@ -275,4 +275,58 @@ fn whoever_takes_the_entries_may_stop() {
         if rowid == 30 { Err("enough".to_owned()) } else { Ok(()) }
     });
     assert_eq!((stopped, seen), (Err(ScanError::Stopped("enough".to_owned())), 10));
+}
+
+/// Takes every second leaf as a whole, and the entries of the others.
+struct SomeLeaves {
+    leaves: usize,
+    taken: usize,
+    entries: Vec<(i64, Vec<u8>)>,
+}
+
+impl<E> Visit<E> for SomeLeaves {
+    const TAKES_LEAVES: bool = true;
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Result<bool, E> {
+        self.leaves += 1;
+        if self.leaves.is_multiple_of(2) {
+            return Ok(false);
+        }
+        self.taken += 1;
+        let entries = (0..leaf.entries()).map(|entry| leaf.entry(entry));
+        self.entries.extend(entries.map(|(rowid, record)| (rowid, record.to_vec())));
+        assert_eq!(leaf.records().count(), leaf.entries());
+        Ok(true)
+    }
+
+    fn entry(&mut self, rowid: i64, record: &[u8], _: bool) -> Result<(), E> {
+        self.entries.push((rowid, record.to_vec()));
+        Ok(())
+    }
+}
+
+#[test]
+fn leaves_have_the_entries_that_are_read_one_by_one() {
+    let (bytes, tree) = tall();
+    let mut pages = &bytes[..];
+    // A part is read once.
+    let scan = |pages: &mut &[u8]| {
+        [Scan::new(pages, tree), Scan::in_parts_of(pages, tree, 4096)].map(Result::unwrap)
+    };
+    let (first, second) = (scan(&mut pages), scan(&mut pages));
+    for (scan, again) in first.into_iter().zip(second) {
+        let mut by_leaves = SomeLeaves { leaves: 0, taken: 0, entries: Vec::new() };
+        let mut one_by_one = Vec::new();
+        let mut reader = Reader::default();
+        for part in 0..scan.parts() {
+            scan.visit(part, &mut pages, &mut reader, &mut by_leaves).unwrap();
+            let each = |rowid, record: &[u8]| {
+                one_by_one.push((rowid, record.to_vec()));
+                Ok(())
+            };
+            again.read(part, &mut pages, &mut reader, each).unwrap();
+        }
+        assert!(by_leaves.taken > 0);
+        assert_eq!(by_leaves.entries, one_by_one);
+    }
 }

@@ -76,13 +76,13 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
             self.filling.hash_finished();
         }
         let tree = self.tree;
-        if tree.keep.is_some() || !leaf.is_contiguous() {
+        if tree.keep.is_some() {
             return Ok(false);
         }
         if tree.takes_leaves && leaf.is_full() && self.filling.push_leaf(leaf)? {
             tree.relocated.fetch_add(1, Ordering::Relaxed);
         } else if leaf.payload_bytes_max() <= tree.payload_bytes_max {
-            self.filling.push_cells(leaf, tree.scan.tree().geometry.usable_bytes())?;
+            self.filling.push_cells(leaf)?;
         } else {
             return Ok(false);
         }

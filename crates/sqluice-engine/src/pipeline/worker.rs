@@ -189,9 +189,9 @@ impl<'w, 's> Filling<'w, 's> {
         Ok(true)
     }
 
-    /// Adds the entries of a leaf of another tree whose cells are contiguous, and fit cells of this tree.
-    pub(super) fn push_cells(&mut self, leaf: &Leaf<'_>, usable_bytes: usize) -> Result<()> {
-        let other = OtherLeaf { bytes: leaf.page(), usable_bytes };
+    /// Adds the entries of a leaf of another tree, none of which is too large for a cell of this one.
+    pub(super) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
+        let other = OtherLeaf { bytes: leaf.page(), usable_bytes: leaf.usable_bytes() };
         let (mut next, all) = (0, leaf.entries());
         while next < all {
             if self.waiting.is_none() {
@@ -199,13 +199,14 @@ impl<'w, 's> Filling<'w, 's> {
                 let taken = chunk.push_cells(&other, next, all);
                 next += taken;
                 if taken > 0 && !leaf.is_index() {
-                    chunk.set_last_rowid(leaf.rowid(next - 1));
+                    chunk.set_last_rowid(leaf.entry(next - 1).0);
                 }
             }
             if next < all {
+                let (rowid, record) = leaf.entry(next);
                 match leaf.is_index() {
-                    true => self.push_entry(leaf.record(next))?,
-                    false => self.push_row(leaf.rowid(next), leaf.record(next))?,
+                    true => self.push_entry(record)?,
+                    false => self.push_row(rowid, record)?,
                 }
                 next += 1;
             }

@@ -48,7 +48,7 @@ impl Chunk {
     }
 
     /// Adds entries of another leaf to the open one: copies their cells, which are contiguous there
-    /// ([`Leaf::is_contiguous`](crate::scan::Leaf::is_contiguous)), and no larger than a cell of this tree may be. `page` is that leaf, of which
+    /// ([`Leaf`](crate::scan::Leaf)), and no larger than a cell of this tree may be. `page` is that leaf, of which
     /// the entries from `from` to `to` are wanted. Returns how many found room on the open leaf: of the others, push the
     /// first by itself.
     pub fn push_cells(&mut self, page: &OtherLeaf<'_>, from: usize, to: usize) -> usize {

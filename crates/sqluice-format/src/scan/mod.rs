@@ -21,17 +21,16 @@
 //!
 //! Memory: a page a level, and the longest record as far as it is wanted.
 
+mod leaf;
 mod page;
 mod walk;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::cell;
 use crate::check::ReadPage;
-use crate::page::{CELL_POINTER_BYTES, Geometry, PAGE_NUMBER_MAX, is_full};
-use crate::varint;
-use crate::view::{CellView, PageView};
+use crate::page::{Geometry, PAGE_NUMBER_MAX};
+pub use leaf::Leaf;
 use page::Page;
 use walk::Walk;
 
@@ -98,7 +97,7 @@ impl<E> From<Damage> for ScanError<E> {
 
 /// Takes what a tree holds, in order.
 pub trait Visit<E> {
-    /// Whether [`Visit::leaf`] is to be called.
+    /// Whether [`Visit::leaf`] is to be called, of leaves that look as [`Leaf`] says.
     const TAKES_LEAVES: bool;
 
     /// Takes a leaf as a whole, or says that it wants the entries one by one instead.
@@ -143,100 +142,6 @@ impl<E, F: FnMut(i64, &[u8]) -> Result<(), E>> Visit<E> for Entries<F> {
     }
 }
 
-/// A leaf all of whose cells are within it, and whose rowids ascend.
-#[derive(Clone, Copy, Debug)]
-pub struct Leaf<'a> {
-    view: &'a PageView<Vec<u8>>,
-    cells: &'a [CellView],
-    geometry: Geometry,
-}
-
-impl<'a> Leaf<'a> {
-    /// Its page, reserved bytes included.
-    pub fn page(&self) -> &'a [u8] {
-        self.view.bytes(0..self.geometry.page_bytes())
-    }
-
-    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
-    pub fn is_index(&self) -> bool {
-        self.view.kind().is_index()
-    }
-
-    /// The number of its entries.
-    pub fn entries(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// Its largest rowid; 0 in an index, and when it has no entries.
-    pub fn last_rowid(&self) -> i64 {
-        self.cells.last().map_or(0, |cell| cell.rowid)
-    }
-
-    /// The records, as far as they are on the page.
-    pub fn records(&self) -> impl Iterator<Item = &'a [u8]> {
-        let view = self.view;
-        self.cells.iter().map(move |cell| view.bytes(cell.local.clone()))
-    }
-
-    /// The record of an entry, as far as it is on the page.
-    ///
-    /// # Panics
-    /// When the leaf has no such entry.
-    pub fn record(&self, entry: usize) -> &'a [u8] {
-        self.view.bytes(self.cells[entry].local.clone())
-    }
-
-    /// The rowid of an entry; 0 in an index.
-    ///
-    /// # Panics
-    /// When the leaf has no such entry.
-    pub fn rowid(&self, entry: usize) -> i64 {
-        self.cells[entry].rowid
-    }
-
-    /// Bytes of the largest payload.
-    pub fn payload_bytes_max(&self) -> usize {
-        self.cells.iter().map(|cell| cell.payload_bytes).max().unwrap_or(0)
-    }
-
-    /// Whether its cells lie side by side, in order, from the end of the page on, and none overflows: then they can be copied together.
-    pub fn is_contiguous(&self) -> bool {
-        let kind = self.view.kind();
-        let mut content = self.geometry.usable_bytes();
-        for cell in self.cells {
-            let head = match kind.is_index() {
-                true => varint::len(cell.payload_bytes as u64),
-                false => varint::len(cell.payload_bytes as u64) + varint::len(cell.rowid as u64),
-            };
-            let start = cell.local.start - head;
-            let end = cell.local.end.max(start + cell::CELL_BYTES_MIN);
-            if end != content || cell.overflow.is_some() {
-                return false;
-            }
-            content = start;
-        }
-        let header = self.view.bytes(0..kind.header_bytes());
-        // No free block, and no fragments.
-        let expected = [0, 0, header[3], header[4], (content >> 8) as u8, content as u8, 0];
-        header[1..8] == expected && self.pointers_end() <= content
-    }
-
-    /// Whether about no other entry would find room ([`is_full`]). Its cells are known to be contiguous.
-    pub fn is_full(&self) -> bool {
-        let header = self.view.bytes(0..self.view.kind().header_bytes());
-        let content = match u16::from_be_bytes([header[5], header[6]]) {
-            0 => 1 << 16,
-            content => usize::from(content),
-        };
-        let free = content.saturating_sub(self.pointers_end());
-        is_full(free, self.geometry.usable_bytes().saturating_sub(content), self.cells.len())
-    }
-
-    fn pointers_end(&self) -> usize {
-        self.view.kind().header_bytes() + self.cells.len() * CELL_POINTER_BYTES
-    }
-}
-
 /// A tree, divided into parts. Each is to be read once.
 #[derive(Debug)]
 pub struct Scan {
@@ -276,7 +181,6 @@ pub struct Reader {
     spare: Vec<Page>,
     overflow_page: Vec<u8>,
     record: Vec<u8>,
-    cells: Vec<CellView>,
 }
 
 impl Scan {

@@ -73,52 +73,39 @@ where
         {
             self.last_rowid = Some(above);
         }
-        let mut cells = std::mem::take(&mut self.reader.cells);
-        cells.clear();
+        if V::TAKES_LEAVES
+            && let Some(leaf) = Leaf::of(page.view(), self.scan.tree.geometry, self.last_rowid)
+            && place.up_to.is_none_or(|up_to| leaf.last_rowid() <= up_to)
+            && self.visit.leaf(&leaf).map_err(ScanError::Stopped)?
+        {
+            self.last_rowid = Some(leaf.last_rowid());
+            return Ok(());
+        }
         for number in 0..page.cells() {
             let cell = page.entry(number)?;
             if self.last_rowid.is_some_and(|last| last >= cell.rowid) {
                 return Err(page.damage("its rowids do not ascend").into());
             }
             self.last_rowid = Some(cell.rowid);
-            if V::TAKES_LEAVES {
-                cells.push(cell);
-            } else {
-                self.give(page, &cell, false)?;
-            }
+            self.give(page, &cell, false)?;
         }
         if let (Some(last), Some(up_to)) = (self.last_rowid, place.up_to)
             && last > up_to
         {
             return Err(page.damage("its rowids do not ascend").into());
         }
-        self.whole(page, cells)
+        Ok(())
     }
 
     /// The entries of a leaf.
     fn entries(&mut self, page: &Page) -> Result<(), ScanError<P::Error>> {
-        if !V::TAKES_LEAVES {
-            return (0..page.cells()).try_for_each(|number| self.give(page, &page.entry(number)?, false));
+        if V::TAKES_LEAVES
+            && let Some(leaf) = Leaf::of(page.view(), self.scan.tree.geometry, None)
+            && self.visit.leaf(&leaf).map_err(ScanError::Stopped)?
+        {
+            return Ok(());
         }
-        let mut cells = std::mem::take(&mut self.reader.cells);
-        cells.clear();
-        for number in 0..page.cells() {
-            cells.push(page.entry(number)?);
-        }
-        self.whole(page, cells)
-    }
-
-    /// Gives a leaf as a whole, if it is wanted so, or else its entries.
-    fn whole(&mut self, page: &Page, cells: Vec<CellView>) -> Result<(), ScanError<P::Error>> {
-        if V::TAKES_LEAVES {
-            let leaf = Leaf { view: page.view(), cells: &cells, geometry: self.scan.tree.geometry };
-            // Only a root may be empty: nothing is given of it.
-            if !self.visit.leaf(&leaf).map_err(ScanError::Stopped)? {
-                cells.iter().try_for_each(|cell| self.give(page, cell, false))?;
-            }
-        }
-        self.reader.cells = cells;
-        Ok(())
+        (0..page.cells()).try_for_each(|number| self.give(page, &page.entry(number)?, false))
     }
 
     /// Gives an entry that stands between two leaves.

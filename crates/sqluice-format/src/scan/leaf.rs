@@ -1,0 +1,150 @@
+//! Leaves as a whole.
+//!
+//! ```text
+//!  | header | pointers      ...      | free | cell n | ... | cell 2 | cell 1 |
+//!                                                                            usable bytes
+//! ```
+//!
+//! This is how leaves look that were written in the order of their keys, or at once. What is shown of such a leaf is known without a
+//! list of its cells: each begins where its pointer says, and ends where the one before begins.
+
+use crate::cell::{self, CELL_BYTES_MIN};
+use crate::page::{CELL_POINTER_BYTES, Geometry, is_full};
+use crate::varint;
+use crate::view::PageView;
+
+/// A leaf whose cells lie side by side, in order, from the end of the page on, and none of whose payloads overflows. Rowids ascend.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf<'a> {
+    page: &'a [u8],
+    is_index: bool,
+    usable_bytes: usize,
+    entries: usize,
+    last_rowid: i64,
+    payload_bytes_max: usize,
+}
+
+/// Bytes of the header of a leaf.
+const HEADER_BYTES: usize = 8;
+
+impl<'a> Leaf<'a> {
+    /// A leaf that looks so, has entries, and rowids above `last_rowid` if it has rowids.
+    pub(super) fn of(
+        view: &'a PageView<Vec<u8>>,
+        geometry: Geometry,
+        mut last_rowid: Option<i64>,
+    ) -> Option<Leaf<'a>> {
+        let entries = view.cells();
+        if view.number() == 1 || entries == 0 || !view.kind().is_leaf() {
+            return None;
+        }
+        let page = view.bytes(0..geometry.page_bytes());
+        let (is_index, usable_bytes) = (view.kind().is_index(), geometry.usable_bytes());
+        let local_max =
+            if is_index { cell::index_local_max(geometry) } else { cell::table_leaf_local_max(geometry) };
+        let pointers = &page[HEADER_BYTES..HEADER_BYTES + entries * CELL_POINTER_BYTES];
+        let mut payload_bytes_max = 0;
+        let mut end = usable_bytes;
+        for pointer in pointers.chunks_exact(CELL_POINTER_BYTES) {
+            let start = usize::from(u16::from_be_bytes([pointer[0], pointer[1]]));
+            let cell = page.get(start..end)?;
+            let (payload, mut head) = first_varint(cell)?;
+            if !is_index {
+                let (rowid, bytes) = first_varint(&cell[head..])?;
+                if last_rowid.is_some_and(|last| last >= rowid as i64) {
+                    return None;
+                }
+                last_rowid = Some(rowid as i64);
+                head += bytes;
+            }
+            let payload = usize::try_from(payload).ok().filter(|payload| *payload <= local_max)?;
+            if cell.len() != (head + payload).max(CELL_BYTES_MIN) {
+                return None;
+            }
+            payload_bytes_max = payload_bytes_max.max(payload);
+            end = start;
+        }
+        // No free block, and no fragments.
+        let expected = [0, 0, page[3], page[4], (end >> 8) as u8, end as u8, 0];
+        let is_contiguous = page[1..HEADER_BYTES] == expected && HEADER_BYTES + pointers.len() <= end;
+        let last_rowid = if is_index { 0 } else { last_rowid.unwrap_or(0) };
+        let leaf = Leaf { page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max };
+        is_contiguous.then_some(leaf)
+    }
+
+    /// Its page, reserved bytes included.
+    pub fn page(&self) -> &'a [u8] {
+        self.page
+    }
+
+    /// The bytes of the page that the format may use.
+    pub fn usable_bytes(&self) -> usize {
+        self.usable_bytes
+    }
+
+    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
+    pub fn is_index(&self) -> bool {
+        self.is_index
+    }
+
+    /// The number of its entries: at least one.
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// Its largest rowid; 0 in an index.
+    pub fn last_rowid(&self) -> i64 {
+        self.last_rowid
+    }
+
+    /// Bytes of the largest payload.
+    pub fn payload_bytes_max(&self) -> usize {
+        self.payload_bytes_max
+    }
+
+    /// The rowid, 0 in an index, and the record of an entry.
+    ///
+    /// # Panics
+    /// When the leaf has no such entry.
+    pub fn entry(&self, entry: usize) -> (i64, &'a [u8]) {
+        let cell = &self.page[self.start(entry)..];
+        let varint = |at: usize| varint::read(&cell[at..]).expect("the cell was read before");
+        let (payload, mut head) = varint(0);
+        let mut rowid = 0;
+        if !self.is_index {
+            let (value, bytes) = varint(head);
+            (rowid, head) = (value as i64, head + bytes);
+        }
+        (rowid, &cell[head..head + payload as usize])
+    }
+
+    /// The records, in order.
+    pub fn records(&self) -> impl Iterator<Item = &'a [u8]> {
+        let leaf = *self;
+        (0..leaf.entries).map(move |entry| leaf.entry(entry).1)
+    }
+
+    /// Whether about no other entry would find room ([`is_full`]).
+    pub fn is_full(&self) -> bool {
+        let content = self.start(self.entries - 1);
+        let free = content - HEADER_BYTES - self.entries * CELL_POINTER_BYTES;
+        is_full(free, self.usable_bytes - content, self.entries)
+    }
+
+    /// Where a cell begins.
+    fn start(&self, cell: usize) -> usize {
+        let at = HEADER_BYTES + cell * CELL_POINTER_BYTES;
+        usize::from(u16::from_be_bytes([self.page[at], self.page[at + 1]]))
+    }
+}
+
+/// The varint at the start of a cell, and its bytes.
+#[inline]
+fn first_varint(cell: &[u8]) -> Option<(u64, usize)> {
+    match cell.first_chunk::<{ varint::BYTES_MAX }>() {
+        Some(&[byte @ ..0x80, ..]) => Some((u64::from(byte), 1)),
+        // Of a fixed size, so that no byte need be looked for.
+        Some(bytes) => varint::read(bytes),
+        None => varint::read(cell),
+    }
+}
