@@ -63,7 +63,7 @@ fn same(read: &[Vec<Exact>], expected: &[Vec<Exact>]) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(sqluice_testkit::cases(300))]
+    #![proptest_config(sqluice_testkit::cases(150))]
 
     #[test]
     fn every_value_of_any_table_is_what_select_returns(seed in any::<u64>()) {
@@ -71,6 +71,10 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let db = folder.path().join("x.db");
         let name = make_table(&mut rng, &db);
+        // In WAL mode the newest pages stay in the log while this is open.
+        let open = Connection::open(&db).unwrap();
+        let sql = format!("PRAGMA wal_autocheckpoint = 0; DELETE FROM {} WHERE c0 IS NULL OR c0 = ''", quoted(&name));
+        open.execute_batch(&sql).unwrap();
         let expected = by_sqlite(&db, &format!("SELECT * FROM {} NOT INDEXED", quoted(&name)));
         // SQLite might read an index that has all columns, in its order.
         if rng.bool() {
