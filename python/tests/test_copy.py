@@ -57,7 +57,7 @@ def test_a_copy_has_the_same_content_without_free_pages(shop: Path, tmp_path: Pa
     assert repr(report).startswith("<CopyReport: 5,002 rows to ")
     assert [phase.name for phase in report.phases] == ["copy", "sync"]
     # Reports are 50 ms apart, and one follows the end.
-    assert reported[-1].phase == "sync" and reported[-1].bytes is not None
+    assert reported[-1].phase == "sync"
 
 
 def test_arguments_shape_the_new_file(shop: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_an_error_that_leaves_nothing(shop: Path, tmp_path: Pat
         ({"journal_mode": "memory"}, "delete or wal"),
         ({"auto_vacuum": "yes"}, "none, full or incremental"),
         ({"busy_limit": -1}, "not a duration"),
-        ({"threads": 0}, "threads"),
+        ({"threads": 0}, "`threads` must be at least 1"),
     ):
         with pytest.raises(sqluice.UsageError, match=said):
             sqluice.copy(shop, target, **args)  # type: ignore[arg-type]

@@ -99,7 +99,7 @@ impl Copy {
     /// `exclusive` has the source, if the copy is to take its place.
     fn prepare(&self, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
         if self.write.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         Memory::divide(&self.write, true)?;
         let mut options = ReadOptions::new();
