@@ -8,7 +8,7 @@ What is written is a database as SQLite itself would have made it. A new one app
 that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
 """
 
-from ._commands import check, generate, index, load, pack, unpack
+from ._commands import check, copy, generate, index, load, pack, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
 from ._read import Rows, export, read
@@ -16,6 +16,9 @@ from ._report import (
     ChangedText,
     CheckReport,
     ColumnReport,
+    CopiedIndex,
+    CopiedTable,
+    CopyReport,
     Existing,
     ExportedFile,
     ExportReport,
@@ -42,6 +45,9 @@ __all__ = [
     "ChangedText",
     "CheckReport",
     "ColumnReport",
+    "CopiedIndex",
+    "CopiedTable",
+    "CopyReport",
     "EntityStore",
     "EntityType",
     "Error",
@@ -71,6 +77,7 @@ __all__ = [
     "Written",
     "__version__",
     "check",
+    "copy",
     "export",
     "field",
     "generate",

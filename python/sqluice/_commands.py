@@ -1,4 +1,4 @@
-"""Files, made-up rows, indexes, checks and archives."""
+"""Files, made-up rows, indexes, copies, checks and archives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import _sqluice
 from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import CheckReport, MadeIndexes, PackReport, Report, UnpackReport, of_json
+from ._report import CheckReport, CopyReport, MadeIndexes, PackReport, Report, UnpackReport, of_json
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
@@ -224,6 +224,59 @@ def index(
     options = write_options(threads=threads, memory=memory, temp_dir=temp_dir, busy_timeout=busy_timeout)
     with used(db, busy_timeout), Watched(progress) as notify:
         return of_json(MadeIndexes, _sqluice.index(os.fspath(db), names(statements), options, notify))
+
+
+def copy(
+    source: Path,
+    target: Path,
+    *,
+    compact: bool = False,
+    page_size: int | None = None,
+    tables: str | Sequence[str] = (),
+    exclude_tables: str | Sequence[str] = (),
+    no_indexes: bool = False,
+    force: bool = False,
+    journal_mode: Literal["delete", "wal"] | None = None,
+    auto_vacuum: Literal["none", "full", "incremental"] | None = None,
+    user_version: int | None = None,
+    application_id: int | None = None,
+    interior_first: bool = False,
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: int = MEMORY,
+    temp_dir: Path | None = None,
+    busy_timeout: float = 5.0,
+    busy_limit: float | None = None,
+    progress: bool | Callback = False,
+) -> CopyReport:
+    """Copies a database, or some of its tables, to a new file without free pages, as `sqluice copy` does. With the source itself as the
+    target, the copy replaces it, as VACUUM does.
+
+    compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and
+    triggers. no_indexes: leaves indexes out that make nothing unique. force: copies although views, triggers or foreign keys need what is
+    left out. journal_mode, auto_vacuum, user_version, application_id, page_size: those of the source, except that a new file has the journal
+    mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges. busy_limit: seconds that
+    the copy may keep others from committing, which it does in all journal modes but WAL.
+    """
+    args = {
+        "compact": compact,
+        "page_size": page_size,
+        "tables": names(tables),
+        "exclude_tables": names(exclude_tables),
+        "no_indexes": no_indexes,
+        "force": force,
+        "journal_mode": journal_mode,
+        "auto_vacuum": auto_vacuum,
+        "user_version": user_version,
+        "application_id": application_id,
+        "interior_first": interior_first,
+        "busy_limit": None if busy_limit is None else float(busy_limit),
+    }
+    options = write_options(
+        threads=threads, memory=memory, temp_dir=temp_dir, overwrite=overwrite, busy_timeout=busy_timeout
+    )
+    with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
+        return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
 
 
 def check(

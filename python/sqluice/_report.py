@@ -258,6 +258,78 @@ class MadeIndexes:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A table that was copied."""
+
+    name: str
+    rows: int
+    root_page: int
+    leaf_pages: int
+    relocated_leaves: int
+    """Leaf pages that were copied as they are."""
+    overflow_pages: int
+    sorted: bool
+    """Its rows, which have no rowids, were out of order and were sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedIndex:
+    """An index that was copied."""
+
+    name: str
+    table: str
+    entries: int
+    root_page: int
+    leaf_pages: int
+    relocated_leaves: int
+    """Leaf pages that were copied as they are."""
+    sorted: bool
+    """Its entries were out of order and were sorted."""
+    unverified: str | None = None
+    """Why the order of its entries was not verified; None: it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What was copied."""
+
+    source: str
+    target: str
+    source_bytes: int
+    bytes: int
+    pages: int
+    page_bytes: int
+    output: str
+    """How pages were written: `direct`, `buffered`, or by `sqlite`."""
+    source_journal_mode: str
+    rows: int
+    relocated_leaves: int
+    """Leaf pages that were copied as they are, of all tables and indexes."""
+    rewritten_leaves: int
+    threads: int
+    seconds: float
+    phases: tuple[Phase, ...]
+    tables: tuple[CopiedTable, ...]
+    indexes: tuple[CopiedIndex, ...]
+    others: int
+    """Views, triggers and virtual tables that were copied."""
+    left_out: tuple[str, ...]
+    """Objects that were left out, such as `index orders_by_date`."""
+    broken: tuple[str, ...]
+    """What does not work in the copy because of what was left out (`force=True`)."""
+    checksum: str | None = None
+    """Of all pages, in hexadecimal; None: SQLite wrote them."""
+    replaced: Replaced | None = None
+    """What the database held that was replaced (`overwrite=True`)."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<CopyReport: {_grouped(self.rows, 'row')} to {self.target}, {self.source_bytes:,} to {self.bytes:,} bytes, "
+            f"{self.seconds:.3f} s>"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Unverified:
     """Something that a check did not look at."""
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
 use sqluice::check::{Check, Unverified};
 use sqluice::convert::Convert;
+use sqluice::copy::{AutoVacuum, Copy, JournalMode};
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Generate, Preset};
@@ -426,4 +427,73 @@ pub(crate) fn export(
         export.run(progress, cancel)
     })?;
     as_json(py, &report)
+}
+
+/// What a copy takes besides its files and how it is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct CopyArgs {
+    compact: bool,
+    page_size: Option<u32>,
+    tables: Vec<String>,
+    exclude_tables: Vec<String>,
+    no_indexes: bool,
+    force: bool,
+    journal_mode: Option<String>,
+    auto_vacuum: Option<String>,
+    user_version: Option<i32>,
+    application_id: Option<i32>,
+    interior_first: bool,
+    busy_limit: Option<f64>,
+}
+
+impl CopyArgs {
+    fn journal_mode(&self) -> Result<Option<JournalMode>> {
+        match self.journal_mode.as_deref() {
+            None => Ok(None),
+            Some("delete") => Ok(Some(JournalMode::Delete)),
+            Some("wal") => Ok(Some(JournalMode::Wal)),
+            Some(other) => Err(choice("journal_mode", other, "delete or wal")),
+        }
+    }
+
+    fn auto_vacuum(&self) -> Result<Option<AutoVacuum>> {
+        match self.auto_vacuum.as_deref() {
+            None => Ok(None),
+            Some("none") => Ok(Some(AutoVacuum::None)),
+            Some("full") => Ok(Some(AutoVacuum::Full)),
+            Some("incremental") => Ok(Some(AutoVacuum::Incremental)),
+            Some(other) => Err(choice("auto_vacuum", other, "none, full or incremental")),
+        }
+    }
+}
+
+/// Copies a database.
+#[pyfunction]
+pub(crate) fn copy(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    args: CopyArgs,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let (journal_mode, auto_vacuum) = (args.journal_mode()?, args.auto_vacuum()?);
+        let copy = Copy::new(source, target)
+            .compact(args.compact)
+            .page_size(args.page_size.map(options::page_size).transpose()?)
+            .tables(args.tables)
+            .exclude_tables(args.exclude_tables)
+            .no_indexes(args.no_indexes)
+            .force(args.force)
+            .busy_limit(args.busy_limit.map(options::seconds).transpose()?)
+            .journal_mode(journal_mode)
+            .auto_vacuum(auto_vacuum)
+            .user_version(args.user_version)
+            .application_id(args.application_id)
+            .interior_first(args.interior_first)
+            .write(write.write()?);
+        copy.run(progress, cancel)
+    })
 }

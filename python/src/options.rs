@@ -30,8 +30,7 @@ impl Options {
     pub(crate) fn write(&self) -> Result<WriteOptions> {
         let page_size = match self.page_size {
             None => PageSize::DEFAULT,
-            Some(bytes) => PageSize::new(bytes)
-                .ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))?,
+            Some(bytes) => page_size(bytes)?,
         };
         let busy_timeout = seconds(self.busy_timeout)?;
         let on_conflict = match self.on_conflict.as_str() {
@@ -76,6 +75,11 @@ pub(crate) fn arrow(decimal: &str, timestamp: &str) -> Result<ArrowOptions> {
         other => return Err(choice("timestamp", other, "iso or unix")),
     };
     Ok(ArrowOptions::new().decimal(decimal).timestamp(timestamp))
+}
+
+/// Bytes as a page size.
+pub(crate) fn page_size(bytes: u32) -> Result<PageSize> {
+    PageSize::new(bytes).ok_or_else(|| Error::usage("a page size is a power of two from 512 to 65536"))
 }
 
 /// Seconds as a duration.

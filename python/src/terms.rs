@@ -63,7 +63,7 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | Dates | EmptyAsText | ForeignKeys | Full | Lossy | Overwrite
+            AddColumns | Analyze | Dates | EmptyAsText | Force | ForeignKeys | Full | Lossy | Overwrite
             | OverwriteReject | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }

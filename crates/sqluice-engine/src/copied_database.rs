@@ -360,7 +360,7 @@ fn same_layout(source: Geometry, target: Geometry) -> bool {
     (source.page_bytes(), source.reserved_bytes()) == (target.page_bytes(), target.reserved_bytes())
 }
 
-/// A row of `sqlite_schema` with another root page; `None`: it is none.
+/// A row of `sqlite_schema` with another root page; `None`: it is no valid record.
 fn with_root(record: &[u8], root_page: u32) -> Option<Vec<u8>> {
     let mut values = record::decode(record).ok()?;
     *values.get_mut(ROOT_FIELD)? = Value::Int(i64::from(root_page));

@@ -113,6 +113,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Copy a database while others use it, without its free pages and without the bytes of deleted rows:
+//!
+//! ```
+//! use sqluice::copy::Copy;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let (db, backup) = (folder.path().join("people.db"), folder.path().join("backup.db"));
+//! # let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
+//! # Generate::new(&db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! let report = Copy::new(&db, &backup).compact(true).run(&Silent, &Cancel::new())?;
+//! assert_eq!(report.rows, 10_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Check a database:
 //!
 //! ```

@@ -16,16 +16,16 @@ use crate::numbers;
 /// It is one committed state: in WAL mode other programs can write to the source meanwhile; in the other journal modes their commits
 /// wait, which --busy-limit limits.
 ///
-/// Pages that are full are taken as they are, others are written anew. The order of every index is verified on the way: one that is
-/// out of order is sorted, and reported.
+/// Full pages are copied as they are, others are packed again. The order of every index is verified: an index that is out of order is
+/// sorted and reported.
 ///
-/// With SOURCE itself as TARGET, the copy takes its place, as after VACUUM: no other program may use the database meanwhile.
+/// With SOURCE itself as TARGET, the copy replaces it, as with VACUUM: no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   sqluice copy app.db backup.db
-  nothing that was deleted, larger pages:
+  without the bytes of deleted rows, with larger pages:
     sqluice copy app.db small.db --compact --page-size 16384
-  in its own place, as VACUUM does:
+  in place, as VACUUM does:
     sqluice copy app.db app.db
   without a table:
     sqluice copy app.db shared.db --exclude-table users
@@ -38,7 +38,7 @@ pub(crate) struct Copy {
     /// The new file
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
-    /// Write all pages anew: the file gets as small as it can, and no deleted bytes are copied
+    /// Pack all pages again: the file becomes as small as possible, and no bytes of deleted rows are copied
     #[arg(long)]
     pub(crate) compact: bool,
     /// Copy only this table or view, with its indexes and triggers; several are possible
@@ -47,10 +47,10 @@ pub(crate) struct Copy {
     /// Leave this table or view out, with its indexes and triggers; several are possible
     #[arg(long = "exclude-table", value_name = "TABLE", help_heading = "Selection")]
     pub(crate) exclude_tables: Vec<String>,
-    /// Leave indexes out, but not those that make something unique
+    /// Leave out all indexes that are not unique
     #[arg(long, help_heading = "Selection")]
     pub(crate) no_indexes: bool,
-    /// Copy even if views, triggers or references break because of what is left out
+    /// Copy even if views, triggers or foreign keys need what is left out
     #[arg(long, help_heading = "Selection")]
     pub(crate) force: bool,
     /// Bytes of a page of the copy: a power of two from 512 to 65536 [default: as in the source]
@@ -59,7 +59,7 @@ pub(crate) struct Copy {
     /// The journal mode of the copy [default: delete, or as before if TARGET is SOURCE]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; but for none, SQLite writes it [default: as in the source]
+    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, which takes longer [default: as in the source]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) auto_vacuum: Option<AutoVacuum>,
     /// PRAGMA user_version of the copy [default: as in the source]

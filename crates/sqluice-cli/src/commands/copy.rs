@@ -101,21 +101,21 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     printer.detail(&phases.collect::<Vec<_>>().join(", "));
     for table in tables {
         printer.detail(&format!(
-            "  {}: {}, {} leaf pages, {} as they were, {} overflow pages, root {}",
+            "  {}: {}, {}, {} as they were, {}, root {}",
             table.name,
             counted(table.rows, "row"),
-            grouped(table.leaf_pages),
+            counted(table.leaf_pages, "leaf page"),
             grouped(table.relocated_leaves),
-            grouped(table.overflow_pages),
+            counted(table.overflow_pages, "overflow page"),
             table.root_page
         ));
     }
     for index in indexes {
         printer.detail(&format!(
-            "  {}: {}, {} leaf pages, {} as they were, root {}",
+            "  {}: {}, {}, {} as they were, root {}",
             index.name,
             entries(index.entries),
-            grouped(index.leaf_pages),
+            counted(index.leaf_pages, "leaf page"),
             grouped(index.relocated_leaves),
             index.root_page
         ));

@@ -268,3 +268,26 @@ fn asked_to_stop_export_leaves_nothing() {
         assert_eq!(names(folder), ["x.db"]);
     }
 }
+
+#[test]
+fn asked_to_stop_copy_leaves_what_was_there() {
+    let folder = folder();
+    let folder = folder.path();
+    run(folder, generate("x.db", "15M")).ok();
+    let read = fs::read(folder.join("x.db")).unwrap();
+    for (signal, flags) in [
+        ("INT", &["y.db"][..]),
+        ("TERM", &["y.db", "--compact", "--json"]),
+        ("HUP", &["y.db", "--page-size", "16384"]),
+        ("INT", &["x.db", "--compact"]),
+    ] {
+        let args = [&["copy", "x.db"], flags, &["-j1"]].concat();
+        let mut child = start_listening(folder, &args);
+        wait_for_writes(folder, flags[0], &mut child);
+        send(&child, signal);
+        assert_interrupted(&end(child));
+        assert_eq!(names(folder), ["x.db"], "{flags:?}");
+        assert!(fs::read(folder.join("x.db")).unwrap() == read, "{flags:?}: the source changed");
+    }
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+}

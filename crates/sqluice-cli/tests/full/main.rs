@@ -1,9 +1,10 @@
-//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones and temporary space.
+//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones, copies and temporary space.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod copy;
 mod existing;
 mod new;
 mod spill;

@@ -1,4 +1,4 @@
-//! SIGKILL while the command writes: a new database, an existing one, and temporary space.
+//! SIGKILL while the command writes: a new database, an existing one, a copy, and temporary space.
 //!
 //! `SQLUICE_KILLS` sets or scales the number of kills.
 #![cfg(unix)]
@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod copy;
 #[cfg(target_os = "linux")]
 mod existing;
 mod new;

@@ -21,6 +21,7 @@ fn help_names_every_verb_and_the_exit_codes() {
         "generate",
         "load",
         "index",
+        "copy",
         "pack",
         "unpack",
         "lab",
@@ -34,7 +35,7 @@ fn help_names_every_verb_and_the_exit_codes() {
     ] {
         assert!(help.contains(word), "{word}");
     }
-    for verb in ["generate", "load", "index", "pack", "unpack", "lab", "advise", "check", "info"] {
+    for verb in ["generate", "load", "index", "copy", "pack", "unpack", "lab", "advise", "check", "info"] {
         assert!(
             run(Path::new("/"), [verb, "--help"]).ok().stdout.contains(&format!("Usage: sqluice {verb} "))
         );
@@ -65,9 +66,19 @@ fn every_flag_of_load_says_what_holds_without_it() {
 #[test]
 fn help_fits_terminals_of_80_and_of_100_columns() {
     for columns in [80, 100] {
-        for verb in
-            ["generate", "load", "index", "pack", "unpack", "lab", "advise", "check", "info", "completions"]
-        {
+        for verb in [
+            "generate",
+            "load",
+            "index",
+            "copy",
+            "pack",
+            "unpack",
+            "lab",
+            "advise",
+            "check",
+            "info",
+            "completions",
+        ] {
             for flag in ["-h", "--help"] {
                 let mut command = sqluice(Path::new("/"));
                 let output = command.env("COLUMNS", columns.to_string()).args([verb, flag]).output().unwrap();

@@ -6,6 +6,7 @@ mod transcript;
 
 mod advise;
 mod check_info;
+mod copy;
 mod existing;
 mod export;
 mod generate;

@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_engine::copied_database::{self, CopiedObject, CopyJob};
@@ -54,10 +54,7 @@ impl Copy {
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
-        if !self.is_in_place() {
-            // Before the source is read: to look at a file that is read would end its locks.
-            self.wanted().refuse()?;
-        }
+        self.refuse_target()?;
         let prepared = self.prepare(None, cancel)?;
         let mode = self.mode(prepared.snapshot.journal_mode() == "wal");
         let header = self.header(&prepared.snapshot, mode)?;
@@ -70,6 +67,7 @@ impl Copy {
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+        self.refuse_target()?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
@@ -101,7 +99,7 @@ impl Copy {
     /// `exclusive` has the source, if the copy is to take its place.
     fn prepare(&self, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
         if self.write.threads == Some(0) {
-            return Err(Error::usage("no threads can do no work").hint("give at least 1"));
+            return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         Memory::divide(&self.write, true)?;
         let mut options = ReadOptions::new();
@@ -116,6 +114,20 @@ impl Copy {
         let schema = snapshot.schema()?;
         let selection = Selection::new(self, &snapshot, &schema, &objects)?;
         Ok(Prepared { snapshot, schema, objects, selection })
+    }
+
+    /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
+    /// end its locks.
+    fn refuse_target(&self) -> Result<()> {
+        if self.is_in_place() {
+            return Ok(());
+        }
+        if !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+            return Err(Error::target(format!("{} already exists", self.target.display()))
+                .about(&self.target)
+                .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
+        }
+        self.wanted().refuse()
     }
 
     /// Whether the copy takes the place of the source.

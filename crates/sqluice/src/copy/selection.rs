@@ -228,7 +228,7 @@ fn changes(table: &str, schema: &Schema, connection: &Connection) -> rusqlite::R
             .collect(),
         None => {
             let view = connection.prepare(&format!("SELECT * FROM {name}"));
-            let names = view.map(|view| view.column_names().into_iter().map(quoted).collect());
+            let names = view.map(|view| view.column_names().map(quoted).collect());
             names.unwrap_or_default()
         }
     };

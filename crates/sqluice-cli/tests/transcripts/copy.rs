@@ -1,0 +1,192 @@
+//! `copy`.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::support::{folder, generate, integrity, names, run};
+use crate::transcript::matches;
+
+/// A database with an index, a view, a trigger, a reference and free pages.
+fn shop(folder: &Path) {
+    let sql = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, customer REFERENCES customer, day TEXT);
+        CREATE INDEX by_day ON orders (day);
+        CREATE VIEW sale AS SELECT name, day FROM orders JOIN customer ON customer.id = customer;
+        CREATE TABLE churn (a);
+        INSERT INTO customer VALUES (1, 'Ann'), (2, 'Bob');
+        WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000)
+        INSERT INTO orders SELECT i, i % 2 + 1, date('2026-01-01', i || ' days') FROM n;
+        INSERT INTO churn SELECT hex(zeroblob(500)) FROM orders;
+        DROP TABLE churn";
+    Connection::open(folder.join("shop.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+/// The rows of the shop's view, and its schema.
+fn content(db: &Path) -> (i64, String, String) {
+    let db = Connection::open(db).unwrap();
+    db.query_row(
+        "SELECT (SELECT count(*) FROM sale), (SELECT group_concat(name || day) FROM sale),
+         (SELECT group_concat(sql, ';') FROM sqlite_schema)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_copy_has_the_same_content_and_says_how_small_it_is() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let ran = run(folder, ["copy", "shop.db", "copy.db"]).ok();
+    let expected =
+        "2,002 rows of 2 tables and 1 index to copy.db: 2.[..] MB to [..] kB in [..] s ([..] rows/s)\n";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    assert_eq!(ran.stdout, "");
+    assert_eq!(content(&folder.join("copy.db")), content(&folder.join("shop.db")));
+    assert_eq!(integrity(&folder.join("copy.db")), "ok");
+    assert_eq!(names(folder), ["copy.db", "shop.db"]);
+
+    let ran = run(folder, ["copy", "shop.db", "again.db", "-v", "-j2", "--compact"]).ok();
+    let expected = "\
+2,002 rows of 2 tables and 1 index to again.db: [..] in [..] s ([..] rows/s)
+2 threads, [..] writes, [..] pages of 4096 bytes
+0 leaf pages taken as they are, [..] written anew
+copy [..] s, sync [..] s
+  customer: 2 rows, 1 leaf page, 0 as they were, 0 overflow pages, root [..]
+  orders: 2,000 rows, [..] leaf pages, 0 as they were, 0 overflow pages, root [..]
+  by_day: 2,000 entries, [..] leaf pages, 0 as they were, root [..]
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+
+    let report = run(folder, ["copy", "shop.db", "json.db", "--json"]).ok().json();
+    assert_eq!((&report["rows"], &report["tables"][1]["name"]), (&2002.into(), &"orders".into()));
+    assert_eq!((&report["indexes"][0]["sorted"], &report["others"]), (&false.into(), &1.into()));
+    let bytes = fs::metadata(folder.join("json.db")).unwrap().len();
+    assert_eq!((&report["bytes"], &report["source_journal_mode"]), (&bytes.into(), &"delete".into()));
+}
+
+#[test]
+fn a_dry_run_says_how_trees_are_copied_and_whether_others_can_commit() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let ran = run(folder, ["copy", "shop.db", "copy.db", "--dry-run", "--no-indexes"]).ok();
+    let expected = "\
+shop.db to copy.db: [..] MB
+the source is in journal mode delete: other processes can read it meanwhile, and wait with their commits
+pages of 4096 bytes
+table customer: full leaves as they are, others anew
+table orders: full leaves as they are, others anew
+left out: index by_day
+";
+    assert!(matches(&ran.stdout, expected), "{ran:?}");
+    let args =
+        ["copy", "shop.db", "copy.db", "--dry-run", "--json", "--page-size", "8192", "--journal-mode", "wal"];
+    let plan = run(folder, args).ok().json();
+    assert_eq!((&plan["page_bytes"], &plan["journal_mode"]), (&8192.into(), &"wal".into()));
+    assert_eq!((&plan["others_can_commit"], &plan["in_place"]), (&false.into(), &false.into()));
+    assert_eq!(plan["trees"][2]["how"], "all leaves anew; order verified, sorted again if it does not hold");
+    assert_eq!(names(folder), ["shop.db"]);
+
+    Connection::open(folder.join("shop.db")).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    let ran = run(folder, ["copy", "shop.db", "copy.db", "--dry-run"]).ok();
+    assert!(ran.stdout.contains("journal mode wal: other processes can write to it meanwhile"), "{ran:?}");
+    let plan = run(folder, ["copy", "shop.db", "shop.db", "--dry-run", "--json"]).ok().json();
+    assert_eq!((&plan["others_can_commit"], &plan["in_place"]), (&false.into(), &true.into()));
+}
+
+#[test]
+fn an_existing_file_is_replaced_only_when_asked() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    run(folder, generate("old.db", "100")).ok();
+    let old = fs::read(folder.join("old.db")).unwrap();
+    for flag in ["--dry-run", "--compact"] {
+        let ran = run(folder, ["copy", "shop.db", "old.db", flag]).failed(1, "old.db already exists");
+        assert!(ran.stderr.contains("\n\nhint: ") && ran.stderr.contains("--overwrite"), "{ran:?}");
+        assert_eq!(fs::read(folder.join("old.db")).unwrap(), old);
+    }
+    let ran = run(folder, ["copy", "shop.db", "old.db", "--overwrite"]).ok();
+    assert!(ran.stderr.contains("replaced") && ran.stderr.contains("100 rows"), "{ran:?}");
+    assert_eq!(content(&folder.join("old.db")), content(&folder.join("shop.db")));
+    assert_eq!(names(folder), ["old.db", "shop.db"]);
+}
+
+#[test]
+fn what_cannot_be_copied_is_an_error_that_leaves_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    fs::write(folder.join("rows.csv"), "a,b\n1,2\n".repeat(1000)).unwrap();
+    fs::create_dir(folder.join("dir")).unwrap();
+    let before = names(folder);
+    for (args, code, error) in [
+        (&["none.db", "copy.db"][..], 1, "none.db"),
+        (&["dir", "copy.db"], 1, "dir is a folder"),
+        (&["rows.csv", "copy.db"], 1, "rows.csv is not a SQLite database"),
+        (&["shop.db", "dir"], 1, "dir is a folder"),
+        (&["shop.db", "none/copy.db"], 1, "none"),
+        (&["shop.db"], 2, "<TARGET>"),
+        (&["", "copy.db"], 2, "a value is required for '<SOURCE>'"),
+        (&["shop.db", ""], 2, "a value is required for '<TARGET>'"),
+        (&["shop.db", "copy.db", "--page-size", "1000"], 2, "1000"),
+        (&["shop.db", "copy.db", "--table", "order"], 2, "did you mean orders?"),
+        (&["shop.db", "copy.db", "--busy-limit", "soon"], 2, "soon"),
+    ] {
+        let ran = run(folder, [&["copy"], args].concat());
+        ran.failed(code, error);
+        assert_eq!(names(folder), before, "{args:?}");
+    }
+}
+
+#[test]
+fn a_selection_that_breaks_something_names_it_and_the_flag_that_allows_it() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let ran = run(folder, ["copy", "shop.db", "copy.db", "--exclude-table", "customer"]);
+    let expected = "\
+error: what is left out breaks view sale; the foreign key of table orders to customer
+
+hint: leave these out, too, or copy all the same (--force)
+";
+    assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
+    assert_eq!(names(folder), ["shop.db"]);
+    let forced = ["copy", "shop.db", "copy.db", "--exclude-table", "customer", "--force"];
+    let ran = run(folder, [&forced[..], &["--dry-run"]].concat()).ok();
+    assert!(ran.stdout.ends_with(
+        "left out: table customer\nwill not work: view sale\nwill not work: the foreign key of table orders to customer\n"
+    ), "{ran:?}");
+    let ran = run(folder, forced).ok();
+    assert!(ran.stderr.contains("left out: table customer\n"), "{ran:?}");
+    assert!(ran.stderr.contains("warning: view sale does not work in the copy\n"), "{ran:?}");
+}
+
+#[test]
+fn in_place_it_shrinks_and_stays_the_same() {
+    let folder = folder();
+    let folder = folder.path();
+    for mode in ["delete", "wal"] {
+        shop(folder);
+        let db = folder.join("shop.db");
+        let set_mode = format!("PRAGMA journal_mode = {mode}");
+        Connection::open(&db).unwrap().execute_batch(&set_mode).unwrap();
+        let (before, bytes) = (content(&db), fs::metadata(&db).unwrap().len());
+        let ran = run(folder, ["copy", "shop.db", "shop.db"]).ok();
+        assert!(matches(&ran.stderr, "2,002 rows of 2 tables and 1 index to shop.db: [..]\n"), "{ran:?}");
+        assert!(fs::metadata(&db).unwrap().len() * 4 < bytes, "{mode}");
+        assert_eq!((content(&db), integrity(&db)), (before, "ok".to_owned()), "{mode}");
+        assert_eq!(names(folder), ["shop.db"], "{mode}");
+
+        let other = Connection::open(&db).unwrap();
+        other.execute_batch("BEGIN; SELECT count(*) FROM orders").unwrap();
+        let ran = run(folder, ["copy", "shop.db", "shop.db", "--busy-timeout", "0"]).failed(1, "in use");
+        assert!(ran.stderr.contains("\n\nhint: "), "{ran:?}");
+        drop(other);
+        fs::remove_file(&db).unwrap();
+    }
+}

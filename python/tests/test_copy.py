@@ -1,0 +1,179 @@
+"""Copies of databases."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqluice
+from twin import query, sound
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            """CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE orders (id INTEGER PRIMARY KEY, customer REFERENCES customer, day TEXT);
+            CREATE INDEX by_day ON orders (day);
+            CREATE VIEW sale AS SELECT name, day FROM orders JOIN customer ON customer.id = customer;
+            CREATE TABLE churn (a);
+            PRAGMA user_version = 7"""
+        )
+        db.execute("INSERT INTO customer VALUES (1, 'Ann'), (2, 'Bob')")
+        db.executemany("INSERT INTO orders VALUES (?, ?, ?)", ((n, n % 2 + 1, f"day {n % 365}") for n in range(1, 5_001)))
+        db.executemany("INSERT INTO churn VALUES (?)", (("x" * 500,) for _ in range(5_000)))
+        db.execute("DROP TABLE churn")
+        db.commit()
+    return path
+
+
+def content(path: Path) -> list[Any]:
+    statements = ("SELECT * FROM customer", "SELECT * FROM orders", "SELECT * FROM sale ORDER BY 1, 2", "SELECT type, name, sql FROM sqlite_schema")
+    return [query(path, sql) for sql in statements]
+
+
+def test_a_copy_has_the_same_content_without_free_pages(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    reported: list[sqluice.Progress] = []
+    report = sqluice.copy(shop, target, progress=reported.append)
+    assert content(target) == content(shop) and sound(target)
+    assert (report.rows, report.bytes, report.source_bytes) == (5_002, target.stat().st_size, shop.stat().st_size)
+    assert report.bytes * 4 < report.source_bytes
+    assert [(table.name, table.rows) for table in report.tables] == [("customer", 2), ("orders", 5_000)]
+    assert [(index.name, index.entries, index.sorted, index.unverified) for index in report.indexes] == [("by_day", 5_000, False, None)]
+    assert (report.others, report.left_out, report.broken, report.replaced) == (1, (), (), None)
+    assert report.checksum == sqluice.check(target).checksum
+    assert repr(report).startswith("<CopyReport: 5,002 rows to ")
+    assert [phase.name for phase in report.phases] == ["copy", "sync"]
+    # Reports are 50 ms apart, and one follows the end.
+    assert reported[-1].phase == "sync"
+
+
+def test_arguments_shape_the_new_file(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    sqluice.copy(
+        shop,
+        target,
+        compact=True,
+        page_size=16384,
+        journal_mode="wal",
+        user_version=-3,
+        application_id=1234,
+        interior_first=True,
+        threads=1,
+        memory=64 << 20,
+        temp_dir=tmp_path,
+        busy_limit=60,
+    )
+    found = [query(target, f"PRAGMA {name}")[0][0] for name in ("page_size", "journal_mode", "user_version", "application_id")]
+    assert found == [16384, "wal", -3, 1234]
+    assert content(target) == content(shop)
+    report = sqluice.copy(shop, target, auto_vacuum="incremental", overwrite=True)
+    assert report.replaced is not None and report.checksum is None and report.output == "sqlite"
+    found = [query(target, f"PRAGMA {name}")[0][0] for name in ("auto_vacuum", "user_version")]
+    assert found == [2, 7]
+
+
+def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    with pytest.raises(sqluice.UsageError, match="breaks view sale") as raised:
+        sqluice.copy(shop, target, exclude_tables="customer")
+    assert raised.value.hint == "leave these out, too, or copy all the same (force=True)"
+    assert not target.exists()
+    report = sqluice.copy(shop, target, exclude_tables=["customer"], force=True)
+    assert report.left_out == ("table customer",)
+    assert report.broken == ("view sale", "the foreign key of table orders to customer")
+    report = sqluice.copy(shop, target, tables="customer", no_indexes=True, overwrite=True)
+    assert query(target, "SELECT name FROM sqlite_schema") == [("customer",)]
+    with pytest.raises(sqluice.UsageError, match="no table or view order") as raised:
+        sqluice.copy(shop, tmp_path / "other.db", tables="order")
+    assert raised.value.hint is not None and raised.value.hint.startswith("did you mean orders?")
+
+
+def test_in_place_it_is_a_vacuum(shop: Path) -> None:
+    before, size = content(shop), shop.stat().st_size
+    sqluice.copy(shop, shop)
+    assert content(shop) == before and sound(shop)
+    assert shop.stat().st_size * 4 < size
+    assert os.listdir(shop.parent) == [shop.name]
+
+
+def test_what_is_wrong_is_an_error_that_leaves_nothing(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    for args, said in (
+        ({"page_size": 1000}, "power of two"),
+        ({"journal_mode": "memory"}, "delete or wal"),
+        ({"auto_vacuum": "yes"}, "none, full or incremental"),
+        ({"busy_limit": -1}, "not a duration"),
+        ({"threads": 0}, "`threads` must be at least 1"),
+    ):
+        with pytest.raises(sqluice.UsageError, match=said):
+            sqluice.copy(shop, target, **args)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match=r"none\.db"):
+        sqluice.copy(tmp_path / "none.db", target)
+    assert os.listdir(tmp_path) == ["shop.db"]
+    target.write_bytes(b"")
+    with pytest.raises(sqluice.TargetError, match="already exists") as raised:
+        sqluice.copy(shop, target)
+    assert raised.value.hint == "name another file, or replace this one: overwrite=True"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="this system does not list locks")
+def test_a_transaction_of_this_process_on_either_file_is_respected(shop: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    sqluice.copy(shop, target)
+    for held in (shop, target):
+        with closing(sqlite3.connect(held, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(sqluice.TargetError, match="this process"):
+                sqluice.copy(shop, target, overwrite=True, busy_timeout=0.05)
+            other.execute("CREATE TABLE late (a)")
+            other.execute("COMMIT")
+        assert sound(held)
+    sqluice.copy(shop, target, overwrite=True)
+    assert content(target) == content(shop)
+
+
+def test_every_option_is_an_argument_of_that_name() -> None:
+    given = inspect.signature(sqluice.copy).parameters
+    positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    assert positional == ["source", "target"]
+    terms = {name: terms for name, terms in sqluice._sqluice.setting_terms()}
+    assert (terms["force"], terms["busy_limit"][1]) == (["force=True"] * len(terms["force"]), "busy_limit=A")
+
+
+INTERRUPTED = """
+import sys, sqluice
+print("ready", flush=True)
+try:
+    while True:
+        sqluice.copy(sys.argv[1], sys.argv[2], compact=True, overwrite=True)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_copy_and_leaves_what_was_there(tmp_path: Path) -> None:
+    source = tmp_path / "source.db"
+    sqluice.generate(source, preset="user", rows=1_000_000)
+    for target in (tmp_path / "copy.db", source):
+        process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, source, target], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert out == "interrupted\n", err
+        assert set(os.listdir(tmp_path)) <= {"source.db", "copy.db"}
+        assert query(source, "SELECT count(*), max(id) FROM user") == [(1_000_000, 1_000_000)]
+        assert sound(source)
