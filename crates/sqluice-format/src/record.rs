@@ -110,6 +110,35 @@ pub fn decode(record: &[u8]) -> Result<Vec<Value<'_>>, RecordError> {
 /// # Errors
 /// As [`decode`].
 pub fn count_fields(record: &[u8]) -> Result<usize, RecordError> {
+    match count_short_fields(record) {
+        Some(fields) => Ok(fields),
+        None => count_any_fields(record),
+    }
+}
+
+/// The fields of a record whose types are a byte each, as nearly all are; `None` of others, and of what is no record.
+#[inline]
+fn count_short_fields(record: &[u8]) -> Option<usize> {
+    let header = usize::from(*record.first()?);
+    let types = record.get(1..header)?;
+    let mut end = header;
+    for &serial in types {
+        end += match serial {
+            ..=9 => usize::from(FIXED_BYTES[usize::from(serial)]),
+            12..0x80 => usize::from(serial - 12) / 2,
+            _ => return None,
+        };
+        if u64::from(serial) == SerialType::REAL.0 {
+            let real = record.get(..end)?.last_chunk()?;
+            if f64::from_be_bytes(*real).is_nan() {
+                return None;
+            }
+        }
+    }
+    (header < 0x80 && end == record.len()).then_some(types.len())
+}
+
+fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
     let (header_size, mut at) = varint::read(record).ok_or(RecordError::Header)?;
     let header =
         usize::try_from(header_size).ok().and_then(|n| record.get(..n)).ok_or(RecordError::Header)?;

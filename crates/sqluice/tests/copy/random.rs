@@ -30,7 +30,7 @@ pub(crate) fn make(rng: &mut Rng, db: &Path) {
     let _ = connection.query_row("PRAGMA secure_delete = OFF", [], |_| Ok(()));
     let columns: Vec<String> = {
         let statement = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
-        statement.column_names().into_iter().map(|name| format!("\"{name}\"")).collect()
+        statement.column_names().map(|name| format!("\"{name}\"")).collect()
     };
     for number in 0..rng.usize(0..4) {
         let (one, other) = (rng.choice(&columns).unwrap().clone(), rng.choice(&columns).unwrap().clone());

@@ -87,7 +87,7 @@ fn indexes_that_make_nothing_unique_are_left_out() {
 fn chosen_tables_bring_their_indexes_and_virtual_tables_what_they_are_made_of() {
     let (_folder, source, target) = shop();
     let report = run(&Copy::new(&source, &target).tables(["WORDS", "customers"])).unwrap();
-    assert_eq!(report.tables.iter().map(|table| table.rows).sum::<u64>() > 0, true);
+    assert!(report.rows > 0);
     assert_eq!(integrity(&target), "ok");
     let kept = objects(&target);
     assert!(kept.iter().all(|name| name.starts_with("words") || name == "customers"), "{kept:?}");
