@@ -76,9 +76,9 @@ bench-load: ## CSV, Parquet and NDJSON files beside .import, ADBC, sqlite-utils 
 	@tools/setup bench
 	bench/load $(ARGS)
 
-bench-databases: ## A table as CSV, NDJSON and Parquet files beside sqlite3, ADBC and pyarrow (ARGS='--scale 0.1' for less)
+bench-databases: ## Exports and copies of databases beside sqlite3, ADBC and pyarrow (ARGS='copy --case indexes' or 'export --scale 0.1')
 	@tools/setup bench
-	bench/databases export $(ARGS)
+	bench/databases $(or $(ARGS),export)
 
 bench-index: ## Keys and indexes beside SQLite (ARGS='--rows-scale 0.01' or '--only area' for less)
 	@tools/setup build
