@@ -192,7 +192,7 @@ def test_a_database_in_use_is_waited_for_and_then_refused(db: Path) -> None:
     assert query(db, "SELECT * FROM t") == [(1,), (2,)]
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="nothing tells of locks here")
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="this system does not list locks")
 @pytest.mark.parametrize("mode", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE", "BEGIN; SELECT * FROM t"])
 def test_a_transaction_of_the_module_sqlite3_in_this_process_is_not_trodden_on(db: Path, mode: str) -> None:
     sqluice.write(db, [(1,)], "t", columns=["a"])

@@ -59,7 +59,8 @@ pub(crate) struct Copy {
     /// The journal mode of the copy [default: delete, or as before if TARGET is SOURCE]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, which takes longer [default: as in the source]
+    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, in the order of VACUUM INTO and with a
+    /// rollback journal [default: as in the source]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) auto_vacuum: Option<AutoVacuum>,
     /// PRAGMA user_version of the copy [default: as in the source]

@@ -330,7 +330,7 @@ impl SinglesRun {
     }
 }
 
-/// Writes pages that have the numbers from `first` on. The lock-byte page is none of them.
+/// Writes pages that have the numbers from `first` on, but for that of the lock-byte page.
 fn write_run<'a>(
     first: u32,
     pages: impl Iterator<Item = &'a [u8]>,

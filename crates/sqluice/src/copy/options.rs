@@ -32,7 +32,8 @@ pub struct Copy {
     pub busy_limit: Option<Duration>,
     /// The journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
     pub journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; `None`: that of the source.
+    /// The auto_vacuum mode of the copy; `None`: that of the source. A copy that has one is written by SQLite: objects are in the order of
+    /// `VACUUM INTO`, interior pages anywhere, and the journal mode is a rollback journal.
     pub auto_vacuum: Option<AutoVacuum>,
     /// `PRAGMA user_version` of the copy; `None`: that of the source.
     pub user_version: Option<i32>,

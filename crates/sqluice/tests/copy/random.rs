@@ -82,7 +82,7 @@ fn has_interior_pages_first(db: &Path, page_bytes: usize) -> bool {
     let is_interior = |page: &[u8]| matches!(page[0], 2 | 5);
     let leaves = |page: &[u8]| matches!(page[0], 10 | 13);
     let pages: Vec<&[u8]> = file.chunks(page_bytes).skip(1).collect();
-    // Overflow pages may begin with any byte: only what the trees say counts, so look at the order of those that are in no chain.
+    // An overflow page may begin with any byte: more of the header must look like that of a page of a tree.
     let last_interior =
         pages.iter().rposition(|page| is_interior(page) && page[1..3] == [0, 0] && page[7] == 0);
     let first_leaf = pages.iter().position(|page| leaves(page) && page[3..5] != [0, 0]);
