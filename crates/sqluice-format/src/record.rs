@@ -163,6 +163,123 @@ fn count_any_fields(record: &[u8]) -> Result<usize, RecordError> {
     }
 }
 
+/// Why a number can't be added to a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShiftError {
+    /// The bytes are no record, or it has no such field.
+    Record,
+    /// The field is neither an integer nor NULL.
+    NotAnInteger,
+    /// The sum is no 64-bit integer.
+    TooLarge,
+}
+
+/// Fields to which [`shift`] adds without a detour.
+const SHIFTS_MAX: usize = 4;
+
+/// Appends a record to `out`, a number added to each integer in some of its fields: pairs of a field and a number, by ascending
+/// field. NULL stays NULL. No other value is looked at.
+///
+/// # Errors
+/// When that can't be done; `out` has some bytes more then.
+pub fn shift(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Result<(), ShiftError> {
+    let header = usize::from(*record.first().ok_or(ShiftError::Record)?);
+    if header > SHORT_HEADER_MAX || shifts.len() > SHIFTS_MAX {
+        return shift_any(record, shifts, out);
+    }
+    let types = record.get(1..header).ok_or(ShiftError::Record)?;
+    let start = out.len();
+    out.push(0);
+    let (mut at, mut field, mut content) = (0, 0, header);
+    let mut next = shifts.iter().peekable();
+    // Where the content of each such field is, and what it becomes.
+    let mut sums = [(0, 0, 0); SHIFTS_MAX];
+    let mut found = 0;
+    while let Some(&&(wanted, number)) = next.peek() {
+        let (serial, n) = types.get(at..).and_then(varint::read).ok_or(ShiftError::Record)?;
+        let serial = SerialType(serial);
+        let bytes = serial.content_bytes().ok_or(ShiftError::Record)?;
+        let end = usize::try_from(bytes).ok().and_then(|bytes| content.checked_add(bytes));
+        let end = end.filter(|end| *end <= record.len()).ok_or(ShiftError::Record)?;
+        if field == wanted {
+            next.next();
+            if serial.class() == Some(Class::Null) {
+                out.push(serial.0 as u8);
+            } else {
+                let sum = sum(serial, &record[content..end], number)?;
+                out.push(SerialType::of_int(sum).0 as u8);
+                sums[found] = (content, end, sum);
+                found += 1;
+            }
+        } else {
+            out.extend_from_slice(&types[at..at + n]);
+        }
+        (at, field, content) = (at + n, field + 1, end);
+    }
+    out.extend_from_slice(&types[at..]);
+    // No type takes more bytes than before.
+    out[start] = (out.len() - start) as u8;
+    let mut copied = header;
+    for &(start, end, sum) in &sums[..found] {
+        out.extend_from_slice(&record[copied..start]);
+        push_content(&Value::Int(sum), out);
+        copied = end;
+    }
+    out.extend_from_slice(&record[copied..]);
+    Ok(())
+}
+
+/// The largest header whose size takes one byte.
+const SHORT_HEADER_MAX: usize = 0x7f;
+
+fn shift_any(record: &[u8], shifts: &[(usize, i64)], out: &mut Vec<u8>) -> Result<(), ShiftError> {
+    let mut values = decode(record).map_err(|_| ShiftError::Record)?;
+    for &(field, number) in shifts {
+        match values.get_mut(field).ok_or(ShiftError::Record)? {
+            Value::Null => {}
+            Value::Int(int) => *int = int.checked_add(number).ok_or(ShiftError::TooLarge)?,
+            _ => return Err(ShiftError::NotAnInteger),
+        }
+    }
+    encode(&values, out);
+    Ok(())
+}
+
+fn sum(serial: SerialType, content: &[u8], number: i64) -> Result<i64, ShiftError> {
+    if serial.class() != Some(Class::Int) {
+        return Err(ShiftError::NotAnInteger);
+    }
+    let value = if content.is_empty() { serial.0 as i64 - 8 } else { int(content) };
+    value.checked_add(number).ok_or(ShiftError::TooLarge)
+}
+
+/// The integer in the last field of a record, such as the rowid in an entry of an index; `None`: it has none.
+#[inline]
+pub fn last_int(record: &[u8]) -> Option<i64> {
+    let header = usize::from(*record.first()?);
+    if header > SHORT_HEADER_MAX {
+        return match decode(record).ok()?.last() {
+            Some(Value::Int(int)) => Some(*int),
+            _ => None,
+        };
+    }
+    // A byte above 0x7f belongs to a type of more bytes, the last of which is below; that of an integer has one.
+    let types = record.get(1..header)?;
+    let serial = match types {
+        [.., before, _] if *before >= 0x80 => return None,
+        [.., last] => *last,
+        [] => return None,
+    };
+    match serial {
+        8 | 9 => Some(i64::from(serial) - 8),
+        1..=6 => {
+            let width = usize::from(FIXED_BYTES[usize::from(serial)]);
+            Some(int(&record[record.len().checked_sub(width)?.max(header)..]))
+        }
+        _ => None,
+    }
+}
+
 /// A big-endian two's-complement integer of 1 to 8 bytes.
 ///
 /// # Panics

@@ -319,4 +319,31 @@ proptest! {
         let decoded = record::decode(&bytes).ok().filter(no_nan).map(|values| values.len());
         prop_assert_eq!(record::count_fields(&bytes).ok(), decoded);
     }
+
+    #[test]
+    fn a_record_is_shifted_as_its_values_are(
+        values in prop_oneof![9 => prop::collection::vec(any_value(), 1..6), 1 => prop::collection::vec(any_value(), 125..135)],
+        shifts in prop::collection::btree_map(0..7usize, prop_oneof![any::<i64>(), -300..300i64], 0..6),
+    ) {
+        let mut values: Vec<Value<'_>> = values.iter().map(Owned::value).collect();
+        let (mut record, mut shifted, mut expected) = (Vec::new(), b"before".to_vec(), b"before".to_vec());
+        record::encode(&values, &mut record);
+        let last = match values.last() {
+            Some(Value::Int(int)) => Some(*int),
+            _ => None,
+        };
+        prop_assert_eq!(record::last_int(&record), last);
+        let shifts: Vec<(usize, i64)> = shifts.into_iter().collect();
+        let sums = shifts.iter().map(|&(field, number)| match values.get_mut(field) {
+            Some(Value::Int(int)) => int.checked_add(number).map(|sum| *int = sum),
+            Some(Value::Null) => Some(()),
+            _ => None,
+        });
+        let is_possible = sums.collect::<Vec<_>>().iter().all(Option::is_some);
+        record::encode(&values, &mut expected);
+        prop_assert_eq!(record::shift(&record, &shifts, &mut shifted).is_ok(), is_possible);
+        if is_possible {
+            prop_assert_eq!(shifted, expected);
+        }
+    }
 }

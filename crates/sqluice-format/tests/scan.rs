@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use sqluice_format::check::ReadPage;
 use sqluice_format::database::Header;
+use sqluice_format::key::{KeyColumn, KeyOrder};
 use sqluice_format::page::Geometry;
 use sqluice_format::record;
-use sqluice_format::scan::{Damage, Kind, Leaf, Reader, Scan, ScanError, Tree, Visit};
+use sqluice_format::scan::{Cursor, Damage, Kind, Leaf, Reader, Scan, ScanError, Tree, Visit};
 use sqluice_format::value::{Class, SerialType};
 use sqluice_format::varint;
 use support::values::Owned;
@@ -40,6 +41,25 @@ fn scan(bytes: &[u8], tree: Tree, fields: usize) -> Result<Vec<Row>, Damage> {
         parts.push(entries);
     }
     Ok(parts.into_iter().rev().flatten().collect())
+}
+
+/// The entries from the first that is not `before` on.
+fn from(
+    bytes: &[u8],
+    tree: Tree,
+    before: impl FnMut(i64, &[u8]) -> bool,
+) -> Result<Vec<Row>, ScanError<std::convert::Infallible>> {
+    let mut pages = bytes;
+    let mut cursor = Cursor::new(tree);
+    let mut is_left = cursor.seek(&mut pages, before)?;
+    let mut rows = Vec::new();
+    while is_left {
+        assert!(cursor.position().is_some());
+        rows.push((cursor.rowid(), cursor.record().to_vec()));
+        is_left = cursor.next(&mut pages)?;
+    }
+    assert_eq!(cursor.position(), None);
+    Ok(rows)
 }
 
 fn root(db: &Connection, name: &str) -> u32 {
@@ -115,6 +135,78 @@ proptest! {
     }
 
     #[test]
+    fn a_cursor_gives_what_a_scan_gives_from_any_place_on(
+        page_bytes in prop::sample::select(&PAGE_SIZES[..]),
+        rows in prop::collection::vec((any::<i16>().prop_map(i64::from), prop_oneof![8 => 0..40usize, 1 => 200..9000usize]), 0..600),
+        deleted in 2..9i64,
+        places in prop::collection::vec(any::<prop::sample::Index>(), 8),
+    ) {
+        let home = lived_in(page_bytes, &rows, deleted);
+        let (db, bytes) = (open(&home.path), home.bytes());
+        let binary = KeyColumn::default();
+        let descending = KeyColumn { descending: true, ..binary };
+        for (name, kind, order) in [
+            ("t", Kind::Table, KeyOrder::new([])),
+            ("ab", Kind::Index, KeyOrder::new([descending, binary, binary])),
+            ("w", Kind::Index, KeyOrder::new([binary])),
+        ] {
+            let tree = tree(&bytes, root(&db, name), kind);
+            let all = scan(&bytes, tree, usize::MAX).unwrap();
+            prop_assert!(from(&bytes, tree, |_, _| false).unwrap() == all);
+            prop_assert!(from(&bytes, tree, |_, _| true).unwrap().is_empty());
+            for place in places.iter().filter(|_| !all.is_empty()) {
+                let at = place.index(all.len());
+                let (rowid, record) = &all[at];
+                let before = |other: i64, entry: &[u8]| match kind {
+                    Kind::Table => other < *rowid,
+                    Kind::Index => order.compare(entry, record).is_lt(),
+                };
+                prop_assert!(from(&bytes, tree, before).unwrap() == all[at..], "{name} from {at} on");
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_parts_are_their_last_entries(
+        page_bytes in prop::sample::select(&PAGE_SIZES[..4]),
+        rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 0..90usize), 0..900),
+        part_bytes in 1..20_000usize,
+    ) {
+        let home = lived_in(page_bytes, &rows, 5);
+        let (db, bytes) = (open(&home.path), home.bytes());
+        for (name, kind) in [("t", Kind::Table), ("ab", Kind::Index), ("w", Kind::Index)] {
+            let mut pages = &bytes[..];
+            let scan = Scan::in_parts_of(&mut pages, tree(&bytes, root(&db, name), kind), part_bytes).unwrap();
+            let mut reader = Reader::default();
+            let mut lasts = Vec::new();
+            for part in 0..scan.parts() {
+                let mut last = None;
+                let each = |rowid, record: &[u8]| {
+                    last = Some((rowid, record.to_vec()));
+                    Ok(())
+                };
+                scan.read(part, &mut pages, &mut reader, each).unwrap();
+                lasts.push(last);
+            }
+            let mut ends = Vec::new();
+            let each = |rowid, record: &[u8]| {
+                ends.push((rowid, record.to_vec()));
+                Ok(())
+            };
+            scan.part_ends(&mut pages, &mut reader, each).unwrap();
+            prop_assert_eq!(ends.len(), scan.parts() - 1);
+            for (end, last) in ends.iter().zip(&lasts) {
+                match (kind, last) {
+                    (Kind::Index, last) => prop_assert_eq!(Some(end), last.as_ref()),
+                    // Rows may have been deleted.
+                    (Kind::Table, Some((rowid, _))) => prop_assert!(*rowid <= end.0),
+                    (Kind::Table, None) => {}
+                }
+            }
+        }
+    }
+
+    #[test]
     fn of_what_overflows_the_fields_that_are_wanted_are_there(
         rows in prop::collection::vec((any::<i16>().prop_map(i64::from), 300..9000usize), 1..20),
         fields in 0..4usize,
@@ -163,6 +255,7 @@ proptest! {
         for tree in trees {
             // The page size may have been hit, but not what was read before.
             let _ = scan(&bytes, tree, fields);
+            let _ = from(&bytes, tree, |_, _| false);
             for other in [Kind::Table, Kind::Index] {
                 let _ = scan(&bytes, Tree { kind: other, root_page: tree.root_page % 7 + 1, ..tree }, fields);
             }

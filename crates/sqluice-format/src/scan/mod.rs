@@ -9,7 +9,8 @@
 //!                                              index: each entry, those on interior pages at their places
 //! ```
 //!
-//! What takes them may take a leaf as a whole ([`Visit::leaf`]), to copy it.
+//! What takes them may take a leaf as a whole ([`Visit::leaf`]), to copy it. What reads several trees side by side goes through
+//! each with a [`Cursor`].
 //!
 //! A part can be read by any thread; its entries follow those of the part before it. A record that lies on its
 //! page is lent from the page, one that overflows is put together first, as far as it is wanted.
@@ -21,7 +22,9 @@
 //!
 //! Memory: a page a level, and the longest record as far as it is wanted.
 
+mod cursor;
 mod leaf;
+mod overflow;
 mod page;
 mod walk;
 
@@ -30,6 +33,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::ReadPage;
 use crate::page::{Geometry, PAGE_NUMBER_MAX};
+pub use cursor::{Cursor, Position};
 pub use leaf::Leaf;
 use page::Page;
 use walk::Walk;
@@ -292,6 +296,33 @@ impl Scan {
             walk.subtree(*place)?;
             if let Some((page, cell)) = *divider {
                 walk.divider(page, cell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the last entry of each part but the last: its record in an index; in a table, the largest rowid that the part
+    /// may have.
+    ///
+    /// # Errors
+    /// The errors of `pages` and of `each`, and damage.
+    pub fn part_ends<P: ReadPage>(
+        &self,
+        pages: &mut P,
+        reader: &mut Reader,
+        mut each: impl FnMut(i64, &[u8]) -> Result<(), P::Error>,
+    ) -> Result<(), ScanError<P::Error>> {
+        let last = self.subtrees.len() - 1;
+        let ends = self.subtrees[..last].iter().skip(self.of_part - 1).step_by(self.of_part);
+        for Subtree { place, divider } in ends {
+            match (divider, place.up_to) {
+                (Some((page, cell)), _) => {
+                    let visit = Entries(&mut each);
+                    let mut walk = Walk { scan: self, pages, reader, visit, last_rowid: None };
+                    walk.divider(*page, *cell)?;
+                }
+                (None, Some(up_to)) => each(up_to, &[]).map_err(ScanError::Stopped)?,
+                (None, None) => {}
             }
         }
         Ok(())

@@ -1,11 +1,9 @@
 //! Through a part, page by page.
 
+use super::overflow::Overflowing;
 use super::page::Page;
-use super::{Damage, Kind, Leaf, PagePosition, Reader, Scan, ScanError, Visit};
-use crate::cell::{self, PAGE_NUMBER_BYTES};
+use super::{Kind, Leaf, PagePosition, Reader, Scan, ScanError, Visit};
 use crate::check::ReadPage;
-use crate::value::SerialType;
-use crate::varint;
 use crate::view::CellView;
 
 /// On the way through a part.
@@ -133,44 +131,11 @@ where
         (local, first): (&[u8], u32),
         is_divider: bool,
     ) -> Result<(), ScanError<P::Error>> {
-        let Scan { tree, fields, .. } = self.scan;
-        let room = cell::overflow_page_payload(tree.geometry);
-        let broken = |page| Damage { page, what: "an overflow chain breaks off" };
+        let scan = self.scan;
         let Reader { overflow_page, record, .. } = &mut *self.reader;
-        record.clear();
-        record.extend_from_slice(local);
-        let (mut parent, mut next) = (page.number(), first);
-        while record.len() < wanted_bytes(record, cell.payload_bytes, *fields) {
-            if next < 2 || !tree.may_have(next) {
-                return Err(broken(parent).into());
-            }
-            self.scan.take_page(next)?;
-            overflow_page.resize(tree.geometry.page_bytes(), 0);
-            self.pages.read_page(next, overflow_page).map_err(ScanError::Stopped)?;
-            let (head, rest) = overflow_page.split_at(PAGE_NUMBER_BYTES);
-            let bytes = room.min(cell.payload_bytes - record.len());
-            record.extend_from_slice(&rest[..bytes]);
-            parent = next;
-            next = head.first_chunk().copied().map_or(0, u32::from_be_bytes);
-        }
+        let payload = Overflowing { page: page.number(), local, payload_bytes: cell.payload_bytes, first };
+        let room = (&mut *record, overflow_page);
+        payload.assemble(self.pages, (&scan.tree, scan.fields), room, |page| scan.take_page(page))?;
         self.visit.entry(cell.rowid, record, is_divider).map_err(ScanError::Stopped)
     }
-}
-
-/// How many bytes of a record are wanted: its header and its first `fields` fields, as far as its `start` shows where these
-/// end; never more than it has.
-fn wanted_bytes(start: &[u8], payload_bytes: usize, fields: usize) -> usize {
-    if fields == usize::MAX {
-        return payload_bytes;
-    }
-    let Some((header, mut at)) = varint::read(start) else { return payload_bytes.min(varint::BYTES_MAX) };
-    let header = usize::try_from(header).unwrap_or(usize::MAX).min(payload_bytes);
-    let Some(types) = start.get(..header) else { return header };
-    let mut end = header as u64;
-    for _ in 0..fields {
-        let Some((serial, n)) = types.get(at..).and_then(varint::read) else { break };
-        at += n;
-        end = end.saturating_add(SerialType(serial).content_bytes().unwrap_or(0));
-    }
-    usize::try_from(end).unwrap_or(usize::MAX).min(payload_bytes)
 }

@@ -1,0 +1,247 @@
+//! Through a tree entry by entry, for those who read several trees side by side.
+//!
+//! ```text
+//!  levels    interior page, child 1        the page that each level is at, and which of its children or cells
+//!            interior page, child 0
+//!            leaf, cell 3            <──   the entry; of an index it may be a cell of an interior page, too
+//! ```
+
+use super::overflow::Overflowing;
+use super::page::Page;
+use super::{DEPTH_MAX, Damage, Kind, ScanError, Tree};
+use crate::check::ReadPage;
+
+/// A place in a tree. Memory: a page a level, and the longest record that overflows.
+#[derive(Debug)]
+pub struct Cursor {
+    tree: Tree,
+    levels: Vec<Level>,
+    /// How many of the levels are in use. Without any the cursor is at no entry.
+    depth: usize,
+    /// Levels of interior pages, once a leaf was seen.
+    leaf_level: Option<usize>,
+    /// Pages that may still be read.
+    pages_left: u32,
+    rowid: i64,
+    place: RecordPlace,
+    record: Vec<u8>,
+    overflow_page: Vec<u8>,
+}
+
+/// A page on the way down.
+#[derive(Debug, Default)]
+struct Level {
+    page: Page,
+    /// The cell of a leaf, or the child of an interior page.
+    at: usize,
+}
+
+/// Where the record at hand is.
+#[derive(Clone, Copy, Debug)]
+enum RecordPlace {
+    /// On the page of that level.
+    OnPage { level: usize, start: usize, end: usize },
+    /// It was put together.
+    Assembled,
+}
+
+/// An entry by the page and the cell that it is in.
+pub type Position = (u32, u32);
+
+impl Cursor {
+    /// A cursor that is at no entry yet.
+    pub fn new(tree: Tree) -> Cursor {
+        Cursor {
+            tree,
+            levels: Vec::new(),
+            depth: 0,
+            leaf_level: None,
+            pages_left: tree.page_count,
+            rowid: 0,
+            place: RecordPlace::Assembled,
+            record: Vec::new(),
+            overflow_page: Vec::new(),
+        }
+    }
+
+    /// The rowid of the entry; 0 in an index.
+    #[inline]
+    pub fn rowid(&self) -> i64 {
+        self.rowid
+    }
+
+    /// The record of the entry.
+    #[inline]
+    pub fn record(&self) -> &[u8] {
+        match self.place {
+            RecordPlace::OnPage { level, start, end } => self.levels[level].page.bytes(start..end),
+            RecordPlace::Assembled => &self.record,
+        }
+    }
+
+    /// The place of the entry in the file; `None`: at no entry.
+    pub fn position(&self) -> Option<Position> {
+        let level = &self.levels[..self.depth].last()?;
+        Some((level.page.number(), level.at as u32))
+    }
+
+    /// Goes to the first entry that is not `before` what is sought, which is asked of a rowid, 0 in an index, and of a record, empty
+    /// in a table. Returns whether one is left. Entries must be in order.
+    ///
+    /// # Errors
+    /// The errors of `pages`, and damage.
+    pub fn seek<P: ReadPage>(
+        &mut self,
+        pages: &mut P,
+        mut before: impl FnMut(i64, &[u8]) -> bool,
+    ) -> Result<bool, ScanError<P::Error>> {
+        self.depth = 0;
+        self.pages_left = self.tree.page_count;
+        let mut page = self.tree.root_page;
+        loop {
+            self.enter(pages, page)?;
+            let level = self.depth - 1;
+            let (mut low, mut high) = (0, self.levels[level].page.cells());
+            while low < high {
+                let middle = low.midpoint(high);
+                let is_before = match self.tree.kind {
+                    // All rowids below the child are at most that.
+                    Kind::Table => before(self.rowid_of(level, middle)?, &[]),
+                    Kind::Index => {
+                        self.load(pages, level, middle)?;
+                        before(0, self.record())
+                    }
+                };
+                (low, high) = if is_before { (middle + 1, high) } else { (low, middle) };
+            }
+            self.levels[level].at = low;
+            if self.levels[level].page.is_leaf() {
+                return self.settle(pages);
+            }
+            page = self.levels[level].page.child(low)?;
+        }
+    }
+
+    /// Goes on to the next entry; returns whether one is left.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[inline]
+    pub fn next<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
+        let Some(level) = self.depth.checked_sub(1) else { return Ok(false) };
+        if self.levels[level].page.is_leaf() {
+            self.levels[level].at += 1;
+            if self.levels[level].at < self.levels[level].page.cells() {
+                self.load(pages, level, self.levels[level].at)?;
+                return Ok(true);
+            }
+        } else {
+            // From a divider to the child after it.
+            self.levels[level].at += 1;
+            self.descend(pages)?;
+        }
+        self.settle(pages)
+    }
+
+    /// From a place on a leaf to the entry there, or, behind its last cell, to the one after.
+    fn settle<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
+        while let Some(level) = self.depth.checked_sub(1) {
+            let Level { page, at } = &mut self.levels[level];
+            if *at < page.cells() {
+                if page.is_leaf() || self.tree.kind == Kind::Index {
+                    let at = *at;
+                    self.load(pages, level, at)?;
+                    return Ok(true);
+                }
+                *at += 1;
+                self.descend(pages)?;
+                continue;
+            }
+            self.depth -= 1;
+        }
+        Ok(false)
+    }
+
+    /// Goes down to the first cell of the leaf below the child of the last level.
+    fn descend<P: ReadPage>(&mut self, pages: &mut P) -> Result<(), ScanError<P::Error>> {
+        loop {
+            let Level { page, at } = &self.levels[self.depth - 1];
+            if page.is_leaf() {
+                return Ok(());
+            }
+            let child = page.child(*at)?;
+            self.enter(pages, child)?;
+        }
+    }
+
+    /// Reads the page of another level.
+    fn enter<P: ReadPage>(&mut self, pages: &mut P, page: u32) -> Result<(), ScanError<P::Error>> {
+        self.take_page(page)?;
+        if self.depth > DEPTH_MAX as usize {
+            return Err(Damage { page, what: "the tree is too deep" }.into());
+        }
+        if self.depth == self.levels.len() {
+            self.levels.push(Level::default());
+        }
+        let level = &mut self.levels[self.depth];
+        level.page.read(pages, &self.tree, page)?;
+        level.at = 0;
+        if level.page.is_leaf() && *self.leaf_level.get_or_insert(self.depth) != self.depth {
+            return Err(level.page.damage("a leaf is not as deep as others").into());
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn take_page(&mut self, page: u32) -> Result<(), Damage> {
+        let left = self.pages_left.checked_sub(1);
+        self.pages_left = left.ok_or(Damage { page, what: "the tree has more pages than the file" })?;
+        Ok(())
+    }
+
+    /// The rowid of a cell: of a leaf, or of an interior page.
+    fn rowid_of(&self, level: usize, cell: usize) -> Result<i64, Damage> {
+        let page = &self.levels[level].page;
+        if page.is_leaf() { page.entry(cell).map(|cell| cell.rowid) } else { page.interior_rowid(cell) }
+    }
+
+    /// Makes the entry of a cell the one at hand.
+    #[inline]
+    fn load<P: ReadPage>(
+        &mut self,
+        pages: &mut P,
+        level: usize,
+        cell: usize,
+    ) -> Result<(), ScanError<P::Error>> {
+        let page = &self.levels[level].page;
+        let cell = page.entry(cell)?;
+        self.rowid = cell.rowid;
+        let (start, end) = (cell.local.start, cell.local.end);
+        self.place = RecordPlace::OnPage { level, start, end };
+        match cell.overflow {
+            None => Ok(()),
+            Some(first) => self.assemble(pages, level, cell.payload_bytes, (start..end, first)),
+        }
+    }
+
+    #[cold]
+    fn assemble<P: ReadPage>(
+        &mut self,
+        pages: &mut P,
+        level: usize,
+        payload_bytes: usize,
+        (local, first): (std::ops::Range<usize>, u32),
+    ) -> Result<(), ScanError<P::Error>> {
+        let page = &self.levels[level].page;
+        let payload = Overflowing { page: page.number(), local: page.bytes(local), payload_bytes, first };
+        // A chain is no longer than the file; those that were looked at on the way down are looked at again.
+        let mut left = self.tree.page_count;
+        let room = (&mut self.record, &mut self.overflow_page);
+        payload.assemble(pages, (&self.tree, usize::MAX), room, |page| {
+            let taken = left.checked_sub(1).ok_or(Damage { page, what: "an overflow chain has no end" });
+            taken.map(|rest| left = rest)
+        })?;
+        self.place = RecordPlace::Assembled;
+        Ok(())
+    }
+}
