@@ -1,7 +1,7 @@
-//! A copy of a database from start to end: its trees, one after another, its schema, page 1, and then its name.
+//! A copy of a database, or of several as one, from start to end: its trees, one after another, its schema, page 1, and then its name.
 //!
 //! ```text
-//!  source                                        target
+//!  sources                                       target
 //!  sqlite_schema  ── in its order ─────────────> page 1, with new roots
 //!  trees          ── leaf by leaf, or entry ───> pages 2, 3, ... with no free page between
 //!                       by entry, or sorted
@@ -11,7 +11,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
@@ -28,16 +28,19 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Scan};
 use sqluice_format::value::Value;
-use sqluice_reader::pages::damaged;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
 use crate::output::{self, Discard, Exclusive, NewFile, Output, Replaced, Scratch, Wanted};
 use crate::phases::{PhaseReport, Phases};
-use crate::pipeline::{self, Appender, CopyTree, IndexJob, Keep, Settings, WrittenTree};
+use crate::pipeline::{
+    self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, Settings, TreeCopy, UnionTree,
+    WrittenTree,
+};
 use crate::plan::Memory;
 use crate::run::{self, Outcome};
+use crate::sequence_table;
 use crate::sort::{Layout, Order, Prefetch, Sorter, Spill};
 
 /// The place of the root page among the fields of a row of `sqlite_schema`.
@@ -45,12 +48,12 @@ const ROOT_FIELD: usize = 3;
 
 /// What is copied, and how.
 pub struct CopyJob<'a> {
-    /// The source.
-    pub snapshot: &'a Snapshot,
-    /// Its schema.
+    /// The schema of the copy.
     pub schema: &'a Schema,
-    /// What is copied of it, in order.
+    /// What is copied, in order.
     pub objects: &'a [CopiedObject<'a>],
+    /// Bytes of the sources, and those of them that are not free.
+    pub source_bytes: (u64, u64),
     /// The header of the copy; the number of its pages is not known yet.
     pub header: Header,
     /// The file that is wanted.
@@ -69,10 +72,51 @@ pub struct CopyJob<'a> {
 
 /// An object that is copied.
 pub struct CopiedObject<'a> {
-    /// The object.
+    /// The object, as one of the sources has it.
     pub object: &'a StoredObject,
+    /// What its tree is made of.
+    pub tree: TreeContent<'a>,
     /// Which rows are copied; `None`: all.
     pub keep: Option<Box<Keep<'a>>>,
+}
+
+/// What a tree is made of.
+pub enum TreeContent<'a> {
+    /// The object has no tree.
+    None,
+    /// Trees of the same kind, one after another: of several tables the rowids ascend from one to the next.
+    Copied(Vec<CopiedPiece<'a>>),
+    /// Trees of the same kind, whose entries interleave.
+    United(Vec<CopiedPiece<'a>>),
+    /// The rows of `sqlite_sequence`.
+    Sequences(Vec<(String, i64)>),
+}
+
+/// A tree of a source.
+pub struct CopiedPiece<'a> {
+    /// The source.
+    pub snapshot: &'a Snapshot,
+    /// The tree.
+    pub tree: &'a StoredTree,
+    /// What changes of its entries.
+    pub changes: Changes<'a>,
+}
+
+impl<'a> CopiedPiece<'a> {
+    /// A tree, as it is.
+    pub fn new(snapshot: &'a Snapshot, tree: &'a StoredTree) -> CopiedPiece<'a> {
+        CopiedPiece { snapshot, tree, changes: Changes::default() }
+    }
+}
+
+impl<'a> TreeContent<'a> {
+    /// The trees of sources.
+    pub fn pieces(&self) -> &[CopiedPiece<'a>] {
+        match self {
+            TreeContent::Copied(pieces) | TreeContent::United(pieces) => pieces,
+            TreeContent::None | TreeContent::Sequences(_) => &[],
+        }
+    }
 }
 
 /// What was copied.
@@ -133,7 +177,7 @@ fn attempt(
     cancel: &Cancel,
 ) -> Result<Copied> {
     let started = Instant::now();
-    let total = Amount { rows: 0, bytes: job.snapshot.bytes() };
+    let total = Amount { rows: 0, bytes: job.source_bytes.0 };
     progress.phase("copy", Some(total));
     let mut phases = Phases::new(progress, "copy");
     let geometry = job.header.geometry;
@@ -153,7 +197,7 @@ fn attempt(
     let wanted = Wanted {
         path: job.target,
         replaces: job.options.overwrite,
-        estimated_bytes: Some(job.estimated_bytes()),
+        estimated_bytes: Some(job.source_bytes.1),
     };
     let file = match &job.exclusive {
         Some(exclusive) => NewFile::create_instead_of(exclusive, &wanted, geometry.page_bytes())?,
@@ -195,21 +239,76 @@ fn attempt(
     })
 }
 
-impl CopyJob<'_> {
-    fn estimated_bytes(&self) -> u64 {
-        let free = u64::from(self.snapshot.header().freelist_pages);
-        self.snapshot.bytes().saturating_sub(free * self.snapshot.geometry().page_bytes() as u64)
-    }
+/// The declaration of an object whose entries must have different keys.
+fn unique_of<'s>(schema: &'s Schema, object: &StoredObject) -> Option<(&'s Table, &'s Index)> {
+    let table = schema.table(&object.table)?;
+    let index = match &*object.kind {
+        "table" => table.clustered.as_ref(),
+        _ => table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&object.name)),
+    };
+    index.filter(|index| index.unique).map(|index| (table, index))
+}
 
-    /// The declaration of an object whose entries must have different keys.
-    fn unique(&self, object: &StoredObject) -> Option<(&Table, &Index)> {
-        let table = self.schema.table(&object.table)?;
-        let index = match &*object.kind {
-            "table" => table.clustered.as_ref(),
-            _ => table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&object.name)),
-        };
-        index.filter(|index| index.unique).map(|index| (table, index))
+/// How keys of an object are named.
+fn key_names<'s>(schema: &'s Schema, object: &'s StoredObject) -> KeyNames<'s> {
+    let declared = schema.table(&object.table);
+    let declared = declared.map(|table| (table, unique_of(schema, object).map(|(_, index)| index)));
+    KeyNames { table: &object.table, declared }
+}
+
+impl<'a> CopiedPiece<'a> {
+    /// The tree, in parts.
+    fn piece(
+        &'a self,
+        what: &'a str,
+        target: Geometry,
+        (compact, part_bytes): (bool, usize),
+        around: (&'a dyn Progress, &'a Cancel),
+    ) -> Result<Piece<'a>> {
+        let CopiedPiece { snapshot, tree, changes } = self;
+        let view = snapshot.view(around.0, around.1);
+        let scanned = snapshot.tree(tree.root_page, tree.kind);
+        let scan = Scan::in_parts_of(&mut view.pages(), scanned, part_bytes);
+        let scan = scan.map_err(|error| view.failed(error))?;
+        let takes_leaves = !compact && same_layout(snapshot.geometry(), target);
+        Ok(Piece { what, scan, view, takes_leaves, changes: changes.clone() })
     }
+}
+
+/// An object whose tree comes of several sources, whose entries may share keys.
+pub struct SharedTree<'a> {
+    /// The object.
+    pub object: &'a StoredObject,
+    /// Its tree in each source.
+    pub pieces: Vec<CopiedPiece<'a>>,
+}
+
+/// The rows of a table that are left out where several have the same key, as if the rows of one source after another were inserted: by
+/// the number of the piece and the rowid there, in ascending order. Of `trees`, each has the same pieces.
+///
+/// # Errors
+/// When a source can't be read or is damaged, or more rows share keys than the memory can hold.
+pub fn repeated_rows(
+    schema: &Schema,
+    trees: &[SharedTree<'_>],
+    on_conflict: OnConflict,
+    options: &WriteOptions,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Vec<(u32, i64)>> {
+    let memory = Memory::divide(options, true)?;
+    let names: Vec<String> = trees.iter().map(|tree| tree.object.describe()).collect();
+    let unions = trees.iter().zip(&names).map(|(SharedTree { object, pieces }, what)| {
+        let size = (true, options.tuning.chunk_bytes / 2);
+        let first = pieces.first().expect("a tree that is shared has pieces");
+        let read =
+            pieces.iter().map(|piece| piece.piece(what, first.snapshot.geometry(), size, (progress, cancel)));
+        let read = read.collect::<Result<Vec<_>>>()?;
+        let order = first.tree.order.clone();
+        let unique = unique_of(schema, object).map(|(_, index)| index.key_columns);
+        UnionTree::new((what, first.tree.kind), read, order, unique, key_names(schema, object))
+    });
+    let unions = unions.collect::<Result<Vec<_>>>()?;
+    pipeline::repeated_rows(&unions, on_conflict, memory.threads, memory.sort_bytes, cancel)
 }
 
 /// All pages of a copy.
@@ -243,20 +342,25 @@ impl Copying<'_, '_> {
             None => Appender::after(settings.page_count, settings.geometry, settings.chunk_bytes),
         };
         let mut made: Vec<Option<CopiedTree>> = vec![None; job.objects.len()];
-        let with_trees: Vec<(usize, &StoredTree)> = (0..)
-            .zip(job.objects)
-            .filter_map(|(place, copied)| Some((place, copied.object.tree.as_ref()?)))
+        let has_tree = |copied: &CopiedObject<'_>| !matches!(copied.tree, TreeContent::None);
+        let with_trees: Vec<usize> =
+            (0..job.objects.len()).filter(|&at| has_tree(&job.objects[at])).collect();
+        let is_alone: Vec<bool> = (job.objects.iter().zip(&*sorts))
+            .map(|(copied, sorts)| *sorts || matches!(copied.tree, TreeContent::Sequences(_)))
             .collect();
-        let planned = sorts.to_vec();
-        for group in with_trees.chunk_by(|(a, _), (b, _)| !planned[*a] && !planned[*b]) {
-            match group {
-                [(place, tree)] if planned[*place] => {
-                    let tree = self.sort(*place, tree, &mut appender, output)?;
+        for group in with_trees.chunk_by(|a, b| !is_alone[*a] && !is_alone[*b]) {
+            match (group, &job.objects[group[0]].tree) {
+                ([place], TreeContent::Sequences(rows)) => {
+                    let tree = sequence_table::write(rows, &mut appender)?;
+                    made[*place] = Some(CopiedTree { tree, ..CopiedTree::default() });
+                }
+                ([place], _) if is_alone[*place] => {
+                    let tree = self.sort(*place, &mut appender, output)?;
                     made[*place] = Some(CopiedTree { tree, relocated: 0, sorted: true });
                 }
                 _ => {
                     let copied = self.copy(group, sorts, &mut appender, output)?;
-                    for ((place, _), copied) in group.iter().zip(copied) {
+                    for (place, copied) in group.iter().zip(copied) {
                         made[*place] = Some(copied);
                     }
                 }
@@ -265,7 +369,7 @@ impl Copying<'_, '_> {
         let roots = made.iter().map(|made| made.map(|made| made.tree.root_page));
         let records = job.objects.iter().zip(roots).map(|(copied, root)| match root {
             Some(root) => with_root(&copied.object.record, root)
-                .ok_or_else(|| damaged(job.snapshot.name(), "a row of sqlite_schema is no valid record")),
+                .ok_or_else(|| Error::input("a row of sqlite_schema is no valid record")),
             None => Ok(copied.object.record.clone()),
         });
         let records = records.collect::<Result<Vec<_>>>()?;
@@ -280,41 +384,47 @@ impl Copying<'_, '_> {
     /// Copies trees that are in order; notes those that are not.
     fn copy(
         &mut self,
-        group: &[(usize, &StoredTree)],
+        group: &[usize],
         sorts: &mut [bool],
         appender: &mut Appender,
         output: &mut dyn Output,
     ) -> Result<Vec<CopiedTree>> {
-        let Copying { job, settings, .. } = *self;
+        let Copying { job, settings, cancel, .. } = *self;
         let progress = self.phases.progress();
-        let view = job.snapshot.view(progress, self.cancel);
-        let takes_leaves = !job.compact && same_layout(job.snapshot.geometry(), settings.geometry);
-        let mut pages = view.pages();
-        let trees = group.iter().map(|(place, tree)| {
-            let copied = &job.objects[*place];
-            let source = job.snapshot.tree(tree.root_page, tree.kind);
-            let scan = Scan::in_parts_of(&mut pages, source, settings.chunk_bytes / 2);
-            Ok(CopyTree {
-                what: copied.object.describe(),
-                scan: scan.map_err(|error| view.failed(error))?,
-                view,
-                order: tree.order.clone(),
-                takes_leaves,
-                payload_bytes_max: match tree.kind {
+        let names: Vec<String> = group.iter().map(|&place| job.objects[place].object.describe()).collect();
+        let size = (job.compact, settings.chunk_bytes / 2);
+        let trees = group.iter().zip(&names).map(|(&place, what)| {
+            let CopiedObject { object, tree, keep } = &job.objects[place];
+            let first = tree.pieces().first().expect("a tree that is copied has a piece").tree;
+            let pieces = tree.pieces().iter();
+            let pieces = pieces.map(|piece| piece.piece(what, settings.geometry, size, (progress, cancel)));
+            let pieces = pieces.collect::<Result<Vec<_>>>()?;
+            if let TreeContent::United(_) = tree {
+                let unique = unique_of(job.schema, object).map(|(_, index)| index.key_columns);
+                let names = key_names(job.schema, object);
+                let tree = UnionTree::new((what, first.kind), pieces, first.order.clone(), unique, names)?;
+                return Ok(TreeCopy::United(tree));
+            }
+            Ok(TreeCopy::Copied(CopyTree {
+                what,
+                kind: first.kind,
+                pieces,
+                order: first.order.clone(),
+                payload_bytes_max: match first.kind {
                     Kind::Table => cell::table_leaf_local_max(settings.geometry),
                     Kind::Index => cell::index_local_max(settings.geometry),
                 },
-                keep: copied.keep.as_deref(),
+                keep: keep.as_deref(),
                 relocated: AtomicU64::new(0),
                 out_of_order: AtomicBool::new(false),
-            })
+            }))
         });
-        let trees = trees.collect::<Result<Vec<CopyTree<'_>>>>()?;
-        let made = pipeline::copy_trees(&trees, settings, appender, output, progress, self.cancel);
-        for ((place, _), tree) in group.iter().zip(&trees) {
-            sorts[*place] |= tree.out_of_order.load(Ordering::Relaxed);
+        let trees = trees.collect::<Result<Vec<TreeCopy<'_>>>>()?;
+        let made = pipeline::copy_trees(&trees, settings, appender, output, progress, cancel);
+        for (&place, tree) in group.iter().zip(&trees) {
+            sorts[place] |= tree.is_out_of_order();
         }
-        let relocated = trees.iter().map(|tree| tree.relocated.load(Ordering::Relaxed));
+        let relocated = trees.iter().map(TreeCopy::relocated);
         let copied = made?.into_iter().zip(relocated);
         Ok(copied.map(|(tree, relocated)| CopiedTree { tree, relocated, sorted: false }).collect())
     }
@@ -323,32 +433,34 @@ impl Copying<'_, '_> {
     fn sort(
         &mut self,
         place: usize,
-        tree: &StoredTree,
         appender: &mut Appender,
         output: &mut dyn Output,
     ) -> Result<WrittenTree> {
         let Copying { job, settings, cancel, .. } = *self;
-        let object = job.objects[place].object;
+        let CopiedObject { object, tree, .. } = &job.objects[place];
         self.phases.begin(&format!("sort {}", object.name), None);
         let progress = self.phases.progress();
-        let order = tree.order.clone().expect("only entries that have an order are out of it");
+        let order = tree.pieces().first().and_then(|first| first.tree.order.clone());
+        let order = order.expect("only entries that have an order are out of it");
         let fields = order.columns().len()..=usize::MAX;
         let spill = Arc::new(Spill::new(settings.temp_dir.clone()));
         let share = settings.sort_bytes / 4 * 3;
         let layout = Layout { order: Order::Record(order), rowid: false, number: false };
         let sorter = Sorter::new(layout, share / settings.workers, &spill);
-        let snapshot = job.snapshot;
-        let position = TreePosition {
-            root_page: tree.root_page,
-            geometry: snapshot.geometry(),
-            page_count: snapshot.page_count(),
-        };
-        let view = snapshot.view(progress, cancel);
-        entries::of_index(view, (&object.name, fields), position, &sorter, settings.workers)?;
+        for CopiedPiece { snapshot, tree, changes } in tree.pieces() {
+            let position = TreePosition {
+                root_page: tree.root_page,
+                geometry: snapshot.geometry(),
+                page_count: snapshot.page_count(),
+            };
+            let entries = (&*object.name, fields.clone(), changes);
+            let view = snapshot.view(progress, cancel);
+            entries::of_index(view, entries, position, &sorter, settings.workers)?;
+        }
         let ahead = Arc::new(Prefetch::new(settings.workers)?);
         let sorted = sorter.sorted(share, settings.workers, &ahead, cancel)?;
         self.phases.begin(&format!("merge {}", object.name), Some(Amount { rows: sorted.items(), bytes: 0 }));
-        let jobs = [IndexJob { sorted: &sorted, unique: job.unique(object) }];
+        let jobs = [IndexJob { sorted: &sorted, unique: unique_of(job.schema, object) }];
         let made = pipeline::merge_indexes(&jobs, settings, appender, output, progress, cancel)?;
         self.phases.begin("copy", None);
         Ok(made.into_iter().next().unwrap_or_default())

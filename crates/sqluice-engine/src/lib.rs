@@ -3,12 +3,13 @@
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
 //! * [`options`]: how a database is written; [`phases`]: what a run does, timed
+//! * `tournament`: which of several streams is first
 //! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
 //! * [`encode`]: batches of rows to pages
 //! * [`output`]: files that appear once complete; [`reject`]: the file of bad rows
 //! * [`target`]: what is known of an existing database; [`plan`]: what will be done, and why
 //! * [`pipeline`]: workers encode and merge, one writer puts pages in order
-//! * [`report`]: what was done
+//! * [`report`]: what was done; `sequence_table`: the numbers of AUTOINCREMENT tables
 //! * [`sqlite`]: what only SQLite can do to a file; [`insert`]: rows that SQLite inserts
 //! * `new_database`, [`existing`], `existing_database`: one attempt to write, from start to end
 //! * [`run`]: attempts until one is done; [`copied_database`]: a copy of a database, from start to end
@@ -31,7 +32,9 @@ pub mod plan;
 pub mod reject;
 pub mod report;
 pub mod run;
+mod sequence_table;
 #[doc(hidden)]
 pub mod sort;
 pub mod sqlite;
 pub mod target;
+mod tournament;

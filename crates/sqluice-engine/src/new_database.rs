@@ -7,12 +7,8 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::source::project::Project;
-use sqluice_format::chunk::Chunk;
 use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
-use sqluice_format::record;
-use sqluice_format::tree::{Child, TableTree};
-use sqluice_format::value::Value;
 
 use crate::options::{OnConflict, WritePath};
 use crate::output::{self, Discard, NewFile, Output, ReadBack, Scratch};
@@ -21,6 +17,7 @@ use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree
 use crate::plan::{Plan, TablePlan};
 use crate::reject::RejectFile;
 use crate::report::Report;
+use crate::sequence_table;
 use crate::sqlite::Work;
 
 /// Writes what `plan` says: the tables of `schema`, in their order, with the rows of `jobs`; bad rows to `rejects`, if
@@ -238,55 +235,16 @@ fn with_empty_trees(table: &Table, written: Option<Written>, appender: &mut Appe
     written
 }
 
-/// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in
-/// ([§2.6.2](https://www.sqlite.org/fileformat2.html#the_sqlite_sequence_table)).
-const SEQUENCE: &str = "sqlite_sequence";
-
-/// Writes that table, if another table needs it; returns its root.
+/// Writes `sqlite_sequence`, if a table needs it; returns its root.
 fn sequences(schema: &Schema, written: &[Written], appender: &mut Appender) -> Result<Option<u32>> {
     let numbered = || schema.tables.iter().zip(written).filter(|(table, _)| table.autoincrement);
     if numbered().next().is_none() {
         return Ok(None);
     }
     // A table that never had a row has no entry.
-    let rows = numbered().filter_map(|(table, written)| Some((table, written.largest_rowid?)));
-    let geometry = appender.geometry();
-    let mut chunk = Chunk::new(geometry, SEQUENCE_PAGES);
-    let mut tree = TableTree::new(geometry);
-    let mut last_rowid = 0;
-    for (table, largest) in rows {
-        let mut record = Vec::new();
-        record::encode(&[Value::Text(table.name.as_bytes()), Value::Int(largest.max(0))], &mut record);
-        last_rowid += 1;
-        if !chunk.push(last_rowid, &record) {
-            append_leaves(
-                std::mem::replace(&mut chunk, Chunk::new(geometry, SEQUENCE_PAGES)),
-                &mut tree,
-                appender,
-            )?;
-            chunk.push(last_rowid, &record);
-        }
-    }
-    if last_rowid == 0 {
-        return Ok(Some(append_empty_leaf(PageKind::LeafTable, appender)));
-    }
-    append_leaves(chunk, &mut tree, appender)?;
-    Ok(Some(tree.finish(appender)))
-}
-
-/// Pages of that table that are made at a time.
-const SEQUENCE_PAGES: u32 = 8;
-
-/// Puts the leaves of a chunk, with what overflows, into the tree.
-fn append_leaves(mut chunk: Chunk, tree: &mut TableTree, pages: &mut Appender) -> Result<()> {
-    chunk.finish();
-    let leaves = chunk.leaves().to_vec();
-    let first = pages.append_whole(chunk)?;
-    for leaf in leaves {
-        let page = pages.geometry().nth_page(first, leaf.page);
-        tree.add_leaf(Child { page, last_rowid: leaf.last_rowid }, pages);
-    }
-    Ok(())
+    let rows =
+        numbered().filter_map(|(table, written)| Some((table.name.clone(), written.largest_rowid?.max(0))));
+    sequence_table::write(&rows.collect::<Vec<_>>(), appender).map(|tree| Some(tree.root_page))
 }
 
 /// The rows of `sqlite_schema`, in the order of the schema.
@@ -308,7 +266,8 @@ fn entries(schema: &Schema, written: &[Written], sequence: Option<u32>) -> Vec<S
     };
     let tables = schema.tables.iter().zip(written).flat_map(of_table);
     let sequence = sequence.map(|root_page| {
-        entry("table", SEQUENCE, SEQUENCE, root_page, Some("CREATE TABLE sqlite_sequence(name,seq)"))
+        let name = sequence_table::NAME;
+        entry("table", name, name, root_page, Some("CREATE TABLE sqlite_sequence(name,seq)"))
     });
     let others = schema
         .others

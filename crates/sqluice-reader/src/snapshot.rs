@@ -219,6 +219,12 @@ impl Snapshot {
         u64::from(self.page_count) * self.geometry().page_bytes() as u64
     }
 
+    /// Bytes of the pages that are not free.
+    pub fn used_bytes(&self) -> u64 {
+        let free = u64::from(self.header.freelist_pages);
+        self.bytes().saturating_sub(free * self.geometry().page_bytes() as u64)
+    }
+
     /// As `PRAGMA journal_mode` returns it.
     pub fn journal_mode(&self) -> &str {
         &self.journal_mode

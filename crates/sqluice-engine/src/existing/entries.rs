@@ -23,6 +23,7 @@ use sqluice_format::varint;
 use sqluice_reader::pages::{FileView, damaged};
 
 use super::twin::Twin;
+use crate::pipeline::Changes;
 use crate::sort::{Buffer, Item, SLACK_BYTES, Sorter};
 
 /// A tree of the file.
@@ -142,13 +143,13 @@ pub(crate) fn of_rows(
 }
 
 /// Gives the entries that the index of that name has to a sorter, which keeps nothing but records. Each has a number of fields within
-/// `fields`. Returns their number.
+/// `fields`, and changes on the way. Returns their number.
 ///
 /// # Errors
 /// As [`of_rows`].
 pub(crate) fn of_index(
     view: FileView<'_>,
-    (name, fields): (&str, RangeInclusive<usize>),
+    (name, fields, changes): (&str, RangeInclusive<usize>, &Changes<'_>),
     place: TreePosition,
     sorter: &Sorter,
     threads: usize,
@@ -157,6 +158,8 @@ pub(crate) fn of_index(
     let entries = AtomicU64::new(0);
     in_parts((view, name), &scan, threads, || EntriesTaker {
         fields: fields.clone(),
+        changes,
+        changed: Vec::new(),
         buffer: sorter.buffer(),
         entries: 0,
         all_entries: &entries,
@@ -385,6 +388,9 @@ fn is_nan(bytes: &[u8]) -> bool {
 /// Passes the entries of an index on.
 struct EntriesTaker<'a> {
     fields: RangeInclusive<usize>,
+    changes: &'a Changes<'a>,
+    /// A record that was changed.
+    changed: Vec<u8>,
     buffer: Buffer<'a>,
     entries: u64,
     all_entries: &'a AtomicU64,
@@ -396,7 +402,17 @@ impl Take for EntriesTaker<'_> {
         if !record::count_fields(record).is_ok_and(|fields| self.fields.contains(&fields)) {
             return Err(None);
         }
+        if !self.changes.left_out.is_empty() && self.changes.leaves_out(record::last_int(record).ok_or(None)?)
+        {
+            return Ok(());
+        }
         self.entries += 1;
+        let mut record = record;
+        if !self.changes.fields.is_empty() {
+            self.changed.clear();
+            record::shift(record, &self.changes.fields, &mut self.changed).map_err(|_| None)?;
+            record = &self.changed;
+        }
         self.buffer.push(Item { rowid: 0, number: 0, record }).map_err(Some)
     }
 

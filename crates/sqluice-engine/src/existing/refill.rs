@@ -20,7 +20,7 @@ use sqluice_core::schema::Table;
 
 use super::Transaction;
 use super::entries::{self, TreePosition};
-use crate::pipeline::OldEntries;
+use crate::pipeline::{Changes, OldEntries};
 use crate::sort::Sorter;
 
 /// Reads old indexes for the sorters of new ones.
@@ -39,7 +39,7 @@ impl OldEntries for OldIndexes<'_> {
         let view = transaction.view(page_count, progress);
         let index = &table.indexes[index];
         let fields = index.columns.len()..=index.columns.len();
-        entries::of_index(view, (&index.name, fields), place, sorter, threads).map(drop)
+        entries::of_index(view, (&index.name, fields, &Changes::default()), place, sorter, threads).map(drop)
     }
 }
 

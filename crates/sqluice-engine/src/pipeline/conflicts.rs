@@ -4,11 +4,12 @@
 //! with two unique keys and IGNORE, of `(1, 1), (1, 2), (3, 2)` the second is refused because of the first, so the third stays. So each
 //! key shows which records share it, which are few, and for these the inserts are played in the order of the input.
 
-use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 
+use super::union_tree::UnionTree;
 use super::unique::Unique;
 use crate::options::OnConflict;
 use crate::sort::Sorted;
@@ -38,13 +39,16 @@ impl Dropped {
 /// Bytes that a record in a group takes here, at most: as a member, as the holder of a key and as one that is left out.
 const RECORD_BYTES: u64 = 48;
 
+/// Bytes that a row of another database takes here, at most: as [`RECORD_BYTES`], and in its group.
+const GROUPED_BYTES: u64 = 120;
+
 /// Bytes of an entry with a single key: only what is left out is kept, and a list may take twice what it holds.
 const DROPPED_BYTES: u64 = 16;
 
-/// A record and one of the groups that it is in.
+/// A row, known by where it stands in the order of insertion, and one of the groups that it is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Member {
-    number: u64,
+struct Member<R> {
+    row: R,
     group: u32,
 }
 
@@ -55,7 +59,7 @@ pub(super) fn resolve(
     memory_bytes: u64,
     cancel: &Cancel,
 ) -> Result<Dropped> {
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<Member<u64>> = Vec::new();
     let mut dropped: Vec<u64> = Vec::new();
     let mut groups = 0;
     let mut bytes = 0;
@@ -69,55 +73,114 @@ pub(super) fn resolve(
                 ([_, later @ ..], OnConflict::Ignore) if keys.len() == 1 => dropped.extend(later),
                 ([before @ .., _], OnConflict::Replace) if keys.len() == 1 => dropped.extend(before),
                 _ => {
-                    members.extend(numbers.iter().map(|&number| Member { number, group: groups }));
+                    members.extend(numbers.iter().map(|&number| Member { row: number, group: groups }));
                     groups += 1;
                 }
             }
         })?;
     }
-    if let (Some((_, unique)), true) = (keys.first(), bytes > memory_bytes) {
-        let message = format!("too many rows of {} have the same keys", unique.table.name);
-        let more = (bytes - memory_bytes).div_ceil(1 << 20);
-        return Err(
-            Error::input(message).hint(message![format!("give at least {more} MiB more: "), Setting::Memory])
-        );
-    }
+    refuse_many(keys.first().map_or("", |(_, unique)| &unique.table.name), bytes, memory_bytes)?;
     members.sort_unstable();
     dropped.extend(play(&members, groups, on_conflict));
     dropped.sort_unstable();
     Ok(Dropped(dropped))
 }
 
-/// The records that do not stay.
-fn play(members: &[Member], groups: u32, on_conflict: OnConflict) -> Vec<u64> {
-    // Which record has the key of a group.
-    let mut holders: Vec<Option<NonZeroU64>> = vec![None; groups as usize];
+/// Finds the rows of several databases that are left out: each is known by the number of its database and its rowid there. All of
+/// `trees` have the same pieces. Takes at most `memory_bytes`.
+///
+/// # Errors
+/// When a tree can't be read, or more rows share keys than the memory can hold.
+pub(crate) fn repeated_rows(
+    trees: &[UnionTree<'_>],
+    on_conflict: OnConflict,
+    workers: usize,
+    memory_bytes: u64,
+    cancel: &Cancel,
+) -> Result<Vec<(u32, i64)>> {
+    let parts: Vec<(usize, usize)> = (trees.iter().enumerate())
+        .flat_map(|(tree, union)| (0..union.parts()).map(move |part| (tree, part)))
+        .collect();
+    let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let work = || -> Result<Vec<Vec<(u32, i64)>>> {
+        let mut groups = Vec::new();
+        while let Some(&(tree, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            cancel.check()?;
+            let mut add = |group: &mut Vec<(u32, i64)>| {
+                if group.len() > 1 {
+                    let more = group.len() as u64 * GROUPED_BYTES;
+                    if bytes.fetch_add(more, Ordering::Relaxed) + more <= memory_bytes {
+                        groups.push(std::mem::take(group));
+                    }
+                }
+                group.clear();
+            };
+            trees[tree].groups(part, &mut add).inspect_err(|_| next.store(parts.len(), Ordering::Relaxed))?;
+        }
+        Ok(groups)
+    };
+    let groups = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..workers.clamp(1, parts.len())).map(|_| scope.spawn(work)).collect();
+        let mut groups = work();
+        for helper in helpers {
+            let more = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            groups = groups.and_then(|mut groups| {
+                groups.extend(more?);
+                Ok(groups)
+            });
+        }
+        groups
+    })?;
+    refuse_many(trees.first().map_or("", UnionTree::table), bytes.into_inner(), memory_bytes)?;
+    let mut members: Vec<Member<(u32, i64)>> = (0..)
+        .zip(&groups)
+        .flat_map(|(group, rows)| rows.iter().map(move |&row| Member { row, group }))
+        .collect();
+    members.sort_unstable();
+    let mut dropped = play(&members, groups.len() as u32, on_conflict);
+    dropped.sort_unstable();
+    Ok(dropped)
+}
+
+/// The error for rows that share keys and do not fit in memory.
+fn refuse_many(table: &str, bytes: u64, memory_bytes: u64) -> Result<()> {
+    if bytes <= memory_bytes {
+        return Ok(());
+    }
+    let more = (bytes - memory_bytes).div_ceil(1 << 20);
+    Err(Error::input(format!("too many rows of {table} have the same keys"))
+        .hint(message![format!("give at least {more} MiB more: "), Setting::Memory]))
+}
+
+/// The rows that do not stay.
+fn play<R: Copy + Ord>(members: &[Member<R>], groups: u32, on_conflict: OnConflict) -> Vec<R> {
+    // Which row has the key of a group.
+    let mut holders: Vec<Option<R>> = vec![None; groups as usize];
     let mut dropped = Vec::new();
-    for of_record in members.chunk_by(|a, b| a.number == b.number) {
-        let held = of_record.iter().filter_map(|member| holders[member.group as usize]);
-        let mut before: Vec<u64> = held.map(|holder| holder.get() - 1).collect();
+    for of_row in members.chunk_by(|a, b| a.row == b.row) {
+        let mut before: Vec<R> = of_row.iter().filter_map(|member| holders[member.group as usize]).collect();
         before.sort_unstable();
         before.dedup();
-        let number = of_record[0].number;
+        let row = of_row[0].row;
         if on_conflict == OnConflict::Ignore && !before.is_empty() {
-            dropped.push(number);
+            dropped.push(row);
             continue;
         }
         for gone in before {
             free_keys(&mut holders, gone, members);
             dropped.push(gone);
         }
-        for member in of_record {
-            holders[member.group as usize] = NonZeroU64::new(number + 1);
+        for member in of_row {
+            holders[member.group as usize] = Some(row);
         }
     }
     dropped
 }
 
-/// Frees the keys of a record that goes.
-fn free_keys(holders: &mut [Option<NonZeroU64>], gone: u64, members: &[Member]) {
-    let first = members.partition_point(|member| member.number < gone);
-    for member in members[first..].iter().take_while(|member| member.number == gone) {
+/// Frees the keys of a row that goes.
+fn free_keys<R: Copy + Ord>(holders: &mut [Option<R>], gone: R, members: &[Member<R>]) {
+    let first = members.partition_point(|member| member.row < gone);
+    for member in members[first..].iter().take_while(|member| member.row == gone) {
         holders[member.group as usize] = None;
     }
 }
@@ -129,8 +192,8 @@ mod tests {
     fn dropped(groups: &[&[u64]], on_conflict: OnConflict) -> Vec<u64> {
         let members = (0..)
             .zip(groups)
-            .flat_map(|(group, numbers)| numbers.iter().map(move |&number| Member { number, group }));
-        let mut members: Vec<Member> = members.collect();
+            .flat_map(|(group, numbers)| numbers.iter().map(move |&row| Member { row, group }));
+        let mut members: Vec<Member<u64>> = members.collect();
         members.sort_unstable();
         let mut dropped = play(&members, groups.len() as u32, on_conflict);
         dropped.sort_unstable();

@@ -1,12 +1,11 @@
-//! Trees of another database, onto pages.
+//! Trees of other databases, onto pages.
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Progress};
 
 use super::appender::Appender;
-use super::copy_tree::CopyTree;
 use super::pass;
-use super::trees::Trees;
+use super::trees::{TreeCopy, Trees};
 use super::writer::PassContext;
 use super::{Settings, WrittenTree};
 use crate::output::Output;
@@ -16,7 +15,7 @@ use crate::output::Output;
 /// # Errors
 /// When a tree is damaged, or an index is out of order, or the pages can't be written. `cancel` is set then.
 pub(crate) fn copy_trees(
-    trees: &[CopyTree<'_>],
+    trees: &[TreeCopy<'_>],
     settings: &Settings,
     appender: &mut Appender,
     output: &mut dyn Output,

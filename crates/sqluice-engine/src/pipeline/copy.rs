@@ -1,4 +1,4 @@
-//! Trees of another database, part by part, onto pages.
+//! Trees of other databases, part by part, onto pages.
 //!
 //! ```text
 //!  leaves     [packed] [packed] [half  ] [packed] ... [packed]
@@ -16,6 +16,8 @@ use sqluice_reader::pages::{FilePages, damaged};
 
 use super::copy_tree::{CopyTree, EndEntries};
 use super::message::{Edges, Task};
+use super::piece::{Piece, part_of};
+use super::union_tree::{LastEntry, UnionTree};
 use super::unique::CANCEL_ITEMS;
 use super::worker::{Done, Filling};
 
@@ -25,26 +27,34 @@ const HASHED_LEAVES: u64 = 16;
 /// Copies parts of a tree, for one worker.
 pub(super) struct Copier<'a> {
     tree: &'a CopyTree<'a>,
-    pages: FilePages<'a>,
+    /// The number of the piece that is read, and its pages.
+    pages: Option<(usize, FilePages<'a>)>,
     reader: Reader,
+    record: Vec<u8>,
 }
 
 impl<'a> Copier<'a> {
     pub(super) fn new(tree: &'a CopyTree<'a>) -> Copier<'a> {
-        Copier { tree, pages: tree.view.pages(), reader: Reader::default() }
+        Copier { tree, pages: None, reader: Reader::default(), record: Vec::new() }
     }
 
     /// Copies one part onto pages.
     pub(super) fn copy(&mut self, filling: &mut Filling<'_, '_>, task: Task) -> (Result<Done>, Edges) {
         let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
-        let Copier { tree, pages, reader } = self;
-        let mut taker =
-            Taker { tree, filling, ends: EndEntries::default(), leaves: 0, entries: 0, left_out: 0 };
-        let read = tree.scan.visit(part, pages, reader, &mut taker);
-        let Taker { ends, left_out, .. } = taker;
+        let Copier { tree, pages, reader, record } = self;
         let is_last = part + 1 == tree.parts();
-        let done = read.map_err(|error| tree.view.failed(error)).and_then(|()| {
-            match tree.kind() {
+        let (number, part) = part_of(&tree.pieces, part);
+        let piece = &tree.pieces[number];
+        let pages = match pages {
+            Some((of, pages)) if *of == number => pages,
+            other => &mut other.insert((number, piece.view.pages())).1,
+        };
+        let ends = EndEntries::default();
+        let mut taker = Taker { tree, piece, filling, ends, record, leaves: 0, entries: 0, left_out: 0 };
+        let read = piece.scan.visit(part, pages, reader, &mut taker);
+        let Taker { ends, left_out, .. } = taker;
+        let done = read.map_err(|error| piece.view.failed(error)).and_then(|()| {
+            match tree.kind {
                 Kind::Table => filling.finish_leaves(),
                 Kind::Index => filling.finish_entries(!is_last)?,
             }
@@ -58,8 +68,11 @@ impl<'a> Copier<'a> {
 /// Takes what a part holds.
 struct Taker<'t, 'f, 'w, 's> {
     tree: &'t CopyTree<'t>,
+    piece: &'t Piece<'t>,
     filling: &'f mut Filling<'w, 's>,
     ends: EndEntries,
+    /// A record that was changed.
+    record: &'f mut Vec<u8>,
     leaves: u64,
     entries: usize,
     /// Rows that are not copied.
@@ -75,11 +88,11 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
             self.filling.cancelled()?;
             self.filling.hash_finished();
         }
-        let tree = self.tree;
-        if tree.keep.is_some() {
+        let Taker { tree, piece, .. } = *self;
+        if tree.keep.is_some() || !piece.changes.is_none() {
             return Ok(false);
         }
-        if tree.takes_leaves && leaf.is_full() && self.filling.push_leaf(leaf)? {
+        if piece.takes_leaves && leaf.is_full() && self.filling.push_leaf(leaf)? {
             tree.relocated.fetch_add(1, Ordering::Relaxed);
         } else if leaf.payload_bytes_max() <= tree.payload_bytes_max {
             self.filling.push_cells(leaf)?;
@@ -99,13 +112,16 @@ impl Visit<Error> for Taker<'_, '_, '_, '_> {
             self.filling.cancelled()?;
             self.filling.hash_finished();
         }
-        let tree = self.tree;
-        match tree.kind() {
-            Kind::Table if tree.keep.is_some_and(|keep| !keep(record)) => {
+        let Taker { tree, piece, .. } = *self;
+        match tree.kind {
+            Kind::Table if tree.keep.is_some_and(|keep| !keep(record)) || piece.changes.leaves_out(rowid) => {
                 self.left_out += 1;
                 Ok(())
             }
-            Kind::Table => self.filling.push_row(rowid, record),
+            Kind::Table => {
+                let record = piece.record(record, self.record)?;
+                self.filling.push_row(piece.rowid(rowid)?, record)
+            }
             Kind::Index => {
                 if tree.order.is_some() {
                     self.verify(record)?;
@@ -159,8 +175,47 @@ impl Taker<'_, '_, '_, '_> {
         if record::count_fields(record).is_ok_and(|fields| fields >= columns) {
             return Ok(());
         }
-        Err(damaged(self.tree.view.path, &format!("an entry of {} is no valid record of it", self.tree.what)))
+        Err(damaged(
+            self.piece.view.path,
+            &format!("an entry of {} is no valid record of it", self.tree.what),
+        ))
     }
+}
+
+/// Copies one part of a tree that is put together of several onto pages.
+pub(super) fn unite(
+    tree: &UnionTree<'_>,
+    filling: &mut Filling<'_, '_>,
+    task: Task,
+) -> (Result<Done>, Edges) {
+    let Task::Part(part) = task else { unreachable!("a tree is copied by parts") };
+    let mut last: Option<LastEntry> = None;
+    let mut entries = 0;
+    let (visited, stops) = tree.visit(part, &mut |entry| {
+        entries += 1;
+        if entries % CANCEL_ITEMS == 0 {
+            filling.cancelled()?;
+            filling.hash_finished();
+        }
+        if tree.is_unique() {
+            if last.as_ref().is_some_and(|last| tree.repeats(last, entry)) {
+                return Err(tree.repeated(last.as_ref().unwrap_or(&LastEntry::default()), entry));
+            }
+            last.get_or_insert_default().set(entry);
+        }
+        match tree.kind() {
+            Kind::Table => filling.push_row(entry.rowid, entry.record),
+            Kind::Index => filling.push_entry(entry.record),
+        }
+    });
+    let done = visited.and_then(|()| {
+        match tree.kind() {
+            Kind::Table => filling.finish_leaves(),
+            Kind::Index => filling.finish_entries(part + 1 < tree.parts())?,
+        }
+        Ok(Done::default())
+    });
+    (done, Edges::United(Box::new(stops)))
 }
 
 impl EndEntries {

@@ -1,25 +1,24 @@
-//! B-trees of another database that are copied, and how the parts of one must fit each other.
+//! B-trees of other databases that are copied, and how the parts of one must fit each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_format::key::KeyOrder;
-use sqluice_format::scan::{Kind, Scan};
-use sqluice_reader::pages::FileView;
+use sqluice_format::scan::Kind;
+
+use super::piece::Piece;
 
 /// Decides by its record whether a row is copied.
 pub type Keep<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
 
-/// A B-tree that is copied.
+/// A B-tree that is copied, or several one after another: then their rowids ascend from one to the next.
 pub(crate) struct CopyTree<'a> {
     /// What it is, for messages: `index i`.
-    pub(crate) what: String,
-    pub(crate) scan: Scan,
-    pub(crate) view: FileView<'a>,
+    pub(crate) what: &'a str,
+    pub(crate) kind: Kind,
+    pub(crate) pieces: Vec<Piece<'a>>,
     /// The order that its entries must have; `None`: they are copied in the order in which they are.
     pub(crate) order: Option<KeyOrder>,
-    /// Whether pages have the same layout in both databases, and leaves that are packed are taken as they are.
-    pub(crate) takes_leaves: bool,
     /// Bytes of the largest payload that does not overflow in the copy.
     pub(crate) payload_bytes_max: usize,
     /// Which rows are copied; `None`: all.
@@ -38,12 +37,8 @@ pub(super) struct EndEntries {
 }
 
 impl CopyTree<'_> {
-    pub(super) fn kind(&self) -> Kind {
-        self.scan.tree().kind
-    }
-
     pub(super) fn parts(&self) -> usize {
-        self.scan.parts()
+        self.pieces.iter().map(|piece| piece.scan.parts()).sum()
     }
 
     /// The error for a part that does not follow the part before.

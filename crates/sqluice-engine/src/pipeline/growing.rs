@@ -10,10 +10,9 @@ use sqluice_format::scan::Kind;
 use sqluice_format::tree::{self, AppendPage, Child, IndexTree, TableTree};
 
 use super::appender::{Appender, append_empty_leaf};
-use super::copy_tree::CopyTree;
 use super::existing_trees::Edge;
 use super::message::Sealed;
-use super::trees::Trees;
+use super::trees::{TreeCopy, Trees};
 use crate::options::WritePath;
 
 /// A tree, as far as it is made.
@@ -51,7 +50,7 @@ impl<'a> Growing<'a> {
                 Some(tree) => (Levels::Index(IndexTree::new(geometry)), tree.root_page, None),
                 None => (Levels::None, None, None),
             },
-            Trees::Copy(trees) => match trees.get(index).map(CopyTree::kind) {
+            Trees::Copy(trees) => match trees.get(index).map(TreeCopy::kind) {
                 Some(Kind::Table) => (Levels::Table(TableTree::new(geometry)), None, None),
                 Some(Kind::Index) => (Levels::Index(IndexTree::new(geometry)), None, None),
                 None => (Levels::None, None, None),

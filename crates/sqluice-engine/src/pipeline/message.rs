@@ -8,6 +8,7 @@ use sqluice_format::chunk::Chunk;
 
 use super::copy_tree::EndEntries;
 use super::merge_tree::Ends;
+use super::union_tree::Stops;
 use crate::encode::RowidRange;
 
 /// Parts of each worker that the writer has not seen the end of. Chunks keep a worker from running ahead, but a part may
@@ -57,6 +58,8 @@ pub(super) enum Edges {
     Sorted(Box<Ends>),
     /// Entries of an index that is copied.
     Copied(Box<EndEntries>),
+    /// Entries of several trees.
+    United(Box<Stops>),
 }
 
 /// What a worker gets back from the writer.

@@ -8,14 +8,13 @@ use sqluice_core::source::Source;
 
 use super::Settings;
 use super::appender::Appender;
-use super::copy::Copier;
-use super::copy_tree::CopyTree;
+use super::copy::{self, Copier};
 use super::dispenser::{Dispenser, Parts};
 use super::merge;
 use super::merge_tree::MergeTree;
 use super::message::{Edges, Message, Returns};
 use super::rows::RowsEncoder;
-use super::trees::{BuiltTree, Trees};
+use super::trees::{BuiltTree, TreeCopy, Trees};
 use super::worker::{Filling, Worker};
 use super::writer::{PassContext, Writer};
 
@@ -31,7 +30,7 @@ pub(super) fn run(
     let parts = match trees {
         Trees::Rows(_) => Parts::Sources(sources),
         Trees::Merge(trees) => Parts::Numbered(trees.iter().map(MergeTree::parts).collect()),
-        Trees::Copy(trees) => Parts::Numbered(trees.iter().map(CopyTree::parts).collect()),
+        Trees::Copy(trees) => Parts::Numbered(trees.iter().map(TreeCopy::parts).collect()),
     };
     let dispenser = Dispenser::new(parts);
     let (to_writer, from_workers) = crossbeam_channel::unbounded();
@@ -102,13 +101,18 @@ fn work(mut worker: Worker<'_>, dispenser: &Dispenser<'_>, trees: &Trees<'_>, ca
             Trees::Merge(trees) => {
                 filling.finish(task, |filling, task| merge::merge(&trees[id.tree], filling, task))
             }
-            Trees::Copy(trees) => {
-                let copier = match &mut copier {
-                    Some((tree, copier)) if *tree == id.tree => copier,
-                    other => &mut other.insert((id.tree, Copier::new(&trees[id.tree]))).1,
-                };
-                filling.finish(task, |filling, task| copier.copy(filling, task))
-            }
+            Trees::Copy(trees) => match &trees[id.tree] {
+                TreeCopy::Copied(tree) => {
+                    let copier = match &mut copier {
+                        Some((of, copier)) if *of == id.tree => copier,
+                        other => &mut other.insert((id.tree, Copier::new(tree))).1,
+                    };
+                    filling.finish(task, |filling, task| copier.copy(filling, task))
+                }
+                TreeCopy::United(tree) => {
+                    filling.finish(task, |filling, task| copy::unite(tree, filling, task))
+                }
+            },
         };
         if done.is_err() {
             return;

@@ -1,9 +1,14 @@
 //! The B-trees of a pass.
 
+use std::sync::atomic::Ordering;
+
+use sqluice_format::scan::Kind;
+
 use super::WrittenTree;
 use super::copy_tree::CopyTree;
 use super::merge_tree::MergeTree;
 use super::rows::RowsTree;
+use super::union_tree::UnionTree;
 
 /// The trees of a pass, by what they are built from.
 pub(super) enum Trees<'a> {
@@ -11,8 +16,48 @@ pub(super) enum Trees<'a> {
     Rows(Vec<RowsTree<'a>>),
     /// What has been sorted.
     Merge(Vec<MergeTree<'a>>),
-    /// Trees of another database.
-    Copy(&'a [CopyTree<'a>]),
+    /// Trees of other databases.
+    Copy(&'a [TreeCopy<'a>]),
+}
+
+/// A tree that is made of those of other databases.
+pub(crate) enum TreeCopy<'a> {
+    /// Of one, or of several one after another.
+    Copied(CopyTree<'a>),
+    /// Of several whose entries interleave.
+    United(UnionTree<'a>),
+}
+
+impl TreeCopy<'_> {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            TreeCopy::Copied(tree) => tree.kind,
+            TreeCopy::United(tree) => tree.kind(),
+        }
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        match self {
+            TreeCopy::Copied(tree) => tree.parts(),
+            TreeCopy::United(tree) => tree.parts(),
+        }
+    }
+
+    /// Whether an entry was found that does not follow the one before.
+    pub(crate) fn is_out_of_order(&self) -> bool {
+        match self {
+            TreeCopy::Copied(tree) => tree.out_of_order.load(Ordering::Relaxed),
+            TreeCopy::United(tree) => tree.is_out_of_order(),
+        }
+    }
+
+    /// Leaves that were taken as they are.
+    pub(crate) fn relocated(&self) -> u64 {
+        match self {
+            TreeCopy::Copied(tree) => tree.relocated.load(Ordering::Relaxed),
+            TreeCopy::United(_) => 0,
+        }
+    }
 }
 
 /// A B-tree that a pass has built.

@@ -13,7 +13,8 @@ use super::copy_tree::EndEntries;
 use super::growing::Growing;
 use super::merge_tree::Ends;
 use super::message::{Edges, Message, PartId, Returns, Sealed};
-use super::trees::{BuiltTree, Trees};
+use super::trees::{BuiltTree, TreeCopy, Trees};
+use super::union_tree::Stops;
 use crate::encode::{LastRowid, RowidRange, not_after_last, null_among_numbers, out_of_order};
 use crate::output::Output;
 use crate::reject::RejectFile;
@@ -43,6 +44,8 @@ pub(super) struct Writer<'a, 'o> {
     ends: Option<Box<Ends>>,
     /// The ends of the last part that was copied of an index.
     copied: Option<Box<EndEntries>>,
+    /// Where the last part ended in each of several trees.
+    stops: Option<Box<Stops>>,
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
@@ -53,7 +56,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Writer<'a, 'o> {
         let tree = Growing::new(trees, 0, appender.geometry());
         let (made, current, last_rowid) = (Vec::new(), BuiltTree::default(), trees.last_rowid(0));
-        Writer { trees, appender, around, made, tree, current, last_rowid, ends: None, copied: None }
+        let (ends, copied, stops) = (None, None, None);
+        Writer { trees, appender, around, made, tree, current, last_rowid, ends, copied, stops }
     }
 
     pub(super) fn write_all(
@@ -166,12 +170,26 @@ impl<'a, 'o> Writer<'a, 'o> {
                 Ok(())
             }
             Edges::Copied(entries) => {
-                if let (Trees::Copy(trees), Some(before)) = (self.trees, &self.copied) {
-                    trees[self.made.len()].check_follows(before, &entries)?;
+                if let (Some(TreeCopy::Copied(tree)), Some(before)) = (self.tree_copy(), &self.copied) {
+                    tree.check_follows(before, &entries)?;
                 }
                 self.copied = Some(entries);
                 Ok(())
             }
+            Edges::United(stops) => {
+                if let (Some(TreeCopy::United(tree)), Some(before)) = (self.tree_copy(), &self.stops) {
+                    tree.check_follows(before, &stops)?;
+                }
+                self.stops = Some(stops);
+                Ok(())
+            }
+        }
+    }
+
+    fn tree_copy(&self) -> Option<&'a TreeCopy<'a>> {
+        match self.trees {
+            Trees::Copy(trees) => trees.get(self.made.len()),
+            _ => None,
         }
     }
 
@@ -211,7 +229,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         written.interior_pages = if empty { 0 } else { appended };
         self.made.push(std::mem::take(&mut self.current));
         self.last_rowid = self.trees.last_rowid(next);
-        (self.ends, self.copied) = (None, None);
+        (self.ends, self.copied, self.stops) = (None, None, None);
         self.appender.check()
     }
 }

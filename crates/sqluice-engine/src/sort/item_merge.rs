@@ -1,14 +1,6 @@
 //! Merges runs of items.
 //!
-//! ```text
-//!            winner                      a tree of losers: each inner node keeps its loser,
-//!           /      \                     so that one path is gone up for each item
-//!        loser      loser
-//!        /   \      /   \
-//!      part part  part part     <──  waiting: parts that begin further on
-//! ```
-//!
-//! A part enters the tree only at its turn, and leaves it when it ends. So of runs that do not overlap one is
+//! A part enters the tournament only at its turn, and leaves it when it ends. So of runs that do not overlap one is
 //! read after another.
 
 use sqluice_core::error::Result;
@@ -16,6 +8,7 @@ use sqluice_core::error::Result;
 use super::order::{Item, Layout};
 use super::prefetch::Prefetch;
 use super::reader::{Reader, RunSlice};
+use crate::tournament::Tournament;
 
 /// The items of runs, one after another.
 pub(super) struct ItemMerge<'a> {
@@ -27,8 +20,7 @@ pub(super) struct ItemMerge<'a> {
     readers: Vec<Reader<'a>>,
     /// The prefixes of what the readers are at.
     heads: Vec<u128>,
-    /// The loser at each inner node; node 0 has the winner.
-    tree: Vec<u32>,
+    tournament: Tournament,
     /// The winner's item was given.
     is_given: bool,
 }
@@ -43,8 +35,8 @@ impl<'a> ItemMerge<'a> {
     ) -> ItemMerge<'a> {
         let mut waiting: Vec<_> = parts.into_iter().map(|part| (part.prefix_min(), part)).collect();
         waiting.sort_by_key(|(from, _)| std::cmp::Reverse(*from));
-        let (readers, heads, tree) = (Vec::new(), Vec::new(), Vec::new());
-        ItemMerge { layout, prefetch, block_bytes, waiting, readers, heads, tree, is_given: false }
+        let (readers, heads, tournament) = (Vec::new(), Vec::new(), Tournament::default());
+        ItemMerge { layout, prefetch, block_bytes, waiting, readers, heads, tournament, is_given: false }
     }
 
     /// Goes on to the next item in order; returns whether one is left.
@@ -54,7 +46,7 @@ impl<'a> ItemMerge<'a> {
             let winner = self.winner();
             if self.readers[winner].advance()? {
                 self.heads[winner] = self.readers[winner].prefix();
-                self.replay(winner);
+                self.replay();
             } else {
                 self.leave(winner);
             }
@@ -72,7 +64,7 @@ impl<'a> ItemMerge<'a> {
     /// The reader that has the item at hand.
     #[inline]
     fn winner(&self) -> usize {
-        self.tree[0] as usize
+        self.tournament.winner()
     }
 
     /// The item, after `advance` has returned true.
@@ -117,46 +109,22 @@ impl<'a> ItemMerge<'a> {
     }
 
     fn rebuild(&mut self) {
-        const EMPTY: u32 = u32::MAX;
-        let count = self.readers.len();
-        self.tree.clear();
-        self.tree.resize(count, EMPTY);
-        for reader in 0..count {
-            let (mut winner, mut node) = (reader, (reader + count) / 2);
-            // The first to reach a node waits in it for the other.
-            while node > 0 {
-                if self.tree[node] == EMPTY {
-                    break;
-                }
-                let other = self.tree[node] as usize;
-                if self.is_less(other, winner) {
-                    (self.tree[node], winner) = (winner as u32, other);
-                }
-                node /= 2;
-            }
-            self.tree[node] = winner as u32;
-        }
+        let ItemMerge { layout, readers, heads, tournament, .. } = self;
+        tournament.rebuild(readers.len(), |a, b| is_less(layout, heads, readers, a, b));
     }
 
-    /// Goes up the path of a reader whose item is new.
+    /// Lets the winner go up its path with a new item.
     #[inline]
-    fn replay(&mut self, reader: usize) {
-        let (mut winner, mut node) = (reader, (reader + self.tree.len()) / 2);
-        while node > 0 {
-            let other = self.tree[node] as usize;
-            if self.is_less(other, winner) {
-                (self.tree[node], winner) = (winner as u32, other);
-            }
-            node /= 2;
-        }
-        self.tree[0] = winner as u32;
+    fn replay(&mut self) {
+        let ItemMerge { layout, readers, heads, tournament, .. } = self;
+        tournament.replay(|a, b| is_less(layout, heads, readers, a, b));
     }
+}
 
-    #[inline]
-    fn is_less(&self, a: usize, b: usize) -> bool {
-        match self.heads[a] == self.heads[b] {
-            false => self.heads[a] < self.heads[b],
-            true => self.layout.order.compare(&self.readers[a].item(), &self.readers[b].item()).is_lt(),
-        }
+#[inline]
+fn is_less(layout: &Layout, heads: &[u128], readers: &[Reader<'_>], a: usize, b: usize) -> bool {
+    match heads[a] == heads[b] {
+        false => heads[a] < heads[b],
+        true => layout.order.compare(&readers[a].item(), &readers[b].item()).is_lt(),
     }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
-use sqluice_engine::copied_database::{self, CopiedObject, CopyJob};
+use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
 use sqluice_engine::output::{Exclusive, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
@@ -78,12 +78,16 @@ impl Copy {
         let copied: Vec<CopiedObject<'_>> = objects
             .iter()
             .filter(|object| selection.has(object))
-            .map(|object| CopiedObject { object, keep: selection.keep(object, snapshot.header()) })
+            .map(|object| {
+                let piece = object.tree.as_ref().map(|tree| CopiedPiece::new(snapshot, tree));
+                let tree = piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece]));
+                CopiedObject { object, tree, keep: selection.keep(object, snapshot.header()) }
+            })
             .collect();
         let job = CopyJob {
-            snapshot,
             schema,
             objects: &copied,
+            source_bytes: (snapshot.bytes(), snapshot.used_bytes()),
             header,
             target: &self.target,
             compact: self.compact,
