@@ -24,6 +24,7 @@ use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
 use sqluice_format::cell;
 use sqluice_format::database::{Header, write_schema_records};
+use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Scan};
@@ -32,7 +33,7 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
-use crate::output::{self, Discard, Exclusive, NewFile, Output, Replaced, Scratch, Wanted};
+use crate::output::{self, Discard, Exclusive, NewFile, Output, ReadBack, Replaced, Scratch, Wanted};
 use crate::phases::{PhaseReport, Phases};
 use crate::pipeline::{
     self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, Settings, TreeCopy, UnionTree,
@@ -66,9 +67,14 @@ pub struct CopyJob<'a> {
     pub auto_vacuum: u8,
     /// The source, if the copy takes its place.
     pub exclusive: Option<Arc<Exclusive>>,
+    /// What SQLite does to the file before it has its name; `None`: nothing.
+    pub finish: Option<&'a Finish<'a>>,
     /// Threads, memory, temporary space, whether a database is replaced.
     pub options: &'a WriteOptions,
 }
+
+/// Work on the file at a path, with SQLite.
+pub type Finish<'a> = dyn Fn(&Path) -> Result<()> + 'a;
 
 /// An object that is copied.
 pub struct CopiedObject<'a> {
@@ -88,6 +94,8 @@ pub enum TreeContent<'a> {
     Copied(Vec<CopiedPiece<'a>>),
     /// Trees of the same kind, whose entries interleave.
     United(Vec<CopiedPiece<'a>>),
+    /// Trees of indexes that are in another order, which are sorted.
+    Sorted(Vec<CopiedPiece<'a>>, KeyOrder),
     /// The rows of `sqlite_sequence`.
     Sequences(Vec<(String, i64)>),
 }
@@ -113,7 +121,9 @@ impl<'a> TreeContent<'a> {
     /// The trees of sources.
     pub fn pieces(&self) -> &[CopiedPiece<'a>] {
         match self {
-            TreeContent::Copied(pieces) | TreeContent::United(pieces) => pieces,
+            TreeContent::Copied(pieces) | TreeContent::United(pieces) | TreeContent::Sorted(pieces, _) => {
+                pieces
+            }
             TreeContent::None | TreeContent::Sequences(_) => &[],
         }
     }
@@ -159,7 +169,8 @@ pub struct CopiedTree {
 /// When the source can't be read or is damaged, or the target can't be written: it is as it was, or absent, then.
 pub fn copy(job: &CopyJob<'_>, progress: &dyn Progress, cancel: &Cancel) -> Result<Copied> {
     // The trees that are sorted.
-    let mut sorts = vec![false; job.objects.len()];
+    let is_sorted = |copied: &CopiedObject<'_>| matches!(copied.tree, TreeContent::Sorted(..));
+    let mut sorts: Vec<bool> = job.objects.iter().map(is_sorted).collect();
     run::run(
         &mut sorts,
         |sorts| Outcome::of(attempt(job, sorts, progress, &cancel.child())),
@@ -214,7 +225,17 @@ fn attempt(
         };
         let WrittenPages { trees, page_count, checksum, .. } =
             copying.pages(sorts, first_singles, &mut *file)?;
-        (trees, page_count, Some(checksum))
+        match (job.finish, file.path()) {
+            (Some(finish), Some(path)) => {
+                let path = path.to_owned();
+                copying.phases.begin("sqlite", None);
+                finish(&path)?;
+                let ReadBack { page_count, checksum } =
+                    output::read_back(&path, geometry, copying.phases.progress(), cancel)?;
+                (trees, page_count, Some(checksum))
+            }
+            _ => (trees, page_count, Some(checksum)),
+        }
     } else {
         let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
         let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
@@ -440,7 +461,10 @@ impl Copying<'_, '_> {
         let CopiedObject { object, tree, .. } = &job.objects[place];
         self.phases.begin(&format!("sort {}", object.name), None);
         let progress = self.phases.progress();
-        let order = tree.pieces().first().and_then(|first| first.tree.order.clone());
+        let order = match tree {
+            TreeContent::Sorted(_, order) => Some(order.clone()),
+            _ => tree.pieces().first().and_then(|first| first.tree.order.clone()),
+        };
         let order = order.expect("only entries that have an order are out of it");
         let fields = order.columns().len()..=usize::MAX;
         let spill = Arc::new(Spill::new(settings.temp_dir.clone()));

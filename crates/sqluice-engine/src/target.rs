@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Result};
-use sqluice_core::schema::token::{self, TokenKind};
+use sqluice_core::schema::token::same;
 use sqluice_core::schema::{Object, Schema, Table};
 use sqluice_format::page::PageSize;
 
@@ -188,17 +188,4 @@ impl TargetSnapshot {
             }
         }
     }
-}
-
-/// Whether two statements differ in spaces, comments and the case of words alone.
-fn same(one: &str, other: &str) -> bool {
-    let words = |sql: &str| {
-        let tokens = token::tokens(sql).into_iter().filter(|token| !token.is_comment());
-        let words = tokens.map(|token| match token.kind {
-            TokenKind::Word => token.text(sql).to_ascii_lowercase(),
-            _ => token.text(sql).to_owned(),
-        });
-        words.collect::<Vec<String>>()
-    };
-    words(one) == words(other)
 }

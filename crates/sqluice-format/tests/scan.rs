@@ -154,6 +154,9 @@ proptest! {
             let all = scan(&bytes, tree, usize::MAX).unwrap();
             prop_assert!(from(&bytes, tree, |_, _| false).unwrap() == all);
             prop_assert!(from(&bytes, tree, |_, _| true).unwrap().is_empty());
+            let mut cursor = Cursor::new(tree);
+            let last = cursor.last(&mut &bytes[..]).unwrap().then(|| (cursor.rowid(), cursor.record().to_vec()));
+            prop_assert_eq!(last.as_ref(), all.last());
             for place in places.iter().filter(|_| !all.is_empty()) {
                 let at = place.index(all.len());
                 let (rowid, record) = &all[at];

@@ -1,14 +1,14 @@
 //! The objects of a database, as `sqlite_schema` stores them, and the B-tree of each
 //! ([§2.6](https://www.sqlite.org/fileformat2.html#storage_of_the_sql_database_schema)).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::schema::index::key_order;
 use sqluice_format::key::{KeyColumn, KeyOrder};
-use sqluice_format::scan::{Kind, Reader, Scan, Tree};
+use sqluice_format::scan::{Cursor, Kind, Reader, Scan, Tree};
 
 use crate::connection::unreadable;
 use crate::pages::damaged;
@@ -52,6 +52,8 @@ pub struct StoredTree {
     pub kind: Kind,
     /// The order of its entries; `None` for rows with rowids, and where it is not known.
     pub order: Option<KeyOrder>,
+    /// The order that they would have where DESC counts, which it does not below schema format 4.
+    pub declared_order: Option<KeyOrder>,
     /// Why the order of entries is not known.
     pub unknown_order: Option<String>,
 }
@@ -112,6 +114,34 @@ impl Snapshot {
         Ok(records)
     }
 
+    /// The smallest and the largest rowid of a table, or 0 twice of an index; `None`: it has no entry.
+    ///
+    /// # Errors
+    /// When its outer pages can't be read, or are damaged.
+    pub fn rowid_range(&self, tree: &StoredTree, cancel: &Cancel) -> Result<Option<(i64, i64)>> {
+        let view = self.view(&Silent, cancel);
+        let mut pages = view.pages();
+        let mut cursor = Cursor::new(self.tree(tree.root_page, tree.kind));
+        let has_some = cursor.seek(&mut pages, |_, _| false).map_err(|error| view.failed(error))?;
+        let first = cursor.rowid();
+        cursor.last(&mut pages).map_err(|error| view.failed(error))?;
+        Ok(has_some.then(|| (first, cursor.rowid())))
+    }
+
+    /// The names of the tables that belong to virtual tables, in small letters.
+    ///
+    /// # Errors
+    /// When SQLite can't list them.
+    pub fn shadow_tables(&self) -> Result<HashSet<String>> {
+        let list = || -> rusqlite::Result<HashSet<String>> {
+            let connection = self.connection();
+            let sql = "SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'";
+            let mut statement = connection.prepare(sql)?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        list().map_err(|error| unreadable(self.name(), error))
+    }
+
     /// The tree with that root.
     pub fn tree(&self, root_page: u32, kind: Kind) -> Tree {
         Tree { root_page, kind, geometry: self.geometry(), page_count: self.page_count() }
@@ -119,7 +149,13 @@ impl Snapshot {
 
     fn tree_of(&self, object: &StoredObject, root_page: u32) -> rusqlite::Result<StoredTree> {
         let connection = self.connection();
-        let mut tree = StoredTree { root_page, kind: Kind::Table, order: None, unknown_order: None };
+        let mut tree = StoredTree {
+            root_page,
+            kind: Kind::Table,
+            order: None,
+            declared_order: None,
+            unknown_order: None,
+        };
         let columns = match &*object.kind {
             "index" => columns(&connection, &object.name)?,
             _ => match clustered(&connection, &object.name)? {
@@ -138,6 +174,8 @@ impl Snapshot {
             _ if columns.is_empty() => tree.unknown_order = Some("its columns are not known".to_owned()),
             Some(order) if self.header().used_text_encoding() == UTF_8 || is_binary(&order) => {
                 tree.order = Some(order);
+                tree.declared_order =
+                    key_order(columns.iter().map(|column| (&*column.collation, column.descending)));
             }
             Some(_) => {
                 tree.unknown_order = Some("NOCASE and RTRIM of UTF-16 are known to SQLite alone".to_owned())

@@ -168,7 +168,8 @@
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
-//! * [`copy`]: a database, or some of its tables, as a new file without free pages
+//! * `same_file`: whether two names are of one file; [`copy`]: a database, or some of its tables, as a new file without free pages
+//! * [`merge`]: several databases as one
 //! * [`archive`]: a folder as a database, and back
 //! * [`export`]: tables and queries as files; `read`: as Arrow record batches
 //!
@@ -201,8 +202,10 @@ pub mod generate;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
+pub mod merge;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
+mod same_file;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

@@ -80,6 +80,8 @@ settings! {
     Include = "include",
     /// Indexes to create.
     Index = "index",
+    /// Rowids stay as they are.
+    KeepRowids = "keep_rowids",
     /// A plain table of names and bytes.
     Kv = "kv",
     /// Records that are read at most.
@@ -126,8 +128,12 @@ settings! {
     Records = "records",
     /// The file for bad rows.
     Reject = "reject",
+    /// Rows of a table get new rowids.
+    Renumber = "renumber",
     /// The rows of an existing table are replaced.
     ReplaceTable = "replace_table",
+    /// References to rows with new rowids follow them.
+    RewriteReferences = "rewrite_references",
     /// How many rows are generated.
     Rows = "rows",
     /// How large a TPC-H database is.

@@ -106,6 +106,19 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     tokens
 }
 
+/// Whether two statements differ in spaces, comments and the case of words alone.
+pub fn same(one: &str, other: &str) -> bool {
+    let words = |sql: &str| {
+        let tokens = tokens(sql).into_iter().filter(|token| !token.is_comment());
+        let words = tokens.map(|token| match token.kind {
+            TokenKind::Word => token.text(sql).to_ascii_lowercase(),
+            _ => token.text(sql).to_owned(),
+        });
+        words.collect::<Vec<String>>()
+    };
+    words(one) == words(other)
+}
+
 /// The expressions of the CHECK constraints in a CREATE TABLE statement: CHECK is a reserved word, so wherever the bare word stands
 /// before a parenthesis, a constraint begins.
 pub fn checks(sql: &str) -> Vec<&str> {

@@ -20,7 +20,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When nothing can be created in it.
-    pub(crate) fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
+    pub fn create(folder: &Path, target: &TargetPath) -> Result<Scratch> {
         leftover::remove_stale(folder, &target.file_name);
         let (file, path) = leftover::create(folder, &target.file_name).map_err(|error| {
             explained(
@@ -32,7 +32,7 @@ impl Scratch {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -58,7 +58,7 @@ struct Cut {
 
 /// An entry of one of the pieces.
 #[derive(Clone, Copy)]
-pub(crate) struct UnionEntry<'e> {
+pub(super) struct UnionEntry<'e> {
     /// The number of the piece.
     pub(crate) piece: usize,
     /// The rowid; 0 in an index.
@@ -182,7 +182,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// Calls `each` with the entries of a part, in order. Of those with the same key, that of the earlier piece is first.
-    pub(crate) fn visit(
+    pub(super) fn visit(
         &self,
         part: usize,
         each: &mut dyn FnMut(&UnionEntry<'_>) -> Result<()>,

@@ -122,6 +122,34 @@ impl Cursor {
         }
     }
 
+    /// Goes to the last entry; returns whether the tree has one.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn last<P: ReadPage>(&mut self, pages: &mut P) -> Result<bool, ScanError<P::Error>> {
+        self.depth = 0;
+        self.pages_left = self.tree.page_count;
+        let mut page = self.tree.root_page;
+        loop {
+            self.enter(pages, page)?;
+            let level = self.depth - 1;
+            let Level { page: last, at } = &mut self.levels[level];
+            if !last.is_leaf() {
+                *at = last.cells();
+                page = last.child(*at)?;
+                continue;
+            }
+            let Some(cell) = last.cells().checked_sub(1) else {
+                // Only the root may be empty.
+                self.depth = 0;
+                return Ok(false);
+            };
+            *at = cell;
+            self.load(pages, level, cell)?;
+            return Ok(true);
+        }
+    }
+
     /// Goes on to the next entry; returns whether one is left.
     ///
     /// # Errors

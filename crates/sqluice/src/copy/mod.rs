@@ -20,8 +20,6 @@ mod plan;
 mod report;
 mod selection;
 
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
@@ -39,6 +37,8 @@ pub use options::{AutoVacuum, Copy, JournalMode};
 pub use plan::{CopyPlan, PlannedTree};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
+
+use crate::same_file::is_same_file;
 
 /// What both the plan and the run begin with.
 struct Prepared {
@@ -94,6 +94,7 @@ impl Copy {
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
             exclusive: exclusive.clone(),
+            finish: None,
             options: &self.write,
         };
         let made = copied_database::copy(&job, progress, cancel)?;
@@ -190,10 +191,4 @@ impl Copy {
             (_, _) => AutoVacuum::Incremental,
         })
     }
-}
-
-/// Whether two names are of one file.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| path.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
-    identity(one).is_some_and(|one| Some(one) == identity(other))
 }

@@ -52,8 +52,7 @@ impl Selection {
                 return Err(Error::usage(message).hint(similar::hint(name, names.iter().copied())));
             }
         }
-        let shadows = shadows(&snapshot.connection())
-            .map_err(|error| failed(error, "list the tables of the source"))?;
+        let shadows = snapshot.shadow_tables()?;
         let is_among = |list: &[String], name: &str| {
             owners(name, &shadows, objects)
                 .iter()
@@ -151,13 +150,6 @@ fn key(object: &StoredObject) -> (String, String) {
 /// Whether it is a table or a view.
 fn is_relation(object: &StoredObject) -> bool {
     matches!(&*object.kind, "table" | "view")
-}
-
-/// The tables that belong to virtual tables.
-fn shadows(connection: &Connection) -> rusqlite::Result<HashSet<String>> {
-    let mut statement = connection
-        .prepare("SELECT lower(name) FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")?;
-    statement.query_map([], |row| row.get(0))?.collect()
 }
 
 /// A table's name, and that of the virtual table that it belongs to, if any: it is left out with it.

@@ -1,0 +1,203 @@
+//! What the result is: its objects, how each table gets its rows, and what changes of them.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::token::same;
+use sqluice_core::schema::{Generated, Schema, Table};
+use sqluice_core::similar;
+use sqluice_engine::pipeline::Changes;
+use sqluice_format::key::KeyOrder;
+use sqluice_reader::StoredObject;
+
+use super::Merge;
+use super::sources::{Shared, Source};
+use super::tables::{self, Around, ColumnShifts, Member, MergedTable};
+use super::virtual_tables::{self, VirtualTable};
+
+/// SQLite's own tables begin so.
+const INTERNAL: &str = "sqlite_";
+
+/// What the result is.
+pub(super) struct Design<'s> {
+    /// The objects that are written as pages, by their places among the shared ones, in order.
+    pub(super) written: Vec<usize>,
+    pub(super) tables: Vec<MergedTable<'s>>,
+    /// The table of each object that is a table or an index.
+    pub(super) table_of: HashMap<usize, usize>,
+    pub(super) shifts: ColumnShifts,
+    /// Virtual tables that SQLite makes and fills when the pages are written.
+    pub(super) virtual_tables: Vec<VirtualTable>,
+    /// Objects that are left out, with why.
+    pub(super) left_out: Vec<String>,
+    /// The schema format of the result.
+    pub(super) schema_format: u32,
+}
+
+impl<'s> Design<'s> {
+    pub(super) fn new(
+        merge: &'s Merge,
+        sources: &'s [Source],
+        shared: &'s [Shared],
+        cancel: &'s Cancel,
+    ) -> Result<Design<'s>> {
+        refuse_unknown(merge, shared)?;
+        let encoding = sources[0].snapshot.header().used_text_encoding();
+        let foreign: Vec<Option<String>> = (sources.iter())
+            .map(|source| {
+                let own = source.snapshot.header().used_text_encoding();
+                let is_foreign = own != encoding && !source.objects.is_empty();
+                is_foreign.then(|| format!("{} has another text encoding", source.name()))
+            })
+            .collect();
+        let formats = sources.iter().map(|source| source.snapshot.header().schema_format);
+        let schema_format = formats.max().unwrap_or(4).clamp(1, 4);
+        let around = Around { merge, sources, shared, foreign, cancel };
+        let is_excluded =
+            |name: &str| merge.exclude_tables.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let mut design = Design {
+            written: Vec::new(),
+            tables: Vec::new(),
+            table_of: HashMap::new(),
+            shifts: ColumnShifts::new(),
+            virtual_tables: Vec::new(),
+            left_out: Vec::new(),
+            schema_format,
+        };
+        let rebuilt = virtual_tables::rebuilt(sources, shared, &is_excluded)?;
+        let shadows: HashSet<String> = rebuilt.iter().flat_map(|table| table.shadows.clone()).collect();
+        for (place, object) in shared.iter().enumerate() {
+            let of_table = &object.object(sources).table;
+            let is_internal = object.name.starts_with(INTERNAL);
+            if is_excluded(of_table) || is_excluded(&virtual_tables::owner(object, sources)) {
+                design.left_out.push(object.describe());
+            } else if is_internal && object.kind == "table" && object.name.starts_with("sqlite_stat") {
+                design.left_out.push(format!("statistics ({})", object.name));
+            } else if shadows.contains(&of_table.to_ascii_lowercase())
+                || rebuilt.iter().any(|table| table.object == place)
+            {
+                // Made again.
+            } else {
+                let is_table = object.kind == "table" && !object.is_virtual(sources) && !is_internal;
+                if is_table {
+                    refuse_shadow(sources, object)?;
+                    let table = around.table(place)?;
+                    let at = design.tables.len();
+                    design.table_of.extend(table.indexes.iter().map(|&index| (index, at)));
+                    design.table_of.insert(place, at);
+                    design.tables.push(table);
+                } else if !is_internal {
+                    refuse_other_statement(sources, object)?;
+                }
+                design.written.push(place);
+            }
+        }
+        design.shifts = tables::references(&around, &design.tables)?;
+        design.virtual_tables = rebuilt;
+        Ok(design)
+    }
+
+    /// What changes of the entries of a table's tree, of those of a member.
+    pub(super) fn table_changes(&self, merged: &MergedTable<'_>, member: &Member) -> Changes<'static> {
+        let shifts = self.shifts_of(merged, member);
+        let fields =
+            shifts.iter().filter_map(|&(column, number)| Some((stored_field(merged.table, column)?, number)));
+        let mut fields: Vec<(usize, i64)> = fields.collect();
+        fields.sort_unstable();
+        Changes { rowid: member.offset, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
+    }
+
+    /// As [`Design::table_changes`], of one of its indexes.
+    pub(super) fn index_changes(
+        &self,
+        merged: &MergedTable<'_>,
+        member: &Member,
+        name: &str,
+    ) -> Changes<'static> {
+        let shifts = self.shifts_of(merged, member);
+        let index = merged.table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name));
+        let columns = index.map_or(&[][..], |index| &index.columns);
+        let shift_of = |value: Indexed| match value {
+            Indexed::Rowid => member.offset,
+            Indexed::Column(column) if Some(column) == merged.table.rowid_alias => member.offset,
+            Indexed::Column(column) => {
+                shifts.iter().find(|(shifted, _)| *shifted == column).map_or(0, |(_, number)| *number)
+            }
+            Indexed::Expression => 0,
+        };
+        let fields = columns.iter().map(|column| shift_of(column.value)).enumerate();
+        let fields: Vec<(usize, i64)> = fields.filter(|(_, number)| *number != 0).collect();
+        Changes { rowid: 0, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
+    }
+
+    fn shifts_of(&self, merged: &MergedTable<'_>, member: &Member) -> &[(usize, i64)] {
+        let key = (member.source, merged.table.name.to_ascii_lowercase());
+        self.shifts.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The order that the entries of a tree have in the result; `None`: rows with rowids, or it is not known.
+    pub(super) fn order(&self, object: &StoredObject) -> Option<KeyOrder> {
+        let tree = object.tree.as_ref()?;
+        if self.schema_format >= DESCENDING_FORMAT { tree.declared_order.clone() } else { tree.order.clone() }
+    }
+
+    /// The schema of the tables that are written.
+    pub(super) fn schema(&self, sources: &[Source]) -> Schema {
+        let mut schema = sources[0].schema.clone();
+        schema.tables = self.tables.iter().map(|merged| merged.table.clone()).collect();
+        schema
+    }
+}
+
+/// The schema format from which on DESC of an index counts.
+const DESCENDING_FORMAT: u32 = 4;
+
+/// Where a record of the table has a column; `None`: SQLite computes it when it is read.
+fn stored_field(table: &Table, column: usize) -> Option<usize> {
+    let is_stored = |column: usize| table.columns[column].generated != Some(Generated::Virtual);
+    match &table.clustered {
+        _ if !is_stored(column) => None,
+        Some(key) => key.columns.iter().position(|of_key| of_key.value == Indexed::Column(column)),
+        None => Some((0..column).filter(|&before| is_stored(before)).count()),
+    }
+}
+
+/// Refuses names of tables that no source has.
+fn refuse_unknown(merge: &Merge, shared: &[Shared]) -> Result<()> {
+    let tables = || shared.iter().filter(|shared| shared.kind == "table").map(|shared| shared.name.as_str());
+    for name in merge.exclude_tables.iter().chain(&merge.renumber) {
+        if !tables().any(|table| table.eq_ignore_ascii_case(name)) {
+            let error = Error::usage(format!("no database has a table {name}"));
+            return Err(error.hint(similar::hint(name, tables())));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a view, a trigger or an index that sources declare differently.
+fn refuse_other_statement(sources: &[Source], object: &Shared) -> Result<()> {
+    let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
+    let first = object.members[0];
+    match object.members.iter().find(|&&member| !same(sql_of(first), sql_of(member))) {
+        Some(&other) => Err(tables::differently(sources, object, first, other)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a table that belongs to a virtual table in one source, and to none in another.
+fn refuse_shadow(sources: &[Source], object: &Shared) -> Result<()> {
+    let lower = object.name.to_ascii_lowercase();
+    let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));
+    match (shadows.next(), object.members.len()) {
+        (Some((source, _)), 2..) => Err(Error::input(format!(
+            "{} of {} belongs to a virtual table, whose rows can't be merged by it",
+            object.describe(),
+            sources[*source].name()
+        ))
+        .hint("leave the virtual table out, or drop it in the sources")),
+        _ => Ok(()),
+    }
+}

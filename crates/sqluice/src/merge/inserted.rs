@@ -1,0 +1,230 @@
+//! Tables whose rows SQLite inserts, into a temporary database: what trees can't be made of trees for.
+
+use std::path::Path;
+
+use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::{Table, quoted};
+use sqluice_core::sqlite_error::failed;
+use sqluice_engine::options::OnConflict;
+use sqluice_engine::output::{Scratch, place};
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::Merge;
+use super::sources::{Shared, Source};
+use super::tables::{Member, MergedTable, Method};
+
+/// Rows between two reports of progress.
+const REPORTED_ROWS: u64 = 4096;
+
+/// Tables with all of their rows and indexes.
+pub(super) struct InsertedTables {
+    pub(super) snapshot: Snapshot,
+    pub(super) objects: Vec<StoredObject>,
+    /// Rows that were left out, by table.
+    pub(super) left_out: Vec<u64>,
+    _file: Scratch,
+}
+
+impl InsertedTables {
+    /// The object of that kind and name.
+    pub(super) fn object(&self, kind: &str, name: &str) -> Option<&StoredObject> {
+        self.objects.iter().find(|object| object.kind == kind && object.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Fills the tables that SQLite inserts into; `None`: no table is one.
+pub(super) fn insert(
+    merge: &Merge,
+    sources: &[Source],
+    shared: &[Shared],
+    tables: &[MergedTable<'_>],
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Option<InsertedTables>> {
+    let is_inserted = |merged: &&MergedTable<'_>| matches!(merged.method, Method::Inserted(_));
+    if !tables.iter().any(|merged| is_inserted(&merged)) {
+        return Ok(None);
+    }
+    progress.phase("insert", None);
+    let target = place(&merge.target)?;
+    let folder = merge.write.temp_dir.clone().unwrap_or_else(|| target.folder.clone());
+    let file = Scratch::create(&folder, &target)?;
+    let connection = open(file.path(), sources, cancel)?;
+    let mut left_out = vec![0; tables.len()];
+    for (merged, left_out) in tables.iter().zip(&mut left_out).filter(|(merged, _)| is_inserted(merged)) {
+        let filling = Filling { merge, sources, shared, merged, connection: &connection, progress, cancel };
+        *left_out = filling.fill()?;
+    }
+    let cannot = |error| failed(error, "write a temporary database");
+    connection.execute_batch("COMMIT").map_err(cannot)?;
+    connection.close().map_err(|(_, error)| cannot(error))?;
+    cancel.check()?;
+    let mut options = ReadOptions::new();
+    options.pending_byte = Some(merge.write.tuning.pending_byte);
+    let snapshot = Snapshot::begin(file.path(), &options, cancel)?;
+    let objects = snapshot.objects(cancel)?;
+    Ok(Some(InsertedTables { snapshot, objects, left_out, _file: file }))
+}
+
+/// The temporary database, with pages and text like those of the result, in a transaction.
+fn open(path: &Path, sources: &[Source], cancel: &Cancel) -> Result<Connection> {
+    let cannot = |error| failed(error, "make a temporary database");
+    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
+    let stop = cancel.clone();
+    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
+    let header = sources[0].snapshot.header();
+    let encoding = match header.used_text_encoding() {
+        2 => "UTF-16le",
+        3 => "UTF-16be",
+        _ => "UTF-8",
+    };
+    let page_size = header.geometry.page_bytes();
+    let set = format!(
+        "PRAGMA page_size = {page_size}; PRAGMA encoding = '{encoding}'; PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
+         PRAGMA foreign_keys = OFF; BEGIN"
+    );
+    connection.execute_batch(&set).map_err(cannot)?;
+    Ok(connection)
+}
+
+/// A table that is filled.
+struct Filling<'f, 's> {
+    merge: &'f Merge,
+    sources: &'f [Source],
+    shared: &'f [Shared],
+    merged: &'f MergedTable<'s>,
+    connection: &'f Connection,
+    progress: &'f dyn Progress,
+    cancel: &'f Cancel,
+}
+
+impl Filling<'_, '_> {
+    /// Returns how many rows were left out.
+    fn fill(&self) -> Result<u64> {
+        let Filling { merge, sources, shared, merged, connection, .. } = *self;
+        let table = merged.table;
+        let cannot = |error| failed(error, &format!("make table {}", table.name));
+        connection.execute_batch(&table.sql).map_err(cannot)?;
+        self.add_columns().map_err(cannot)?;
+        if let Some(name) = &merge.source_column {
+            if table.column(name).is_some() {
+                let message = format!("table {} already has a column {name}", table.name);
+                return Err(Error::usage(message).hint("name the column otherwise"));
+            }
+            let sql = format!("ALTER TABLE {} ADD COLUMN {} TEXT", quoted(&table.name), quoted(name));
+            connection.execute_batch(&sql).map_err(cannot)?;
+        }
+        let indexes = || merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
+        let is_unique = |sql: &str| {
+            let index = table.indexes.iter().find(|index| index.sql.as_deref() == Some(sql));
+            index.is_none_or(|index| index.unique)
+        };
+        for sql in indexes().filter(|sql| is_unique(sql)) {
+            connection.execute_batch(sql).map_err(cannot)?;
+        }
+        let mut left_out = 0;
+        for member in &merged.members {
+            left_out += self.insert(member)?;
+        }
+        for sql in indexes().filter(|sql| !is_unique(sql)) {
+            connection.execute_batch(sql).map_err(cannot)?;
+        }
+        Ok(left_out)
+    }
+
+    /// Adds the columns that other sources have.
+    fn add_columns(&self) -> rusqlite::Result<()> {
+        let Filling { sources, shared, merged, connection, .. } = *self;
+        let name = quoted(&merged.table.name);
+        let mut known: Vec<String> =
+            merged.table.columns.iter().map(|column| column.name.to_ascii_lowercase()).collect();
+        for (source, _) in &shared[merged.object].members {
+            let Some(table) = sources[*source].schema.table(&merged.table.name) else { continue };
+            for (place, column) in table.columns.iter().enumerate() {
+                let lower = column.name.to_ascii_lowercase();
+                if !known.contains(&lower) {
+                    let declared = declaration(table, place);
+                    connection.execute_batch(&format!("ALTER TABLE {name} ADD COLUMN {declared}"))?;
+                    known.push(lower);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows of a source; returns how many were left out.
+    fn insert(&self, member: &Member) -> Result<u64> {
+        let Filling { merge, sources, merged, connection, progress, cancel, .. } = *self;
+        let source = &sources[member.source];
+        let Some(table) = source.schema.table(&merged.table.name) else { return Ok(0) };
+        let given = table.columns.iter().filter(|column| column.generated.is_none());
+        let mut columns: Vec<String> = given.map(|column| quoted(&column.name)).collect();
+        let rowid = table
+            .rowid_name()
+            .filter(|_| merge.keep_rowids && table.rowid_alias.is_none() && !table.without_rowid);
+        columns.extend(rowid.map(str::to_owned));
+        let cannot_read = |error| failed(error, &format!("read table {} of {}", table.name, source.name()));
+        let snapshot = source.snapshot.connection();
+        let not_indexed = if table.without_rowid { "" } else { " NOT INDEXED" };
+        let select = format!("SELECT {} FROM {}{not_indexed}", columns.join(", "), quoted(&table.name));
+        let mut select = snapshot.prepare(&select).map_err(cannot_read)?;
+        let read = columns.len();
+        columns.extend(merge.source_column.as_deref().map(quoted));
+        let places = vec!["?"; columns.len()].join(", ");
+        let (or, then) = match merge.write.on_conflict {
+            OnConflict::Abort => (" OR ABORT", ""),
+            OnConflict::Ignore => ("", " ON CONFLICT DO NOTHING"),
+            OnConflict::Replace => (" OR REPLACE", ""),
+        };
+        let (name, listed) = (quoted(&table.name), columns.join(", "));
+        let insert = format!("INSERT{or} INTO {name} ({listed}) VALUES ({places}){then}");
+        let cannot_fill = |error| failed(error, &format!("fill table {}", table.name));
+        let mut insert = connection.prepare(&insert).map_err(cannot_fill)?;
+        let mut rows = select.query([]).map_err(cannot_read)?;
+        let (mut count, mut left_out) = (0, 0);
+        let own_name = source.name();
+        while let Some(row) = rows.next().map_err(cannot_read)? {
+            let values = (0..read).map(|column| row.get_ref(column).map(ToSqlOutput::Borrowed));
+            let mut values = values.collect::<rusqlite::Result<Vec<_>>>().map_err(cannot_read)?;
+            if columns.len() > read {
+                values.push(ToSqlOutput::Owned(Value::Text(own_name.clone())));
+            }
+            let inserted = insert.execute(params_from_iter(values)).map_err(|error| {
+                let error = failed(error, &format!("insert the rows of table {} of {own_name}", table.name));
+                error.hint(message![
+                    "if rows of several sources have the same key, ",
+                    Setting::OnConflict.to("ignore"),
+                    " keeps the first, ",
+                    Setting::OnConflict.to("replace"),
+                    " the last"
+                ])
+            })?;
+            left_out += u64::from(inserted == 0);
+            count += 1;
+            if count % REPORTED_ROWS == 0 {
+                cancel.check()?;
+                progress.advance(Amount { rows: REPORTED_ROWS, bytes: 0 });
+            }
+        }
+        Ok(left_out)
+    }
+}
+
+/// The declaration of a column, as ADD COLUMN takes it.
+fn declaration(table: &Table, place: usize) -> String {
+    let column = &table.columns[place];
+    let mut declared = format!("{} {}", quoted(&column.name), column.declared_type);
+    if let Some(default) = &column.default {
+        declared += &format!(" DEFAULT ({default})");
+    }
+    if column.not_null {
+        declared += " NOT NULL";
+    }
+    declared
+}

@@ -1,0 +1,84 @@
+//! `merge`: several databases as one.
+//!
+//! ```no_run
+//! use sqluice::merge::Merge;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! let report = Merge::new("all.db", ["shard1.db", "shard2.db"]).run(&Silent, &Cancel::new())?;
+//! println!("{} rows", report.rows);
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
+//! Tables that are declared alike become one table, with the rows of one source after another; other objects are copied. Where rowids
+//! allow it, leaves are taken as they are; indexes are merged from those of the sources, which are in order. One committed state of each
+//! source is read, which other processes may go on using.
+//!
+//! A target that exists is the first source, and is replaced by the result: no other process may use it meanwhile.
+
+mod design;
+mod inserted;
+mod options;
+mod plan;
+mod report;
+mod run;
+mod sources;
+mod tables;
+mod virtual_tables;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_engine::output::{Exclusive, Wanted};
+use sqluice_engine::plan::Memory;
+
+pub use options::Merge;
+pub use plan::{MergePlan, PlannedTable};
+pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, Renumbered};
+
+use design::Design;
+
+impl Merge {
+    /// What [`Merge::run`] would do now.
+    ///
+    /// # Errors
+    /// As [`Merge::run`], except for errors that only the run finds.
+    pub fn plan(&self, cancel: &Cancel) -> Result<MergePlan> {
+        self.refuse()?;
+        let sources = sources::open(self, None, cancel)?;
+        let shared = sources::shared(&sources)?;
+        let design = Design::new(self, &sources, &shared, cancel)?;
+        Ok(MergePlan::new(self, &sources, &shared, &design))
+    }
+
+    /// Merges.
+    ///
+    /// # Errors
+    /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
+    /// written: it is as it was, or absent, then.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
+        self.refuse()?;
+        progress.phase("lock", None);
+        // Released when all of it is read, and so after the snapshot.
+        let exclusive = self.adds_to_target().then(|| Exclusive::take(&self.target)).transpose()?;
+        run::run(self, exclusive, progress, cancel)
+    }
+
+    /// Whether the target is the first of the sources.
+    pub fn adds_to_target(&self) -> bool {
+        !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Refuses options and a target that can't be. To be called before sources are read: looking at a file that is read would end its
+    /// locks.
+    fn refuse(&self) -> Result<()> {
+        if self.write.threads == Some(0) {
+            return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
+        }
+        Memory::divide(&self.write, true)?;
+        if self.adds_to_target() { Ok(()) } else { self.wanted().refuse() }
+    }
+
+    /// The file that is wanted.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { path: &self.target, replaces: self.write.overwrite, estimated_bytes: None }
+    }
+}

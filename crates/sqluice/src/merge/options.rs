@@ -1,0 +1,76 @@
+//! The options of a merge.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sqluice_core::setters;
+use sqluice_engine::options::WriteOptions;
+
+/// A merge of databases.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Merge {
+    /// The database that gets all of it. One that exists is the first of the sources, and is replaced by the result.
+    pub target: PathBuf,
+    /// The databases that are merged, in the order in which their rows are inserted.
+    pub sources: Vec<PathBuf>,
+    /// Whether rows keep their rowids even in tables that do not show them: two with the same are a repeated key then.
+    pub keep_rowids: bool,
+    /// Tables whose INTEGER PRIMARY KEY gets new numbers where sources share some.
+    pub renumber: Vec<String>,
+    /// Whether foreign keys that refer to such numbers follow them.
+    pub rewrite_references: bool,
+    /// Whether a table may lack columns in some sources: their rows get the default there.
+    pub add_columns: bool,
+    /// A column that is added to every table, with the name of the source.
+    pub source_column: Option<String>,
+    /// Tables that are left out.
+    pub exclude_tables: Vec<String>,
+    /// Whether all leaves are written anew.
+    pub compact: bool,
+    /// How long a source may be read while that keeps other processes from committing; `None`: as long as it takes.
+    pub busy_limit: Option<Duration>,
+    /// Threads, memory, temporary space, how repeated keys are handled, whether ANALYZE is run, whether a database at the target is
+    /// replaced instead of being the first source, how long to wait for a source.
+    pub write: WriteOptions,
+}
+
+impl Merge {
+    /// A merge of `sources` into `target`.
+    pub fn new(target: impl Into<PathBuf>, sources: impl IntoIterator<Item = impl Into<PathBuf>>) -> Merge {
+        Merge {
+            target: target.into(),
+            sources: sources.into_iter().map(Into::into).collect(),
+            keep_rowids: false,
+            renumber: Vec::new(),
+            rewrite_references: false,
+            add_columns: false,
+            source_column: None,
+            exclude_tables: Vec::new(),
+            compact: false,
+            busy_limit: None,
+            write: WriteOptions::default(),
+        }
+    }
+}
+
+setters! { Merge:
+    /// Keeps rowids even in tables that do not show them.
+    keep_rowids(keep: bool) = keep;
+    /// Gives the INTEGER PRIMARY KEY of these tables new numbers where sources share some.
+    renumber(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Lets foreign keys follow new numbers.
+    rewrite_references(rewrite: bool) = rewrite;
+    /// Adds columns that a table lacks in some sources.
+    add_columns(add: bool) = add;
+    /// Adds a column to every table, with the name of the source.
+    source_column(name: impl Into<Option<String>>) = name.into();
+    /// Leaves these tables out.
+    exclude_tables(names: impl IntoIterator<Item = impl Into<String>>) = names.into_iter().map(Into::into).collect();
+    /// Writes all leaves anew: no deleted bytes are copied.
+    compact(compact: bool) = compact;
+    /// Sets how long a source may be read while that keeps other processes from committing.
+    busy_limit(limit: impl Into<Option<Duration>>) = limit.into();
+    /// Sets threads, memory, temporary space, how repeated keys are handled, and whether a database at the target is replaced.
+    write(options: WriteOptions) = options;
+}

@@ -1,0 +1,151 @@
+//! What a merge would do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sqluice_core::size::Bytes;
+
+use super::Merge;
+use super::design::Design;
+use super::sources::{Shared, Source};
+use super::tables::{self, Method};
+
+/// What will be done.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct MergePlan {
+    /// The database that gets all of it.
+    pub target: PathBuf,
+    /// Whether it is the first of the sources, and no other process may use it meanwhile.
+    pub adds_to_target: bool,
+    /// The sources, in order.
+    pub sources: Vec<PathBuf>,
+    /// Bytes of the sources.
+    pub source_bytes: u64,
+    /// The sources that other processes can't commit to meanwhile.
+    pub keeps_waiting: Vec<PathBuf>,
+    /// How each table gets its rows, in the order of the schema.
+    pub tables: Vec<PlannedTable>,
+    /// Virtual tables that SQLite makes and fills.
+    pub virtual_tables: Vec<String>,
+    /// Objects that are left out.
+    pub left_out: Vec<String>,
+    /// Whether ANALYZE is run.
+    pub analyze: bool,
+}
+
+/// How a table gets its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlannedTable {
+    /// Its name.
+    pub name: String,
+    /// How many sources have it.
+    pub sources: usize,
+    /// How many of them have rows.
+    pub with_rows: usize,
+    /// `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`.
+    pub method: &'static str,
+    /// The same in words.
+    pub how: String,
+}
+
+impl MergePlan {
+    pub(super) fn new(
+        merge: &Merge,
+        sources: &[Source],
+        shared: &[Shared],
+        design: &Design<'_>,
+    ) -> MergePlan {
+        let waiting = sources.iter().filter(|source| !source.snapshot.lets_others_commit());
+        let tables = design.tables.iter().map(|merged| {
+            let with_rows = merged.with_rows();
+            PlannedTable {
+                name: merged.table.name.clone(),
+                sources: merged.sources,
+                with_rows,
+                method: merged.method.name(),
+                how: how(merged, with_rows),
+            }
+        });
+        MergePlan {
+            target: merge.target.clone(),
+            adds_to_target: merge.adds_to_target(),
+            sources: sources.iter().map(|source| source.snapshot.name().to_owned()).collect(),
+            source_bytes: sources.iter().map(|source| source.snapshot.bytes()).sum(),
+            keeps_waiting: waiting.map(|source| source.snapshot.name().to_owned()).collect(),
+            tables: tables.collect(),
+            virtual_tables: design
+                .virtual_tables
+                .iter()
+                .map(|table| shared[table.object].name.clone())
+                .collect(),
+            left_out: design.left_out.clone(),
+            analyze: merge.write.analyze,
+        }
+    }
+}
+
+impl Method {
+    /// Its name in plans and reports.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Method::Copied => "copied",
+            Method::Concatenated => "concatenated",
+            Method::Interleaved => "interleaved",
+            Method::Renumbered => "renumbered",
+            Method::Inserted(_) => "inserted",
+        }
+    }
+}
+
+fn how(merged: &tables::MergedTable<'_>, with_rows: usize) -> String {
+    let indexes = match merged.indexes.len() {
+        0 => "",
+        _ => "; indexes merged in their order",
+    };
+    match &merged.method {
+        Method::Copied if with_rows == 0 => "no source has rows".to_owned(),
+        Method::Copied => "copied: one source has rows".to_owned(),
+        Method::Concatenated => format!("full leaves as they are, one source after another{indexes}"),
+        Method::Interleaved => format!("row by row, by their keys{indexes}"),
+        Method::Renumbered => format!("one source after another, with new rowids{indexes}"),
+        Method::Inserted(why) => format!("SQLite inserts them: {why}"),
+    }
+}
+
+/// As `--dry-run` prints it.
+impl fmt::Display for MergePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = Bytes(self.source_bytes);
+        let databases = self.sources.len();
+        writeln!(f, "{databases} databases into {}: {bytes}", self.target.display())?;
+        if self.adds_to_target {
+            writeln!(
+                f,
+                "{} is the first of them and is replaced: no other process may use it",
+                self.target.display()
+            )?;
+        }
+        match self.keeps_waiting.len() {
+            0 => writeln!(f, "other processes can write to the sources meanwhile, and their logs grow")?,
+            _ => {
+                let names: Vec<String> =
+                    self.keeps_waiting.iter().map(|path| path.display().to_string()).collect();
+                writeln!(f, "other processes wait with their commits to {}", names.join(", "))?;
+            }
+        }
+        for PlannedTable { name, sources, how, .. } in &self.tables {
+            let of = if *sources == 1 { "1 source" } else { &format!("{sources} sources") };
+            writeln!(f, "table {name} of {of}: {how}")?;
+        }
+        for table in &self.virtual_tables {
+            writeln!(f, "virtual table {table}: SQLite makes it again")?;
+        }
+        for object in &self.left_out {
+            writeln!(f, "left out: {object}")?;
+        }
+        if self.analyze { writeln!(f, "ANALYZE is run") } else { Ok(()) }
+    }
+}

@@ -1,0 +1,285 @@
+//! A merge from start to end.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::sqlite_error::failed;
+use sqluice_engine::copied_database::{
+    self, CopiedObject, CopiedPiece, CopyJob, SharedTree, TreeContent, repeated_rows,
+};
+use sqluice_engine::options::OnConflict;
+use sqluice_engine::output::Exclusive;
+use sqluice_format::database::Header;
+use sqluice_format::record;
+use sqluice_format::value::Value;
+use sqluice_reader::StoredObject;
+
+use super::design::Design;
+use super::inserted::{self, InsertedTables};
+use super::report::MergeReport;
+use super::sources::{self, Shared, Source};
+use super::tables::{MergedTable, Method};
+use super::{Merge, virtual_tables};
+
+/// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
+const SEQUENCE: &str = "sqlite_sequence";
+
+/// Rows that are left out, by source and by the place of the table: their rowids, in ascending order.
+type LeftOut = HashMap<(usize, usize), Vec<i64>>;
+
+/// Merges into the target, which `exclusive` has if it is the first source.
+pub(super) fn run(
+    merge: &Merge,
+    exclusive: Option<Exclusive>,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<MergeReport> {
+    let sources = sources::open(merge, exclusive.as_ref(), cancel)?;
+    let shared = sources::shared(&sources)?;
+    let design = Design::new(merge, &sources, &shared, cancel)?;
+    let inserted = inserted::insert(merge, &sources, &shared, &design.tables, (progress, cancel))?;
+    let run = Run { merge, sources: &sources, shared: &shared, design: &design, inserted: inserted.as_ref() };
+    let left_out = run.left_out(progress, cancel)?;
+    // What has another root, text encoding or statement than in its source.
+    let objects = run.objects()?;
+    let copied: Vec<CopiedObject<'_>> = design
+        .written
+        .iter()
+        .zip(&objects)
+        .map(|(&place, object)| Ok(CopiedObject { object, tree: run.tree(place, &left_out)?, keep: None }))
+        .collect::<Result<_>>()?;
+    let schema = design.schema(&sources);
+    let header = run.header(exclusive.as_ref().is_some_and(Exclusive::was_wal));
+    let source_bytes = sources.iter().map(|source| source.snapshot.bytes()).sum();
+    let used_bytes = sources.iter().map(|source| source.snapshot.used_bytes()).sum();
+    let first = sources[0].snapshot.header();
+    let auto_vacuum = match (first.largest_root, first.incremental_vacuum) {
+        (0, _) => 0,
+        (_, 0) => 1,
+        (_, _) => 2,
+    };
+    let finish = |path: &std::path::Path| {
+        virtual_tables::finish(merge, &design.virtual_tables, &sources, path, cancel)
+    };
+    let is_finished = virtual_tables::is_needed(merge, &design.virtual_tables);
+    let options = merge.write.clone().on_conflict(OnConflict::Abort);
+    let job = CopyJob {
+        schema: &schema,
+        objects: &copied,
+        source_bytes: (source_bytes, used_bytes),
+        header,
+        target: &merge.target,
+        compact: merge.compact,
+        interior_first: false,
+        auto_vacuum,
+        exclusive: exclusive.map(Arc::new),
+        finish: is_finished.then_some(&finish),
+        options: &options,
+    };
+    let made = copied_database::copy(&job, progress, cancel)?;
+    Ok(MergeReport::new(&run, &left_out, &made, header.geometry))
+}
+
+/// What the run has when all sources are looked at.
+pub(super) struct Run<'r> {
+    pub(super) merge: &'r Merge,
+    pub(super) sources: &'r [Source],
+    pub(super) shared: &'r [Shared],
+    pub(super) design: &'r Design<'r>,
+    pub(super) inserted: Option<&'r InsertedTables>,
+}
+
+impl<'r> Run<'r> {
+    fn header(&self, was_wal: bool) -> Header {
+        let first = self.sources[0].snapshot.header();
+        let version = if was_wal { 2 } else { 1 };
+        let sqlite_version = u32::try_from(rusqlite::version_number()).unwrap_or_default();
+        Header {
+            write_version: version,
+            read_version: version,
+            schema_cookie: first.schema_cookie.wrapping_add(1),
+            schema_format: self.design.schema_format,
+            default_cache_size: first.default_cache_size,
+            text_encoding: first.used_text_encoding(),
+            user_version: first.user_version,
+            application_id: first.application_id,
+            ..Header::new(first.geometry, 0, sqlite_version)
+        }
+    }
+
+    /// The rows that are left out because of their keys.
+    fn left_out(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<LeftOut> {
+        let Run { merge, sources, shared, design, .. } = *self;
+        let mut left_out = LeftOut::new();
+        if merge.write.on_conflict == OnConflict::Abort {
+            return Ok(left_out);
+        }
+        let schema = design.schema(sources);
+        for (place, merged) in design.tables.iter().enumerate() {
+            if merged.members.len() < 2 || matches!(merged.method, Method::Inserted(_)) {
+                continue;
+            }
+            let by_rowid = (merged.method == Method::Interleaved).then_some(merged.object);
+            let is_unique = |at: &&usize| {
+                let mut indexes = merged.table.indexes.iter();
+                indexes.any(|index| index.unique && index.name.eq_ignore_ascii_case(&shared[**at].name))
+            };
+            let trees =
+                by_rowid.iter().chain(merged.indexes.iter().filter(is_unique)).map(|&at| SharedTree {
+                    object: shared[at].object(sources),
+                    pieces: self.pieces(merged, at, &LeftOut::new(), false),
+                });
+            let trees: Vec<SharedTree<'_>> = trees.collect();
+            if trees.is_empty() {
+                continue;
+            }
+            progress.phase(&format!("keys of {}", merged.table.name), None);
+            let on_conflict = merge.write.on_conflict;
+            let rows = repeated_rows(&schema, &trees, on_conflict, &merge.write, (progress, cancel))?;
+            for (piece, rowid) in rows {
+                let source = merged.members[piece as usize].source;
+                left_out.entry((source, place)).or_default().push(rowid);
+            }
+        }
+        Ok(left_out)
+    }
+
+    /// The trees that an object of a table is made of: in the order of the sources, or in that of the rows.
+    fn pieces(
+        &self,
+        merged: &MergedTable<'_>,
+        place: usize,
+        left_out: &LeftOut,
+        in_order: bool,
+    ) -> Vec<CopiedPiece<'r>> {
+        let Run { sources, shared, design, .. } = *self;
+        let object = &shared[place];
+        let table = design.table_of[&place];
+        let members = if in_order { merged.in_order() } else { merged.members.clone() };
+        let pieces = members.iter().filter_map(|member| {
+            let tree = object.object_of(sources, member.source)?.tree.as_ref()?;
+            let mut changes = match &*object.kind {
+                "index" => design.index_changes(merged, member, &object.name),
+                _ => design.table_changes(merged, member),
+            };
+            let left_out = left_out.get(&(member.source, table)).cloned();
+            changes.left_out = Cow::Owned(left_out.unwrap_or_default());
+            Some(CopiedPiece { snapshot: &sources[member.source].snapshot, tree, changes })
+        });
+        pieces.collect()
+    }
+
+    /// What the tree of an object is made of.
+    fn tree(&self, place: usize, left_out: &LeftOut) -> Result<TreeContent<'r>> {
+        let Run { sources, shared, design, inserted, .. } = *self;
+        let object = &shared[place];
+        if object.kind == "table" && object.name == SEQUENCE {
+            return Ok(TreeContent::Sequences(self.sequences()?));
+        }
+        let first = object.object(sources);
+        let Some(&table) = design.table_of.get(&place) else {
+            let piece = first
+                .tree
+                .as_ref()
+                .map(|tree| CopiedPiece::new(&sources[object.members[0].0].snapshot, tree));
+            return Ok(piece.map_or(TreeContent::None, |piece| TreeContent::Copied(vec![piece])));
+        };
+        let merged = &design.tables[table];
+        if let (Method::Inserted(_), Some(inserted)) = (&merged.method, inserted) {
+            let made = inserted.object(&object.kind, &object.name);
+            let made = made.ok_or_else(|| Error::input(format!("SQLite made no {}", object.describe())))?;
+            let piece = made.tree.as_ref().map(|tree| CopiedPiece::new(&inserted.snapshot, tree));
+            return Ok(self.in_order(made, piece.into_iter().collect()));
+        }
+        let is_united = match &*object.kind {
+            "index" => true,
+            _ => merged.method == Method::Interleaved,
+        };
+        let pieces = self.pieces(merged, place, left_out, !is_united);
+        Ok(match self.in_order(first, pieces) {
+            TreeContent::Copied(pieces) if is_united && pieces.len() > 1 => TreeContent::United(pieces),
+            content => content,
+        })
+    }
+
+    /// Trees that have the order of the result, or are sorted.
+    fn in_order<'a>(&self, object: &StoredObject, pieces: Vec<CopiedPiece<'a>>) -> TreeContent<'a> {
+        match self.design.order(object) {
+            Some(order) if pieces.iter().any(|piece| piece.tree.order.as_ref() != Some(&order)) => {
+                TreeContent::Sorted(pieces, order)
+            }
+            _ => TreeContent::Copied(pieces),
+        }
+    }
+
+    /// The largest numbers that AUTOINCREMENT tables have given.
+    fn sequences(&self) -> Result<Vec<(String, i64)>> {
+        let Run { sources, design, .. } = *self;
+        let mut rows: Vec<(String, i64)> = Vec::new();
+        for merged in design.tables.iter().filter(|merged| merged.table.autoincrement) {
+            let mut largest: Option<i64> = None;
+            for (number, source) in sources.iter().enumerate() {
+                let connection = source.snapshot.connection();
+                let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE AND typeof(seq) = 'integer'";
+                // Without such a table nothing has a number.
+                let Ok(mut statement) = connection.prepare(sql) else { continue };
+                let found: Option<i64> = statement
+                    .query_row([&merged.table.name], |row| row.get(0))
+                    .map_err(|error| failed(error, &format!("read the sequences of {}", source.name())))?;
+                let offset = merged
+                    .members
+                    .iter()
+                    .find(|member| member.source == number)
+                    .map_or(0, |member| member.offset);
+                largest = largest.max(found.map(|found| found.saturating_add(offset)));
+            }
+            rows.extend(largest.map(|largest| (merged.table.name.clone(), largest)));
+        }
+        Ok(rows)
+    }
+
+    /// The objects, with their rows of `sqlite_schema` as the result has them but for the root page.
+    fn objects(&self) -> Result<Vec<StoredObject>> {
+        let Run { sources, shared, design, inserted, .. } = *self;
+        let encoding = sources[0].snapshot.header().used_text_encoding();
+        let objects = design.written.iter().map(|&place| {
+            let object = &shared[place];
+            let mut stored = object.object(sources).clone();
+            let merged = design.table_of.get(&place).map(|&table| &design.tables[table]);
+            let is_inserted = merged.is_some_and(|merged| matches!(merged.method, Method::Inserted(_)));
+            if let (true, Some(inserted)) = (is_inserted, inserted) {
+                if let Some(made) = inserted.object(&object.kind, &object.name) {
+                    stored = made.clone();
+                }
+                return stored;
+            }
+            let (source, _) = object.members[0];
+            if sources[source].snapshot.header().used_text_encoding() != encoding {
+                stored.record = schema_record(&stored, encoding);
+            }
+            stored
+        });
+        Ok(objects.collect())
+    }
+}
+
+/// The row of `sqlite_schema` of an object, in a text encoding.
+fn schema_record(object: &StoredObject, encoding: u32) -> Vec<u8> {
+    let encoded = |text: &str| -> Vec<u8> {
+        match encoding {
+            2 => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            3 => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            _ => text.as_bytes().to_vec(),
+        }
+    };
+    let [kind, name, table] = [&object.kind, &object.name, &object.table].map(|text| encoded(text));
+    let sql = object.sql.as_deref().map(encoded);
+    let sql = sql.as_deref().map_or(Value::Null, Value::Text);
+    let values = [Value::Text(&kind), Value::Text(&name), Value::Text(&table), Value::Int(0), sql];
+    let mut record = Vec::new();
+    record::encode(&values, &mut record);
+    record
+}

@@ -1,0 +1,147 @@
+//! The databases that are merged: one committed state of each, and what they have in common.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Schema;
+use sqluice_engine::output::Exclusive;
+use sqluice_reader::snapshot::ReadOptions;
+use sqluice_reader::{Snapshot, StoredObject};
+
+use super::Merge;
+use crate::same_file::is_same_file;
+
+/// A database that is merged.
+pub(super) struct Source {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) objects: Vec<StoredObject>,
+    pub(super) schema: Schema,
+    /// The tables that belong to virtual tables, in small letters.
+    pub(super) shadows: HashSet<String>,
+}
+
+impl Source {
+    fn new(snapshot: Snapshot, cancel: &Cancel) -> Result<Source> {
+        let objects = snapshot.objects(cancel)?;
+        let schema = snapshot.schema()?;
+        let shadows = snapshot.shadow_tables()?;
+        Ok(Source { snapshot: Arc::new(snapshot), objects, schema, shadows })
+    }
+
+    /// As the user named it.
+    pub(super) fn name(&self) -> String {
+        self.snapshot.name().display().to_string()
+    }
+}
+
+/// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
+pub(super) fn open(merge: &Merge, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Vec<Source>> {
+    let adds = merge.adds_to_target();
+    if merge.sources.is_empty() {
+        return Err(Error::usage("no database to merge is named"));
+    }
+    let mut seen: Vec<&Path> = if adds { vec![&merge.target] } else { Vec::new() };
+    for source in &merge.sources {
+        if let Some(other) = seen.iter().find(|other| is_same_file(other, source)) {
+            let (source, other) = (source.display(), other.display());
+            let message = match source.to_string() == other.to_string() {
+                true => format!("{source} is named twice"),
+                false => format!("{source} and {other} are the same file"),
+            };
+            return Err(Error::usage(message).hint("name each database once"));
+        }
+        seen.push(source);
+    }
+    let mut options = ReadOptions::new();
+    options.busy_timeout = merge.write.busy_timeout;
+    options.busy_limit = merge.busy_limit;
+    options.pending_byte = Some(merge.write.tuning.pending_byte);
+    let mut sources = Vec::new();
+    for path in seen {
+        let snapshot = match exclusive {
+            Some(exclusive) if adds && sources.is_empty() => {
+                Snapshot::of_exclusive(path, exclusive.connection(), &options)?
+            }
+            _ => Snapshot::begin(path, &options, cancel)?,
+        };
+        sources.push(Source::new(snapshot, cancel)?);
+    }
+    Ok(sources)
+}
+
+/// An object that one or more sources have.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    /// `table`, `index`, `view` or `trigger`.
+    pub(super) kind: String,
+    pub(super) name: String,
+    /// The numbers of the sources that have it, and of the object there.
+    pub(super) members: Vec<(usize, usize)>,
+}
+
+impl Shared {
+    /// The object as the first source has it.
+    pub(super) fn object<'s>(&self, sources: &'s [Source]) -> &'s StoredObject {
+        let (source, object) = self.members[0];
+        &sources[source].objects[object]
+    }
+
+    /// The object as a source has it.
+    pub(super) fn object_of<'s>(&self, sources: &'s [Source], source: usize) -> Option<&'s StoredObject> {
+        let (_, object) = self.members.iter().find(|(of, _)| *of == source)?;
+        Some(&sources[source].objects[*object])
+    }
+
+    /// Whether it is a virtual table.
+    pub(super) fn is_virtual(&self, sources: &[Source]) -> bool {
+        self.kind == "table" && self.object(sources).tree.is_none()
+    }
+
+    /// Its kind and name, for messages.
+    pub(super) fn describe(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+}
+
+/// The objects of all sources, those of the first in its order, then what each has besides.
+///
+/// # Errors
+/// When objects of different kinds have the same name.
+pub(super) fn shared(sources: &[Source]) -> Result<Vec<Shared>> {
+    let mut all: Vec<Shared> = Vec::new();
+    // Tables, indexes and views have different names.
+    let mut places: HashMap<(bool, String), usize> = HashMap::new();
+    for (number, source) in sources.iter().enumerate() {
+        for (place, object) in source.objects.iter().enumerate() {
+            let key = (object.kind == "trigger", object.name.to_ascii_lowercase());
+            let at = *places.entry(key).or_insert(all.len());
+            if at == all.len() {
+                let (kind, name) = (object.kind.clone(), object.name.clone());
+                all.push(Shared { kind, name, members: Vec::new() });
+            }
+            let shared = &mut all[at];
+            let first = shared.members.first().map(|(first, _)| &sources[*first]);
+            if let (Some(first), true) = (first, shared.kind != object.kind) {
+                let message = format!(
+                    "{} is {} in {} and {} in {}",
+                    object.name,
+                    with_article(&shared.kind),
+                    first.name(),
+                    with_article(&object.kind),
+                    source.name()
+                );
+                return Err(Error::input(message).hint("rename one of them, or leave one out"));
+            }
+            shared.members.push((number, place));
+        }
+    }
+    Ok(all)
+}
+
+fn with_article(kind: &str) -> String {
+    let article = if kind == "index" { "an" } else { "a" };
+    format!("{article} {kind}")
+}

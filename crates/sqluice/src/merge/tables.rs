@@ -1,0 +1,411 @@
+//! How each table gets its rows: by the cheapest way that its keys allow.
+//!
+//! ```text
+//!  rowids of the sources        own key (INTEGER PRIMARY KEY)            no own key
+//!  1-9    10-19   20-29         concatenated                             concatenated
+//!  1-19   10-29                 interleaved; a repeated one is a         renumbered: 1-19, 20-39
+//!                               repeated key
+//! ```
+
+use std::collections::HashMap;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::Table;
+use sqluice_core::schema::index::{Index, Indexed};
+use sqluice_core::schema::token::{self, TokenKind, same};
+use sqluice_engine::options::OnConflict;
+
+use super::Merge;
+use super::sources::{Shared, Source};
+
+/// How a table gets its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// One source has rows.
+    Copied,
+    /// The rows of one source after those of another.
+    Concatenated,
+    /// Row by row, by the key.
+    Interleaved,
+    /// One after another, with new rowids.
+    Renumbered,
+    /// SQLite inserts them, because of that.
+    Inserted(String),
+}
+
+/// A table of the result.
+pub(super) struct MergedTable<'s> {
+    /// As the first source declares it.
+    pub(super) table: &'s Table,
+    /// Its place among the shared objects.
+    pub(super) object: usize,
+    /// The places of its indexes.
+    pub(super) indexes: Vec<usize>,
+    /// The sources that have rows, in the order of the sources; the first that has the table, if none has rows.
+    pub(super) members: Vec<Member>,
+    /// Whether no source has rows.
+    pub(super) is_empty: bool,
+    /// How many sources have the table.
+    pub(super) sources: usize,
+    pub(super) method: Method,
+}
+
+/// A source of rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) source: usize,
+    /// Its smallest and its largest rowid; 0 twice of a table WITHOUT ROWID.
+    pub(super) rowids: (i64, i64),
+    /// What is added to rowids.
+    pub(super) offset: i64,
+}
+
+impl Member {
+    /// Its rowids in the result, as far as that goes.
+    fn range(&self) -> (i128, i128) {
+        let offset = i128::from(self.offset);
+        (i128::from(self.rowids.0) + offset, i128::from(self.rowids.1) + offset)
+    }
+}
+
+/// What is known before tables are looked at.
+pub(super) struct Around<'s> {
+    pub(super) merge: &'s Merge,
+    pub(super) sources: &'s [Source],
+    pub(super) shared: &'s [Shared],
+    /// Why rows of a source can't be taken as they are stored.
+    pub(super) foreign: Vec<Option<String>>,
+    pub(super) cancel: &'s Cancel,
+}
+
+impl<'s> Around<'s> {
+    /// The table of that place among the shared objects.
+    pub(super) fn table(&self, place: usize) -> Result<MergedTable<'s>> {
+        let Around { merge, sources, shared, .. } = *self;
+        let object = &shared[place];
+        let indexes: Vec<usize> = (0..shared.len())
+            .filter(|&at| shared[at].kind == "index")
+            .filter(|&at| shared[at].object(sources).table.eq_ignore_ascii_case(&object.name))
+            .collect();
+        let first = &sources[object.members[0].0];
+        let Some(table) = first.schema.table(&object.name) else {
+            return Err(Error::input(format!("{} of {} can't be read", object.describe(), first.name())));
+        };
+        let (mut members, mut inserted) = (Vec::new(), None);
+        self.refuse_other_declarations(object)?;
+        for &(source, at) in &object.members {
+            let Source { snapshot, objects, .. } = &sources[source];
+            let tree = objects[at].tree.as_ref().expect("a table that is not virtual has a tree");
+            if let Some(rowids) = snapshot.rowid_range(tree, self.cancel)? {
+                members.push(Member { source, rowids, offset: 0 });
+                inserted = inserted.or_else(|| self.foreign[source].clone());
+            }
+        }
+        let is_empty = members.is_empty();
+        if is_empty {
+            let source = object.members[0].0;
+            members.push(Member { source, rowids: (0, 0), offset: 0 });
+            inserted = self.foreign[source].clone();
+        }
+        if inserted.is_none() {
+            inserted = self.why_inserted((table, place), &members, &indexes)?;
+        }
+        let sources = object.members.len();
+        let mut merged =
+            MergedTable { table, object: place, indexes, members, is_empty, sources, method: Method::Copied };
+        merged.method = match inserted {
+            Some(why) => Method::Inserted(why),
+            None if merged.members.len() == 1 => Method::Copied,
+            None if table.without_rowid => Method::Interleaved,
+            None => self.by_rowids(&mut merged)?,
+        };
+        if let Method::Inserted(why) = &merged.method
+            && table.rowid_alias.is_none()
+            && !table.without_rowid
+            && !merge.keep_rowids
+            && merged.members.len() > 1
+        {
+            let why = why.clone();
+            self.refuse_named_rowids(&merged)?;
+            merged.method = Method::Inserted(why);
+        }
+        Ok(merged)
+    }
+
+    /// Refuses tables that are declared differently, unless columns may be added.
+    fn refuse_other_declarations(&self, object: &Shared) -> Result<()> {
+        let Around { merge, sources, .. } = *self;
+        let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
+        let first = object.members[0];
+        let other = object.members.iter().find(|&&member| !same(sql_of(first), sql_of(member)));
+        match other {
+            Some(_) if merge.add_columns && object.kind == "table" => Ok(()),
+            Some(&other) => Err(differently(sources, object, first, other)),
+            None => Ok(()),
+        }
+    }
+
+    /// Why SQLite must insert the rows; `None`: trees are made of trees.
+    fn why_inserted(
+        &self,
+        (table, place): (&Table, usize),
+        members: &[Member],
+        indexes: &[usize],
+    ) -> Result<Option<String>> {
+        let Around { merge, sources, shared, .. } = *self;
+        if merge.source_column.is_some() {
+            return Ok(Some("a column is added".to_owned()));
+        }
+        let object = &shared[place];
+        let sql_of = |(source, at): (usize, usize)| sources[source].objects[at].sql.as_deref().unwrap_or("");
+        let mut others =
+            object.members.iter().filter(|&&other| !same(sql_of(object.members[0]), sql_of(other)));
+        if let Some((source, _)) = others.next() {
+            return Ok(Some(format!("its columns in {} are others", sources[*source].name())));
+        }
+        for &at in indexes {
+            let index = &shared[at];
+            if let Some(missing) =
+                members.iter().find(|member| index.object_of(sources, member.source).is_none())
+            {
+                let name = sources[missing.source].name();
+                return Ok(Some(format!("{name} has no {}", index.describe())));
+            }
+        }
+        if members.len() == 1 {
+            return Ok(None);
+        }
+        for at in indexes.iter().copied().chain([place]) {
+            let unknown = members.iter().find_map(|member| {
+                let tree = shared[at].object_of(sources, member.source)?.tree.as_ref()?;
+                Some((member.source, tree.unknown_order.as_ref()?))
+            });
+            if let Some((source, why)) = unknown {
+                if self.sources[source].snapshot.header().used_text_encoding() != UTF_8 {
+                    return Ok(Some(why.clone()));
+                }
+                let message = format!("{} can't be merged: {why}", shared[at].describe());
+                return Err(Error::input(message).hint("drop it in the sources, or leave its table out"));
+            }
+        }
+        let leaves_out = merge.write.on_conflict != OnConflict::Abort;
+        Ok((leaves_out && table.without_rowid)
+            .then(|| "it has no rowids by which rows with repeated keys could be left out".to_owned()))
+    }
+
+    /// How a table with rowids is merged.
+    fn by_rowids(&self, merged: &mut MergedTable<'s>) -> Result<Method> {
+        let merge = self.merge;
+        let table = merged.table;
+        if are_disjoint(&merged.members) {
+            return Ok(Method::Concatenated);
+        }
+        let named = |name: &String| name.eq_ignore_ascii_case(&table.name);
+        let is_renumbered = match table.rowid_alias {
+            Some(_) => merge.renumber.iter().any(named),
+            None => !merge.keep_rowids,
+        };
+        if !is_renumbered {
+            return Ok(Method::Interleaved);
+        }
+        self.refuse_named_rowids(merged)?;
+        let mut last: Option<i128> = None;
+        for member in &mut merged.members {
+            let (first, largest) = (i128::from(member.rowids.0), i128::from(member.rowids.1));
+            let offset = last.map_or(0, |last| (last + 1 - first).max(0));
+            if largest + offset > i128::from(i64::MAX) {
+                if table.rowid_alias.is_none() {
+                    return Ok(Method::Inserted("its rowids are too large to be raised".to_owned()));
+                }
+                let name = self.sources[member.source].name();
+                let message = format!("table {} of {name} can't be renumbered", table.name);
+                return Err(Error::input(message).hint("its numbers are too large to be raised"));
+            }
+            member.offset = offset as i64;
+            last = Some(largest + offset);
+        }
+        Ok(Method::Renumbered)
+    }
+
+    /// Refuses to give new rowids to rows of a table where something names them.
+    fn refuse_named_rowids(&self, merged: &MergedTable<'s>) -> Result<()> {
+        let Around { sources, shared, .. } = *self;
+        let table = merged.table;
+        let mut names: Vec<String> = ["rowid", "_rowid_", "oid"].map(str::to_owned).to_vec();
+        names.retain(|name| table.column(name).is_none());
+        // Where a column shows the rowid, views and triggers mean the row by it, and follow it.
+        let about_rows = table.rowid_alias.is_none();
+        names.extend(table.rowid_alias.map(|alias| table.columns[alias].name.clone()));
+        let names_one =
+            |sql: &str| mentions(sql, |name| names.iter().any(|own| own.eq_ignore_ascii_case(name)));
+        let culprit = if token::checks(&table.sql).into_iter().any(names_one) {
+            Some(format!("a CHECK of table {}", table.name))
+        } else {
+            let index = merged.indexes.iter().map(|&at| &shared[at]).find(|shared| {
+                let index = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(&shared.name));
+                let computes = index.is_some_and(|index| index.partial || has_expressions(index));
+                let sql = shared.object(sources).sql.as_deref().unwrap_or("");
+                computes && names_one(sql)
+            });
+            let others = shared.iter().filter(|shared| matches!(&*shared.kind, "view" | "trigger"));
+            let other = others.filter(|_| about_rows).find(|shared| {
+                let object = shared.object(sources);
+                let sql = object.sql.as_deref().unwrap_or("");
+                let is_about = object.table.eq_ignore_ascii_case(&table.name)
+                    || mentions(sql, |name| name.eq_ignore_ascii_case(&table.name));
+                is_about && names_one(sql)
+            });
+            index.or(other).map(Shared::describe)
+        };
+        let Some(culprit) = culprit else { return Ok(()) };
+        let message = format!("rows of table {} would get new rowids, which {culprit} names", table.name);
+        let error = Error::input(message);
+        Err(match about_rows {
+            true => {
+                error.hint(message!["keep the rowids, if no two rows have the same: ", Setting::KeepRowids])
+            }
+            false => error.hint("drop it in the sources, and make it again afterwards"),
+        })
+    }
+}
+
+/// The text encoding UTF-8 in the header.
+const UTF_8: u32 = 1;
+
+/// Whether an index has columns that are computed.
+fn has_expressions(index: &Index) -> bool {
+    index.columns.iter().any(|column| column.value == Indexed::Expression)
+}
+
+/// Whether no two members have rowids in between those of the other.
+fn are_disjoint(members: &[Member]) -> bool {
+    let mut ranges: Vec<(i64, i64)> = members.iter().map(|member| member.rowids).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
+}
+
+/// Whether a statement has a word or a quoted name of which that is true.
+pub(super) fn mentions(sql: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+    token::tokens(sql).iter().any(|token| {
+        matches!(token.kind, TokenKind::Word | TokenKind::QuotedName)
+            && token.name(sql).is_some_and(|name| is_meant(&name))
+    })
+}
+
+/// The error for an object that two sources declare differently.
+pub(super) fn differently(
+    sources: &[Source],
+    object: &Shared,
+    one: (usize, usize),
+    other: (usize, usize),
+) -> Error {
+    let of = |(source, at): (usize, usize)| {
+        let sql = sources[source].objects[at].sql.as_deref().unwrap_or("nothing");
+        let sql: Vec<&str> = sql.split_whitespace().collect();
+        format!("{} has {}", sources[source].name(), sql.join(" "))
+    };
+    let (one, other) = (of(one), of(other));
+    let error = Error::input(format!("{} is declared differently: {one}; {other}", object.describe()));
+    match &*object.kind {
+        "table" => error.hint(message![
+            "declare it the same, or, if one of them only lacks columns, let them be added: ",
+            Setting::AddColumns
+        ]),
+        _ => error.hint("declare it the same, or drop it in one of them"),
+    }
+}
+
+impl MergedTable<'_> {
+    /// The members in the order in which their rows are written.
+    pub(super) fn in_order(&self) -> Vec<Member> {
+        let mut members = self.members.clone();
+        if matches!(self.method, Method::Concatenated | Method::Renumbered) {
+            members.sort_by_key(Member::range);
+        }
+        members
+    }
+
+    /// How many sources have rows.
+    pub(super) fn with_rows(&self) -> usize {
+        if self.is_empty { 0 } else { self.members.len() }
+    }
+
+    /// Whether rows have new rowids.
+    pub(super) fn is_renumbered(&self) -> bool {
+        self.method == Method::Renumbered
+    }
+}
+
+/// What is added to the values of columns, by source, table in small letters, and column.
+pub(super) type ColumnShifts = HashMap<(usize, String), Vec<(usize, i64)>>;
+
+/// The columns that refer to renumbered rows, and what is added to them.
+///
+/// # Errors
+/// When they may not be changed, or something is computed from them.
+pub(super) fn references(around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<ColumnShifts> {
+    let mut shifts = ColumnShifts::new();
+    let renumbered =
+        tables.iter().filter(|merged| merged.is_renumbered() && merged.table.rowid_alias.is_some());
+    for parent in renumbered {
+        let key = parent.table.rowid_alias.map_or("", |alias| &parent.table.columns[alias].name);
+        for child in tables {
+            for reference in &child.table.references {
+                if !reference.parent.eq_ignore_ascii_case(&parent.table.name) {
+                    continue;
+                }
+                let at = match reference.parent_columns.is_empty() {
+                    true => Some(0),
+                    false => {
+                        reference.parent_columns.iter().position(|column| column.eq_ignore_ascii_case(key))
+                    }
+                };
+                let Some(&column) = at.and_then(|at| reference.columns.get(at)) else { continue };
+                refuse_reference(around, parent.table, child, column)?;
+                for member in parent.members.iter().filter(|member| member.offset != 0) {
+                    let name = child.table.name.to_ascii_lowercase();
+                    let of_child = shifts.entry((member.source, name)).or_default();
+                    if !of_child.contains(&(column, member.offset)) {
+                        of_child.push((column, member.offset));
+                    }
+                }
+            }
+        }
+    }
+    for columns in shifts.values_mut() {
+        columns.sort_unstable();
+    }
+    Ok(shifts)
+}
+
+fn refuse_reference(
+    around: &Around<'_>,
+    parent: &Table,
+    child: &MergedTable<'_>,
+    column: usize,
+) -> Result<()> {
+    let table = child.table;
+    let name = &table.columns[column].name;
+    let refers = format!("{}.{name} refers to table {}, which is renumbered", table.name, parent.name);
+    if !around.merge.rewrite_references {
+        return Err(Error::usage(refers).hint(message!["let it follow: ", Setting::RewriteReferences]));
+    }
+    let names = |sql: &str| mentions(sql, |word| word.eq_ignore_ascii_case(name));
+    let computed = table
+        .indexes
+        .iter()
+        .find(|index| (index.partial || has_expressions(index)) && index.sql.as_deref().is_some_and(names));
+    let what = if Some(column) == table.rowid_alias {
+        Some("it is the key of its own table".to_owned())
+    } else if table.columns.iter().any(|column| column.generated.is_some()) {
+        Some("columns of its table are computed".to_owned())
+    } else if token::checks(&table.sql).into_iter().any(names) {
+        Some("a CHECK of its table names it".to_owned())
+    } else if let Method::Inserted(why) = &child.method {
+        Some(format!("SQLite inserts the rows of its table, because {why}"))
+    } else {
+        computed.map(|index| format!("index {} computes with it", index.name))
+    };
+    what.map_or(Ok(()), |what| Err(Error::input(format!("{refers}, and can't follow: {what}"))))
+}

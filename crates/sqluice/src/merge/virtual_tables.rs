@@ -1,0 +1,249 @@
+//! Virtual tables that several sources have: SQLite makes them in the result, and gives them the rows of all.
+//!
+//! The tables that they keep their data in are never joined row by row: their keys are the same in every source.
+
+use std::path::Path;
+
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::schema::quoted;
+use sqluice_core::schema::token::{self, Token, TokenKind, same};
+use sqluice_core::sqlite_error::failed;
+use sqluice_engine::options::OnConflict;
+
+use super::Merge;
+use super::sources::{Shared, Source};
+use super::tables::differently;
+
+/// A virtual table that is made again.
+#[derive(Clone, Debug)]
+pub(super) struct VirtualTable {
+    /// Its place among the shared objects.
+    pub(super) object: usize,
+    pub(super) name: String,
+    sql: String,
+    /// The sources that have it.
+    members: Vec<usize>,
+    /// The tables that it keeps its data in, in small letters.
+    pub(super) shadows: Vec<String>,
+    content: Content,
+}
+
+/// What it gets its rows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Those of the sources, by their columns and rowids.
+    Rows,
+    /// Those of an R*Tree, whose first column is the rowid.
+    Boxes,
+    /// Another table of the result.
+    Table,
+}
+
+/// The virtual tables that are made again.
+pub(super) fn rebuilt(
+    sources: &[Source],
+    shared: &[Shared],
+    is_excluded: &dyn Fn(&str) -> bool,
+) -> Result<Vec<VirtualTable>> {
+    let mut rebuilt = Vec::new();
+    for (object, table) in shared.iter().enumerate() {
+        if !table.is_virtual(sources) || is_excluded(&table.name) {
+            continue;
+        }
+        let sql = table.object(sources).sql.clone().unwrap_or_default();
+        let is_shared = |name: &str| {
+            let mut tables = shared.iter().filter(|shared| shared.kind == "table");
+            tables.any(|shared| shared.name.eq_ignore_ascii_case(name) && shared.members.len() > 1)
+        };
+        let made = Statement::of(&sql);
+        let external = made.option("content").filter(|content| !content.is_empty());
+        let follows = made.module.eq_ignore_ascii_case("fts5") && external.as_deref().is_some_and(is_shared);
+        if table.members.len() == 1 && !follows {
+            continue;
+        }
+        for &member in &table.members {
+            let (source, at) = member;
+            if !same(&sql, sources[source].objects[at].sql.as_deref().unwrap_or("")) {
+                return Err(differently(sources, table, table.members[0], member));
+            }
+        }
+        let content = match made.module.to_ascii_lowercase().as_str() {
+            "fts5" if external.is_some() => Content::Table,
+            "fts5" if made.option("content").is_none() => Content::Rows,
+            "rtree" | "rtree_i32" => Content::Boxes,
+            "fts5" => return Err(refused(table, "it does not keep the text that it was made of")),
+            module => {
+                return Err(refused(
+                    table,
+                    &format!("the rows of virtual tables of {module} can't be joined"),
+                ));
+            }
+        };
+        let owned = |(source, _): &(usize, usize)| {
+            let lower = table.name.to_ascii_lowercase();
+            let is_own =
+                move |name: &&String| name.strip_prefix(&lower).is_some_and(|rest| rest.starts_with('_'));
+            sources[*source].shadows.iter().filter(is_own).cloned().collect::<Vec<_>>()
+        };
+        let mut shadows: Vec<String> = table.members.iter().flat_map(owned).collect();
+        shadows.sort_unstable();
+        shadows.dedup();
+        let members = table.members.iter().map(|(source, _)| *source).collect();
+        let name = table.name.clone();
+        rebuilt.push(VirtualTable { object, name, sql, members, shadows, content });
+    }
+    Ok(rebuilt)
+}
+
+fn refused(table: &Shared, why: &str) -> Error {
+    Error::input(format!("table {} can't be merged: {why}", table.name))
+        .hint("leave it out, and make it again afterwards")
+}
+
+/// The virtual table that a table belongs to, or its own name.
+pub(super) fn owner(object: &Shared, sources: &[Source]) -> String {
+    let lower = object.object(sources).table.to_ascii_lowercase();
+    let (source, _) = object.members[0];
+    let source = &sources[source];
+    if !source.shadows.contains(&lower) {
+        return lower;
+    }
+    let virtual_tables = source.objects.iter().filter(|other| other.kind == "table" && other.tree.is_none());
+    let names = virtual_tables.map(|other| other.name.to_ascii_lowercase());
+    let owners =
+        names.filter(|name| lower.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_')));
+    owners.max_by_key(String::len).unwrap_or(lower)
+}
+
+/// A CREATE VIRTUAL TABLE statement.
+struct Statement {
+    module: String,
+    /// The arguments that are an option, such as `content = 'notes'`: its name and its value.
+    options: Vec<(String, String)>,
+}
+
+impl Statement {
+    fn of(sql: &str) -> Statement {
+        let tokens: Vec<Token> = token::tokens(sql).into_iter().filter(|token| !token.is_comment()).collect();
+        let using = tokens.iter().position(|token| token.is_word(sql, "USING"));
+        let module = using.and_then(|using| tokens.get(using + 1)?.name(sql)).unwrap_or_default();
+        let options = tokens.windows(3).filter(|some| some[1].is_symbol(sql, "=")).filter_map(|some| {
+            let value = &some[2];
+            let text = match value.kind {
+                TokenKind::Word | TokenKind::QuotedName => value.name(sql)?,
+                _ => value.text(sql).trim_matches('\'').replace("''", "'"),
+            };
+            Some((some[0].name(sql)?, text))
+        });
+        Statement { module, options: options.collect() }
+    }
+
+    fn option(&self, name: &str) -> Option<String> {
+        let mut options = self.options.iter();
+        options.find(|(option, _)| option.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
+    }
+}
+
+/// Whether SQLite has anything to do once the pages are written.
+pub(super) fn is_needed(merge: &Merge, tables: &[VirtualTable]) -> bool {
+    merge.write.analyze || !tables.is_empty()
+}
+
+/// Makes the virtual tables in the file at a path, and runs ANALYZE if that is asked for.
+pub(super) fn finish(
+    merge: &Merge,
+    tables: &[VirtualTable],
+    sources: &[Source],
+    path: &Path,
+    cancel: &Cancel,
+) -> Result<()> {
+    let path = std::path::absolute(path).map_err(|error| Error::read(path, error))?;
+    let cannot = |error| failed(error, "open the new file");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&path, flags).map_err(cannot)?;
+    let stop = cancel.clone();
+    connection.progress_handler(1000, Some(move || stop.check().is_err())).map_err(cannot)?;
+    connection
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
+             PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; PRAGMA trusted_schema = ON; BEGIN",
+        )
+        .map_err(cannot)?;
+    for table in tables {
+        table.make(&connection, merge.write.on_conflict, sources, cancel)?;
+    }
+    if merge.write.analyze {
+        connection.execute_batch("ANALYZE main").map_err(|error| failed(error, "run ANALYZE"))?;
+    }
+    connection.execute_batch("COMMIT").map_err(|error| failed(error, "write the new file"))?;
+    connection.close().map_err(|(_, error)| failed(error, "close the new file"))?;
+    cancel.check()
+}
+
+impl VirtualTable {
+    fn make(
+        &self,
+        connection: &Connection,
+        on_conflict: OnConflict,
+        sources: &[Source],
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let cannot = |error| failed(error, &format!("make table {}", self.name));
+        connection.execute_batch(&self.sql).map_err(cannot)?;
+        let name = quoted(&self.name);
+        if self.content == Content::Table {
+            let rebuild = format!("INSERT INTO {name} ({name}) VALUES ('rebuild')");
+            return connection.execute_batch(&rebuild).map_err(cannot);
+        }
+        for &source in &self.members {
+            self.insert(connection, &sources[source], on_conflict, cancel)?;
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &self,
+        connection: &Connection,
+        source: &Source,
+        on_conflict: OnConflict,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let cannot_read = |error| failed(error, &format!("read table {} of {}", self.name, source.name()));
+        let name = quoted(&self.name);
+        let snapshot = source.snapshot.connection();
+        let rowid = if self.content == Content::Rows { "rowid, " } else { "" };
+        let mut select = snapshot.prepare(&format!("SELECT {rowid}* FROM {name}")).map_err(cannot_read)?;
+        let columns: Vec<String> = select.column_names().into_iter().map(quoted).collect();
+        let or = match on_conflict {
+            OnConflict::Abort => "",
+            OnConflict::Ignore => "OR IGNORE ",
+            OnConflict::Replace => "OR REPLACE ",
+        };
+        let places = vec!["?"; columns.len()].join(", ");
+        let insert = format!("INSERT {or}INTO {name} ({}) VALUES ({places})", columns.join(", "));
+        let mut insert = connection
+            .prepare(&insert)
+            .map_err(|error| failed(error, &format!("fill table {}", self.name)))?;
+        let mut rows = select.query([]).map_err(cannot_read)?;
+        while let Some(row) = rows.next().map_err(cannot_read)? {
+            cancel.check()?;
+            let values = (0..columns.len()).map(|column| row.get_ref(column).map(ToSqlOutput::Borrowed));
+            let values = values.collect::<rusqlite::Result<Vec<_>>>().map_err(cannot_read)?;
+            insert.execute(params_from_iter(values)).map_err(|error| {
+                let rowid: i64 = row.get(0).unwrap_or_default();
+                let message = format!("row {rowid} of table {} of {}", self.name, source.name());
+                failed(error, &format!("insert {message}")).hint(message![
+                    "where rows of several sources have the same rowid, ",
+                    Setting::OnConflict.to("ignore"),
+                    " keeps the first, ",
+                    Setting::OnConflict.to("replace"),
+                    " the last"
+                ])
+            })?;
+        }
+        Ok(())
+    }
+}
