@@ -240,7 +240,10 @@ fn give_back(sealed: Sealed, progress: &dyn Progress, returns: &[Returns]) {
     progress.advance(Amount { rows: chunk.rows(), bytes: 0 });
     chunk.clear();
     hashes.clear();
-    let _ = returns[worker].chunks.send((chunk, hashes));
+    // A chunk of none of them was appended before the pass.
+    if let Some(returns) = returns.get(worker) {
+        let _ = returns.chunks.send((chunk, hashes));
+    }
 }
 
 impl Trees<'_> {

@@ -1,0 +1,4 @@
+//! Merged databases, with SQLite as the oracle.
+
+mod random;
+mod twin;
