@@ -5,7 +5,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * [`found`], [`machine`], [`stats`], [`ratio`], [`process`], [`options`], [`sqluice`], [`lap`]
+//! * [`found`], [`machine`], [`stats`], [`ratio`], [`process`], [`options`], [`sqluice`], [`lap`], [`rounds`]
 
 pub mod found;
 pub mod lap;
@@ -13,6 +13,7 @@ pub mod machine;
 pub mod options;
 pub mod process;
 pub mod ratio;
+pub mod rounds;
 pub mod sqluice;
 pub mod stats;
 

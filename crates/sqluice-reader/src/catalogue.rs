@@ -52,8 +52,6 @@ pub struct StoredTree {
     pub kind: Kind,
     /// The order of its entries; `None` for rows with rowids, and where it is not known.
     pub order: Option<KeyOrder>,
-    /// The order that they would have where DESC counts, which it does not below schema format 4.
-    pub declared_order: Option<KeyOrder>,
     /// Why the order of entries is not known.
     pub unknown_order: Option<String>,
 }
@@ -149,13 +147,7 @@ impl Snapshot {
 
     fn tree_of(&self, object: &StoredObject, root_page: u32) -> rusqlite::Result<StoredTree> {
         let connection = self.connection();
-        let mut tree = StoredTree {
-            root_page,
-            kind: Kind::Table,
-            order: None,
-            declared_order: None,
-            unknown_order: None,
-        };
+        let mut tree = StoredTree { root_page, kind: Kind::Table, order: None, unknown_order: None };
         let columns = match &*object.kind {
             "index" => columns(&connection, &object.name)?,
             _ => match clustered(&connection, &object.name)? {
@@ -174,8 +166,6 @@ impl Snapshot {
             _ if columns.is_empty() => tree.unknown_order = Some("its columns are not known".to_owned()),
             Some(order) if self.header().used_text_encoding() == UTF_8 || is_binary(&order) => {
                 tree.order = Some(order);
-                tree.declared_order =
-                    key_order(columns.iter().map(|column| (&*column.collation, column.descending)));
             }
             Some(_) => {
                 tree.unknown_order = Some("NOCASE and RTRIM of UTF-16 are known to SQLite alone".to_owned())

@@ -12,7 +12,6 @@
 //! Every second round goes backwards. Every lap finds the source in the page cache, read once right before. What sqluice and the plain copy
 //! write is on the disk when they end, what VACUUM INTO writes is not. Every copy must have the rows and sums of its source.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,11 +19,12 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use rusqlite::Connection;
 use serde::Serialize;
-use sqluice_bench::lap::{HEAD, Lap, row, save};
+use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
 use sqluice_bench::options::{Options, say};
 use sqluice_bench::process::Runner;
 use sqluice_bench::ratio::{self, Compared, Ratio};
+use sqluice_bench::rounds;
 use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::sqluice::Sqluice;
 use sqluice_bench::{count, grouped, warm};
@@ -94,15 +94,10 @@ impl Way {
     }
 }
 
-/// One round.
-type Round = BTreeMap<Way, Lap>;
-
-fn ratio(round: &Round, one: Way, other: Way, value: fn(&Lap) -> f64) -> Option<f64> {
-    Some(value(round.get(&one)?) / value(round.get(&other)?))
-}
+type Round = rounds::Round<Way>;
 
 fn seconds(round: &Round, one: Way, other: Way) -> Option<f64> {
-    ratio(round, one, other, |lap| lap.seconds)
+    rounds::ratio(round, one, other, |lap| lap.seconds)
 }
 
 const BESIDE_VACUUM: Compared<Round> = Compared {
@@ -120,7 +115,7 @@ impl Case {
         };
         let size = Compared {
             what: "bytes of `copy` to those of `VACUUM INTO`",
-            ratio: |round| ratio(round, Way::Copy, Way::VacuumInto, |lap| lap.bytes as f64),
+            ratio: |round| rounds::ratio(round, Way::Copy, Way::VacuumInto, |lap| lap.bytes as f64),
             claim: Some(("at most 1.05", 0.0..=1.05)),
         };
         match self {
@@ -183,20 +178,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("input: {} rows\n", grouped(expected.rows)))?;
     let track = Track { settings, runner, sqluice, scratch: &scratch, source, expected };
 
-    let mut rounds: Vec<Round> = Vec::new();
-    for number in 1..=settings.options.rounds {
-        say(&format!("\nround {number} of {}\n", settings.options.rounds))?;
-        let mut ways = Way::ALL.to_vec();
-        if number % 2 == 0 {
-            ways.reverse();
-        }
-        rounds.push(ways.into_iter().map(|way| Ok((way, track.lap(way)?))).collect::<anyhow::Result<_>>()?);
-    }
-    let mut text = HEAD.to_owned();
-    for way in Way::ALL {
-        let laps: Vec<&Lap> = rounds.iter().filter_map(|round| round.get(&way)).collect();
-        text += &(row(way.title(), &laps) + "\n");
-    }
+    let rounds = rounds::rounds(settings.options.rounds, &Way::ALL, |way| track.lap(way))?;
+    let mut text = rounds::table(&Way::ALL, Way::title, &rounds);
     let ratios = Ratio::all(&settings.case.compared(), &rounds);
     text += &format!("\n{}\nmachine: {machine}\nprogram: {sqluice_version}\n", ratio::table(&ratios));
     let rows = track.expected.rows;

@@ -10,7 +10,6 @@
 //! the disk when it ends, what the others write is not; of Python only fetching and writing count. Every file is loaded, and must
 //! have the rows and the sums of the table.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,11 +17,12 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use sqluice_bench::lap::{HEAD, Lap, row, save};
+use sqluice_bench::lap::{Lap, save};
 use sqluice_bench::machine::{self, Machine};
 use sqluice_bench::options::{Options, factor, say};
 use sqluice_bench::process::{Runner, Took};
 use sqluice_bench::ratio::{self, Compared, Ratio};
+use sqluice_bench::rounds;
 use sqluice_bench::scratch::{Scratch, remove};
 use sqluice_bench::sqluice::Sqluice;
 use sqluice_bench::{grouped, warm};
@@ -95,27 +95,22 @@ impl Way {
     }
 }
 
-/// One round.
-type Round = BTreeMap<Way, Lap>;
-
-fn ratio(round: &Round, one: Way, other: Way) -> Option<f64> {
-    Some(round.get(&one)?.seconds / round.get(&other)?.seconds)
-}
+type Round = rounds::Round<Way>;
 
 const COMPARED: [Compared<Round>; 3] = [
     Compared {
         what: "time of `sqlite3 -csv` to `export`, CSV",
-        ratio: |round| ratio(round, Way::ShellCsv, Way::Csv),
+        ratio: |round| rounds::ratio(round, Way::ShellCsv, Way::Csv),
         claim: Some(("at least 10", 10.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of `sqlite3 -json` to `export`, NDJSON",
-        ratio: |round| ratio(round, Way::ShellJson, Way::Ndjson),
+        ratio: |round| rounds::ratio(round, Way::ShellJson, Way::Ndjson),
         claim: Some(("at least 10", 10.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of ADBC and pyarrow to `export`, Parquet",
-        ratio: |round| ratio(round, Way::Adbc, Way::Parquet),
+        ratio: |round| rounds::ratio(round, Way::Adbc, Way::Parquet),
         claim: Some(("at least 6", 6.0..=f64::INFINITY)),
     },
 ];
@@ -161,20 +156,8 @@ pub(crate) fn run(settings: &Settings, runner: &Runner) -> anyhow::Result<()> {
     say(&format!("input: {} rows\n", grouped(expected.rows)))?;
     let track = Track { settings, runner, sqluice, scratch: &scratch, source, expected };
 
-    let mut rounds: Vec<Round> = Vec::new();
-    for number in 1..=settings.options.rounds {
-        say(&format!("\nround {number} of {}\n", settings.options.rounds))?;
-        let mut ways = Way::ALL.to_vec();
-        if number % 2 == 0 {
-            ways.reverse();
-        }
-        rounds.push(ways.into_iter().map(|way| Ok((way, track.lap(way)?))).collect::<anyhow::Result<_>>()?);
-    }
-    let mut text = HEAD.to_owned();
-    for way in Way::ALL {
-        let laps: Vec<&Lap> = rounds.iter().filter_map(|round| round.get(&way)).collect();
-        text += &(row(way.title(), &laps) + "\n");
-    }
+    let rounds = rounds::rounds(settings.options.rounds, &Way::ALL, |way| track.lap(way))?;
+    let mut text = rounds::table(&Way::ALL, Way::title, &rounds);
     let ratios = Ratio::all(&COMPARED, &rounds);
     text += &format!(
         "\n{}\nmachine: {machine}\nprogram: {sqluice_version}\nbeside: {beside}\n",

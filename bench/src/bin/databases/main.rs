@@ -2,6 +2,7 @@
 
 mod copy;
 mod export;
+mod merge;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,8 @@ struct Arguments {
 enum Part {
     /// A database to a new file
     Copy(copy::Settings),
+    /// Eight databases into one
+    Merge(merge::Settings),
     /// TPC-H's lineitem to CSV, NDJSON and Parquet files
     Export(export::Settings),
 }
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let Arguments { part } = Arguments::parse();
     compare(|runner| match part {
         Part::Copy(settings) => copy::run(&settings, runner),
+        Part::Merge(settings) => merge::run(&settings, runner),
         Part::Export(settings) => export::run(&settings, runner),
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
-use sqluice_core::schema::index::Indexed;
+use sqluice_core::schema::index::{IndexColumn, Indexed, key_order};
 use sqluice_core::schema::token::same;
 use sqluice_core::schema::{Generated, Schema, Table};
 use sqluice_core::similar;
@@ -33,8 +33,8 @@ pub(super) struct Design<'s> {
     pub(super) virtual_tables: Vec<VirtualTable>,
     /// Objects that are left out, with why.
     pub(super) left_out: Vec<String>,
-    /// The schema format of the result.
-    pub(super) schema_format: u32,
+    /// The orders of trees that sources of an old schema format have in another, by the places of their objects.
+    orders: HashMap<usize, KeyOrder>,
 }
 
 impl<'s> Design<'s> {
@@ -53,8 +53,6 @@ impl<'s> Design<'s> {
                 is_foreign.then(|| format!("{} has another text encoding", source.name()))
             })
             .collect();
-        let formats = sources.iter().map(|source| source.snapshot.header().schema_format);
-        let schema_format = formats.max().unwrap_or(4).clamp(1, 4);
         let around = Around { merge, sources, shared, foreign, cancel };
         let is_excluded =
             |name: &str| merge.exclude_tables.iter().any(|other| other.eq_ignore_ascii_case(name));
@@ -65,7 +63,7 @@ impl<'s> Design<'s> {
             shifts: ColumnShifts::new(),
             virtual_tables: Vec::new(),
             left_out: Vec::new(),
-            schema_format,
+            orders: HashMap::new(),
         };
         let rebuilt = virtual_tables::rebuilt(sources, shared, &is_excluded)?;
         let shadows: HashSet<String> = rebuilt.iter().flat_map(|table| table.shadows.clone()).collect();
@@ -82,12 +80,12 @@ impl<'s> Design<'s> {
                 // Made again.
             } else {
                 let is_table = object.kind == "table" && !object.is_virtual(sources) && !is_internal;
-                if is_table {
-                    refuse_shadow(sources, object)?;
+                if is_table && !is_shadow(sources, object)? {
                     let table = around.table(place)?;
                     let at = design.tables.len();
                     design.table_of.extend(table.indexes.iter().map(|&index| (index, at)));
                     design.table_of.insert(place, at);
+                    design.find_orders(sources, shared, &table)?;
                     design.tables.push(table);
                 } else if !is_internal {
                     refuse_other_statement(sources, object)?;
@@ -139,9 +137,36 @@ impl<'s> Design<'s> {
     }
 
     /// The order that the entries of a tree have in the result; `None`: rows with rowids, or it is not known.
-    pub(super) fn order(&self, object: &StoredObject) -> Option<KeyOrder> {
-        let tree = object.tree.as_ref()?;
-        if self.schema_format >= DESCENDING_FORMAT { tree.declared_order.clone() } else { tree.order.clone() }
+    pub(super) fn order(&self, place: usize, object: &StoredObject) -> Option<KeyOrder> {
+        let stored = object.tree.as_ref()?.order.clone()?;
+        Some(self.orders.get(&place).cloned().unwrap_or(stored))
+    }
+
+    /// Finds the orders of the trees of a table in the result, if DESC does not count in one of the sources.
+    fn find_orders(&mut self, sources: &[Source], shared: &[Shared], merged: &MergedTable<'_>) -> Result<()> {
+        let is_old = |member: &Member| sources[member.source].snapshot.header().schema_format < SCHEMA_FORMAT;
+        if !merged.members.iter().any(is_old) {
+            return Ok(());
+        }
+        let statements = merged.indexes.iter().filter_map(|&at| shared[at].object(sources).sql.as_deref());
+        let statements = std::iter::once(&*merged.table.sql).chain(statements);
+        let sql = statements.collect::<Vec<_>>().join(";\n");
+        let schema = Schema::parse(sql, &sources[0].schema.file)?;
+        let Some(table) = schema.table(&merged.table.name) else { return Ok(()) };
+        let order = |columns: &[IndexColumn]| {
+            key_order(columns.iter().map(|column| (&*column.collation, column.descending)))
+        };
+        for &place in &merged.indexes {
+            let name = &shared[place].name;
+            let index = table.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name));
+            if let Some(order) = index.and_then(|index| order(&index.columns)) {
+                self.orders.insert(place, order);
+            }
+        }
+        if let Some(order) = table.clustered.as_ref().and_then(|key| order(&key.columns[..key.key_columns])) {
+            self.orders.insert(merged.object, order);
+        }
+        Ok(())
     }
 
     /// The schema of the tables that are written.
@@ -152,8 +177,8 @@ impl<'s> Design<'s> {
     }
 }
 
-/// The schema format from which on DESC of an index counts.
-const DESCENDING_FORMAT: u32 = 4;
+/// The schema format of results, from which on DESC of an index counts.
+pub(super) const SCHEMA_FORMAT: u32 = 4;
 
 /// Where a record of the table has a column; `None`: SQLite computes it when it is read.
 fn stored_field(table: &Table, column: usize) -> Option<usize> {
@@ -187,8 +212,11 @@ fn refuse_other_statement(sources: &[Source], object: &Shared) -> Result<()> {
     }
 }
 
-/// Refuses a table that belongs to a virtual table in one source, and to none in another.
-fn refuse_shadow(sources: &[Source], object: &Shared) -> Result<()> {
+/// Whether a table belongs to a virtual table that one source has.
+///
+/// # Errors
+/// When several sources have it.
+fn is_shadow(sources: &[Source], object: &Shared) -> Result<bool> {
     let lower = object.name.to_ascii_lowercase();
     let mut shadows = object.members.iter().filter(|(source, _)| sources[*source].shadows.contains(&lower));
     match (shadows.next(), object.members.len()) {
@@ -198,6 +226,6 @@ fn refuse_shadow(sources: &[Source], object: &Shared) -> Result<()> {
             sources[*source].name()
         ))
         .hint("leave the virtual table out, or drop it in the sources")),
-        _ => Ok(()),
+        (shadow, _) => Ok(shadow.is_some()),
     }
 }

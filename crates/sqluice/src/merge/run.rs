@@ -17,7 +17,7 @@ use sqluice_format::record;
 use sqluice_format::value::Value;
 use sqluice_reader::StoredObject;
 
-use super::design::Design;
+use super::design::{Design, SCHEMA_FORMAT};
 use super::inserted::{self, InsertedTables};
 use super::report::MergeReport;
 use super::sources::{self, Shared, Source};
@@ -101,7 +101,7 @@ impl<'r> Run<'r> {
             write_version: version,
             read_version: version,
             schema_cookie: first.schema_cookie.wrapping_add(1),
-            schema_format: self.design.schema_format,
+            schema_format: SCHEMA_FORMAT,
             default_cache_size: first.default_cache_size,
             text_encoding: first.used_text_encoding(),
             user_version: first.user_version,
@@ -192,22 +192,27 @@ impl<'r> Run<'r> {
             let made = inserted.object(&object.kind, &object.name);
             let made = made.ok_or_else(|| Error::input(format!("SQLite made no {}", object.describe())))?;
             let piece = made.tree.as_ref().map(|tree| CopiedPiece::new(&inserted.snapshot, tree));
-            return Ok(self.in_order(made, piece.into_iter().collect()));
+            return Ok(self.in_order(place, made, piece.into_iter().collect()));
         }
         let is_united = match &*object.kind {
             "index" => true,
             _ => merged.method == Method::Interleaved,
         };
         let pieces = self.pieces(merged, place, left_out, !is_united);
-        Ok(match self.in_order(first, pieces) {
+        Ok(match self.in_order(place, first, pieces) {
             TreeContent::Copied(pieces) if is_united && pieces.len() > 1 => TreeContent::United(pieces),
             content => content,
         })
     }
 
     /// Trees that have the order of the result, or are sorted.
-    fn in_order<'a>(&self, object: &StoredObject, pieces: Vec<CopiedPiece<'a>>) -> TreeContent<'a> {
-        match self.design.order(object) {
+    fn in_order<'a>(
+        &self,
+        place: usize,
+        object: &StoredObject,
+        pieces: Vec<CopiedPiece<'a>>,
+    ) -> TreeContent<'a> {
+        match self.design.order(place, object) {
             Some(order) if pieces.iter().any(|piece| piece.tree.order.as_ref() != Some(&order)) => {
                 TreeContent::Sorted(pieces, order)
             }

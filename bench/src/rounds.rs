@@ -1,0 +1,45 @@
+//! Rounds of laps: in each, every way once, every second round in the reverse order.
+
+use std::collections::BTreeMap;
+
+use crate::lap::{HEAD, Lap, row};
+use crate::options::say;
+
+/// One round.
+pub type Round<W> = BTreeMap<W, Lap>;
+
+/// Runs that many rounds.
+///
+/// # Errors
+/// Those of `lap`.
+pub fn rounds<W: Copy + Ord>(
+    count: usize,
+    ways: &[W],
+    mut lap: impl FnMut(W) -> anyhow::Result<Lap>,
+) -> anyhow::Result<Vec<Round<W>>> {
+    let mut rounds = Vec::new();
+    for number in 1..=count {
+        say(&format!("\nround {number} of {count}\n"))?;
+        let mut ways = ways.to_vec();
+        if number % 2 == 0 {
+            ways.reverse();
+        }
+        rounds.push(ways.into_iter().map(|way| Ok((way, lap(way)?))).collect::<anyhow::Result<_>>()?);
+    }
+    Ok(rounds)
+}
+
+/// A table of the laps of each way.
+pub fn table<W: Copy + Ord>(ways: &[W], title: impl Fn(W) -> &'static str, rounds: &[Round<W>]) -> String {
+    let mut text = HEAD.to_owned();
+    for &way in ways {
+        let laps: Vec<&Lap> = rounds.iter().filter_map(|round| round.get(&way)).collect();
+        text += &(row(title(way), &laps) + "\n");
+    }
+    text
+}
+
+/// A value of one way, divided by that of another in the same round.
+pub fn ratio<W: Ord>(round: &Round<W>, one: W, other: W, value: fn(&Lap) -> f64) -> Option<f64> {
+    Some(value(round.get(&one)?) / value(round.get(&other)?))
+}

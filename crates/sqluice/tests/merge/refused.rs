@@ -1,0 +1,63 @@
+//! Merges that can't be: nothing is written, and the message says why.
+
+use sqluice::merge::Merge;
+use sqluice::progress::{Cancel, Silent};
+
+use super::Made;
+
+#[test]
+fn sources_must_be_different_files_that_exist() {
+    let made = Made::by(&["CREATE TABLE t (a)", "CREATE TABLE t (a)"]);
+    let message = |merge: Merge| merge.run(&Silent, &Cancel::new()).unwrap_err().to_string();
+    let one = &made.sources[0];
+    assert!(message(Merge::new(&made.target, [one, one])).contains("is named twice"));
+    assert!(message(Merge::new(one, [one])).contains("is named twice"));
+    let linked = one.with_file_name("linked.db");
+    std::os::unix::fs::symlink(one, &linked).unwrap();
+    assert!(message(Merge::new(&made.target, [one, &linked])).contains("are the same file"));
+    assert!(message(Merge::new(&made.target, [one.with_file_name("missing.db")])).contains("missing.db"));
+    let folder = message(Merge::new(&made.target, [one.parent().unwrap()]));
+    assert!(folder.contains("folder"), "{folder}");
+    assert!(message(Merge::new(&made.target, Vec::<String>::new())).contains("no database"));
+    assert!(!made.target.exists());
+}
+
+#[test]
+fn a_name_must_be_of_one_kind() {
+    let made = Made::by(&["CREATE TABLE x (a)", "CREATE TABLE t (a); CREATE INDEX x ON t (a);"]);
+    let message = made.refused(&made.merge());
+    assert!(message.contains("x is a table in") && message.contains("and an index in"), "{message}");
+}
+
+#[test]
+fn a_table_that_no_source_has_is_named_with_the_nearest() {
+    let made = Made::by(&["CREATE TABLE customer (a)", "CREATE TABLE orders (a)"]);
+    let message = made.refused(&made.merge().exclude_tables(["custmer"]));
+    assert!(message.contains("no database has a table custmer"), "{message}");
+}
+
+#[test]
+fn a_damaged_source_is_an_error_and_leaves_the_target_as_it_was() {
+    let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t SELECT i, hex(randomblob(20)) FROM n;";
+    let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b); CREATE INDEX i ON t (b);";
+    let made = Made::by(&[&format!("{table} INSERT INTO t VALUES (-1, 'x')"), &format!("{table} {rows}")]);
+    let mut bytes = std::fs::read(&made.sources[1]).unwrap();
+    let pages = bytes.len() / 4096;
+    for page in (4..pages).step_by(9) {
+        bytes[page * 4096..page * 4096 + 16].fill(0xff);
+    }
+    std::fs::write(&made.sources[1], bytes).unwrap();
+    let before = std::fs::read(&made.sources[0]).unwrap();
+    let error = Merge::new(&made.sources[0], &made.sources[1..]).run(&Silent, &Cancel::new()).unwrap_err();
+    assert!(error.to_string().contains("2.db"), "{error}");
+    assert_eq!(std::fs::read(&made.sources[0]).unwrap(), before);
+    made.refused(&made.merge());
+}
+
+#[test]
+fn a_collation_that_is_not_known_is_refused() {
+    let script = "CREATE TABLE t (a, b); CREATE INDEX i ON t (b); INSERT INTO t VALUES (1, 'x'); PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b COLLATE backwards)' WHERE name = 'i';";
+    let made = Made::by(&[script, script]);
+    assert!(made.refused(&made.merge()).contains("collation backwards"));
+}
