@@ -1,5 +1,6 @@
 //! Copies of databases, with SQLite as the oracle.
 
+mod auto_vacuum;
 mod content;
 mod in_place;
 mod order;
