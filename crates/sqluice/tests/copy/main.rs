@@ -4,6 +4,7 @@ mod auto_vacuum;
 mod content;
 mod in_place;
 mod order;
+mod precautions;
 mod random;
 mod selection;
 mod states;
