@@ -51,7 +51,7 @@ impl KeyOrder {
             let (a, b) = (before[different_at], after[different_at]);
             let ascends = match serial {
                 1..=6 if different_at == start => a.cast_signed() < b.cast_signed(),
-                13.. if serial % 2 == 1 && column.collation != Collation::Binary => return None,
+                13.. if serial % 2 == 1 => column.collation.ascends(a, b, &before[start..different_at])?,
                 _ => a < b,
             };
             return Some(ascends != column.descending);
@@ -66,6 +66,25 @@ impl KeyOrder {
     #[inline]
     pub fn ascends(&self, before: &[u8], after: &[u8]) -> bool {
         self.ascends_alike(before, after).unwrap_or_else(|| self.compare(before, after).is_lt())
+    }
+}
+
+impl Collation {
+    /// Whether the bytes `a` and `b`, the first that differ in two texts of the same length, put these in order; `None`: they do not decide.
+    /// `same` is before them.
+    #[inline]
+    fn ascends(self, a: u8, b: u8, same: &[u8]) -> Option<bool> {
+        match self {
+            Collation::Binary => Some(a < b),
+            // A space may be among those that are left out.
+            Collation::RTrim => (a != b' ' && b != b' ').then_some(a < b),
+            Collation::NoCase => {
+                let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+                // What follows a NUL does not count.
+                let has_nul = same.iter().fold(false, |has_nul, &byte| has_nul | (byte == 0));
+                (a != b && !has_nul).then_some(a < b)
+            }
+        }
     }
 }
 
