@@ -26,7 +26,8 @@ use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
 use sqluice_format::cell;
-use sqluice_format::database::{Header, VERSIONS_AT, write_schema_records};
+use sqluice_format::database;
+use sqluice_format::database::{Header, write_schema_records};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Scan};
@@ -403,5 +404,5 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
 /// Gives a database that nothing has open the journal mode of a header: SQLite's statement would leave a log beside it.
 fn set_versions(path: &Path, header: &Header) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
-    file.write_all_at(&[header.write_version, header.read_version], VERSIONS_AT as u64)
+    file.write_all_at(&[header.write_version, header.read_version], database::VERSIONS_AT as u64)
 }

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 
 use crate::support::{Random, end, folder, generate, names, run, start, tell, temporaries};
 
-/// About 20 MB as text.
-const ROWS: &str = "1000000";
+/// About 8 MB as text.
+const ROWS: &str = "400000";
 
 fn rounds() -> usize {
     std::env::var("SQLUICE_KILLS").map_or(12, |rounds| rounds.parse().unwrap())
@@ -76,7 +76,7 @@ fn a_killed_export_to_a_folder_leaves_only_complete_files() {
     let folder = folder.path();
     run(folder, generate("big.db", ROWS)).ok();
     let db = Connection::open(folder.join("big.db")).unwrap();
-    db.execute_batch("CREATE TABLE more AS SELECT * FROM user LIMIT 300000").unwrap();
+    db.execute_batch("CREATE TABLE more AS SELECT * FROM user LIMIT 150000").unwrap();
     drop(db);
     fs::create_dir(folder.join("whole")).unwrap();
     let args = |to| ["export", "big.db", "--to", to, "--format", "csv"];
