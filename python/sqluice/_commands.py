@@ -255,7 +255,8 @@ def copy(
     compact: packs all pages anew, so that no deleted bytes are copied. tables, exclude_tables: tables and views, with their indexes and
     triggers. no_indexes: leaves indexes out that make nothing unique. force: copies although views, triggers or foreign keys need what is
     left out. journal_mode, auto_vacuum, user_version, application_id, page_size: those of the source, except that a new file has the journal
-    mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges. busy_limit: seconds that
+    mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges;
+    reads the source twice, not possible with auto_vacuum. busy_limit: seconds that
     the copy may keep others from committing, which it does in all journal modes but WAL.
     """
     args = {

@@ -263,13 +263,14 @@ class CopiedTable:
 
     name: str
     rows: int
-    root_page: int
     leaf_pages: int
     relocated_leaves: int
     """Leaf pages that were copied as they are."""
     overflow_pages: int
     sorted: bool
     """Its rows, which have no rowids, were out of order and were sorted."""
+    root_page: int | None = None
+    """The root of its B-tree; None: SQLite wrote the copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,6 @@ class CopiedIndex:
     name: str
     table: str
     entries: int
-    root_page: int
     leaf_pages: int
     relocated_leaves: int
     """Leaf pages that were copied as they are."""
@@ -287,6 +287,8 @@ class CopiedIndex:
     """Its entries were out of order and were sorted."""
     unverified: str | None = None
     """Why the order of its entries was not verified; None: it was."""
+    root_page: int | None = None
+    """The root of its B-tree; None: SQLite wrote the copy."""
 
 
 @dataclass(frozen=True, slots=True)

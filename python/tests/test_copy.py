@@ -79,10 +79,14 @@ def test_arguments_shape_the_new_file(shop: Path, tmp_path: Path) -> None:
     found = [query(target, f"PRAGMA {name}")[0][0] for name in ("page_size", "journal_mode", "user_version", "application_id")]
     assert found == [16384, "wal", -3, 1234]
     assert content(target) == content(shop)
-    report = sqluice.copy(shop, target, auto_vacuum="incremental", overwrite=True)
+    report = sqluice.copy(shop, target, auto_vacuum="incremental", journal_mode="wal", overwrite=True)
     assert report.replaced is not None and report.checksum is None and report.output == "sqlite"
-    found = [query(target, f"PRAGMA {name}")[0][0] for name in ("auto_vacuum", "user_version")]
-    assert found == [2, 7]
+    assert (report.tables[0].root_page, report.indexes[0].root_page) == (None, None)
+    found = [query(target, f"PRAGMA {name}")[0][0] for name in ("auto_vacuum", "journal_mode", "user_version")]
+    assert found == [2, "wal", 7]
+    with pytest.raises(sqluice.UsageError, match="interior pages cannot be first") as raised:
+        sqluice.copy(shop, target, auto_vacuum="full", interior_first=True, overwrite=True)
+    assert raised.value.hint == 'make a copy without auto_vacuum: auto_vacuum="none"'
 
 
 def test_a_selection_must_break_nothing_unless_forced(shop: Path, tmp_path: Path) -> None:

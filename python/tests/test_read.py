@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +149,29 @@ def test_a_file_appears_with_a_report(shop: Path, tmp_path: Path) -> None:
     loaded = tmp_path / "loaded.db"
     sqluice.load(loaded, tmp_path / "all" / "item.parquet")
     assert by_sqlite(loaded, "SELECT * FROM item") == by_sqlite(shop, "SELECT * FROM item")
+
+
+READ_BY_BATCHES = """
+import re, sys
+import pyarrow
+import sqluice
+
+def peak() -> int:
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) << 10
+
+before, size, rows = peak(), 0, 0
+for batch in pyarrow.RecordBatchReader.from_stream(sqluice.read(sys.argv[1], "user")):
+    size, rows = size + batch.nbytes, rows + batch.num_rows
+print(rows, size, peak() - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system does not list memory")
+def test_memory_is_that_of_a_few_batches_for_any_number_of_rows(tmp_path: Path) -> None:
+    need("pyarrow")
+    sqluice.generate(tmp_path / "big.db", preset="user", rows=8_000_000)
+    done = subprocess.run([sys.executable, "-c", READ_BY_BATCHES, tmp_path / "big.db"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows, size, grown = map(int, done.stdout.split())
+    assert rows == 8_000_000 and size > 200 << 20
+    assert grown < 200 << 20, f"{grown >> 20} MiB for a table of {size >> 20} MiB"

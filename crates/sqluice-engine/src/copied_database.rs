@@ -9,6 +9,9 @@
 //!
 //! An attempt takes every index to be in the order that it declares. One that is not is sorted by the next attempt.
 
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -23,6 +26,7 @@ use sqluice_core::schema::index::Index;
 use sqluice_core::schema::{self, Table};
 use sqluice_core::sqlite_error::failed;
 use sqluice_format::cell;
+use sqluice_format::database;
 use sqluice_format::database::{Header, write_schema_records};
 use sqluice_format::key::KeyOrder;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
@@ -61,7 +65,7 @@ pub struct CopyJob<'a> {
     pub target: &'a Path,
     /// Whether all leaves are written anew.
     pub compact: bool,
-    /// Whether all interior pages follow page 1.
+    /// Whether all interior pages follow page 1. A copy with auto_vacuum has its roots there, and SQLite writes it.
     pub interior_first: bool,
     /// The mode of `PRAGMA auto_vacuum` that SQLite gives the copy: 1 is FULL, 2 INCREMENTAL; 0: it has none, and no SQLite is needed.
     pub auto_vacuum: u8,
@@ -133,7 +137,7 @@ impl<'a> TreeContent<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Copied {
-    /// The tree of each object, in their order; `None`: it has none.
+    /// The tree of each object, in their order; `None`: it has none. If SQLite wrote the pages, their numbers are unknown.
     pub trees: Vec<Option<CopiedTree>>,
     /// Pages of the file.
     pub pages: u32,
@@ -216,7 +220,7 @@ fn attempt(
     };
     let replaced = file.replaced().cloned();
     let mut file: Box<dyn Output> = Box::new(file);
-    let mut copying = Copying { job, settings: &settings, phases: &mut phases, cancel };
+    let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
         // Interior pages are as many and as large wherever they stand: so they are counted first.
         let first_singles = match job.interior_first {
@@ -238,10 +242,16 @@ fn attempt(
         }
     } else {
         let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
+        // SQLite reads it without a log beside it.
+        copying.header = Header { write_version: 1, read_version: 1, ..job.header };
         let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
         phases.begin("sqlite", None);
         let to = file.path().expect("a new file has a path until it has its name");
         let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, cancel)?;
+        set_versions(to, &job.header).map_err(|error| {
+            let what = format!("cannot write {}", job.target.display());
+            output::explained(Error::target(what).about(job.target), error)
+        })?;
         (trees, pages, None)
     };
     cancel.check()?;
@@ -344,6 +354,7 @@ struct WrittenPages {
 /// On the way through the trees.
 struct Copying<'c, 'p> {
     job: &'c CopyJob<'c>,
+    header: Header,
     settings: &'c Settings,
     phases: &'c mut Phases<'p>,
     cancel: &'c Cancel,
@@ -396,7 +407,7 @@ impl Copying<'_, '_> {
         let records = records.collect::<Result<Vec<_>>>()?;
         let mut page_1 = write_schema_records(&records, settings.geometry, &mut appender);
         let (page_count, singles) = (appender.page_count(), appender.singles());
-        let header = Header { page_count, ..job.header };
+        let header = Header { page_count, ..self.header };
         page_1[..DATABASE_HEADER_BYTES].copy_from_slice(&header.to_bytes());
         let checksum = appender.finish(&page_1, output)?;
         Ok(WrittenPages { trees: made, page_count, singles, checksum })
@@ -524,4 +535,10 @@ fn vacuum_into(from: &Path, to: &Path, auto_vacuum: u8, cancel: &Cancel) -> Resu
     let pages = vacuum().map_err(|error| failed(error, "write the copy"));
     cancel.check()?;
     pages
+}
+
+/// Gives a database that nothing has open the journal mode of a header: SQLite's statement would leave a log beside it.
+fn set_versions(path: &Path, header: &Header) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.write_all_at(&[header.write_version, header.read_version], database::VERSIONS_AT as u64)
 }

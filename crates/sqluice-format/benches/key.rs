@@ -50,6 +50,23 @@ fn line(name: &str, columns: &[KeyColumn], mut record: impl FnMut(&mut Rng, i64,
             black_box(order.compare(pair[0], pair[1]));
         }
     });
+    // One after another, as in a leaf.
+    let mut in_order = records.clone();
+    in_order.sort_by(|a, b| order.compare(a, b));
+    let joined = in_order.concat();
+    let mut rest = &joined[..];
+    let sorted = in_order.iter().map(|record| rest.split_off(..record.len()).expect("it was joined"));
+    let sorted: Vec<&[u8]> = sorted.collect();
+    let compare_sorted = nanoseconds(|| {
+        for pair in sorted.windows(2) {
+            black_box(order.compare(pair[0], pair[1]).is_lt());
+        }
+    });
+    let ascends = nanoseconds(|| {
+        for pair in sorted.windows(2) {
+            black_box(order.ascends(pair[0], pair[1]));
+        }
+    });
     let mut key = Vec::new();
     let normalize = nanoseconds(|| {
         for record in &records {
@@ -69,7 +86,7 @@ fn line(name: &str, columns: &[KeyColumn], mut record: impl FnMut(&mut Rng, i64,
     });
     let percent = whole * 100 / RECORDS;
     println!(
-        "{name:32} prefix {prefix:6.1} ({percent:3}% whole)   compare {compare:6.1}   normalize {normalize:6.1}   push_entry {push:6.1}"
+        "{name:32} prefix {prefix:6.1} ({percent:3}% whole)   compare {compare:6.1}, of neighbours {compare_sorted:6.1}   ascends {ascends:6.1}   normalize {normalize:6.1}   push_entry {push:6.1}"
     );
 }
 

@@ -27,6 +27,9 @@ use crate::varint;
 /// The first 16 bytes of every SQLite database.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
+/// Where the write version and the read version are.
+pub const VERSIONS_AT: usize = 18;
+
 /// The header's fields, those that never vary left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -117,8 +120,8 @@ impl Header {
         let mut bytes = [0; DATABASE_HEADER_BYTES];
         bytes[..16].copy_from_slice(MAGIC);
         bytes[16..18].copy_from_slice(&self.geometry.page_size().to_header().to_be_bytes());
-        bytes[18] = self.write_version;
-        bytes[19] = self.read_version;
+        bytes[VERSIONS_AT] = self.write_version;
+        bytes[VERSIONS_AT + 1] = self.read_version;
         bytes[20] = self.geometry.reserved_bytes();
         bytes[21..24].copy_from_slice(&[64, 32, 32]);
         let words = [
@@ -161,8 +164,8 @@ impl Header {
             page_size.and_then(|size| Geometry::new(size, bytes[20])).ok_or(HeaderError::PageSize)?;
         Ok(Header {
             geometry,
-            write_version: bytes[18],
-            read_version: bytes[19],
+            write_version: bytes[VERSIONS_AT],
+            read_version: bytes[VERSIONS_AT + 1],
             change_counter: word(24),
             page_count: word(28),
             freelist_trunk: word(32),

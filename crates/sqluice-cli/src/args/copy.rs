@@ -59,8 +59,8 @@ pub(crate) struct Copy {
     /// The journal mode of the copy [default: delete, or as before if TARGET is SOURCE]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) journal_mode: Option<JournalMode>,
-    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, in the order of VACUUM INTO and with a
-    /// rollback journal [default: as in the source]
+    /// The auto_vacuum mode of the copy; with full and incremental, SQLite writes the file, in the order of VACUUM INTO
+    /// [default: as in the source]
     #[arg(long, value_name = "MODE", help_heading = "The new file")]
     pub(crate) auto_vacuum: Option<AutoVacuum>,
     /// PRAGMA user_version of the copy [default: as in the source]
@@ -69,7 +69,8 @@ pub(crate) struct Copy {
     /// PRAGMA application_id of the copy [default: as in the source]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "The new file")]
     pub(crate) application_id: Option<i32>,
-    /// Place all interior pages after the first page: readers that fetch ranges get them at once
+    /// Place all interior pages after the first page: readers that fetch ranges get them at once. Reads the source twice; not possible
+    /// with auto_vacuum
     #[arg(long, help_heading = "The new file")]
     pub(crate) interior_first: bool,
     /// Worker threads [default: one a core]

@@ -101,23 +101,27 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     printer.detail(&phases.collect::<Vec<_>>().join(", "));
     for table in tables {
         printer.detail(&format!(
-            "  {}: {}, {}, {} as they were, {}, root {}",
+            "  {}: {}, {}, {} as they were, {}{}",
             table.name,
             counted(table.rows, "row"),
             counted(table.leaf_pages, "leaf page"),
             grouped(table.relocated_leaves),
             counted(table.overflow_pages, "overflow page"),
-            table.root_page
+            root(table.root_page)
         ));
     }
     for index in indexes {
         printer.detail(&format!(
-            "  {}: {}, {}, {} as they were, root {}",
+            "  {}: {}, {}, {} as they were{}",
             index.name,
             entries(index.entries),
             counted(index.leaf_pages, "leaf page"),
             grouped(index.relocated_leaves),
-            index.root_page
+            root(index.root_page)
         ));
     }
+}
+
+fn root(page: Option<u32>) -> String {
+    page.map_or(String::new(), |page| format!(", root {page}"))
 }

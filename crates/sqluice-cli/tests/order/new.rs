@@ -319,7 +319,7 @@ fn calls_that_fail_are_errors_that_leave_nothing() {
         ),
         (
             "renameat2:error=EEXIST",
-            "error: x.db already exists\n\nhint: it was made while this ran: run again to add to it, or name another file\n",
+            "error: x.db already exists\n\nhint: another program made it meanwhile: move it away, or name another file\n",
         ),
         (
             "renameat2:error=EIO",

@@ -91,6 +91,10 @@ left out: index by_day
     assert_eq!(plan["trees"][2]["how"], "all leaves anew; order verified, sorted again if it does not hold");
     assert_eq!(names(folder), ["shop.db"]);
 
+    let ran = run(folder, ["copy", "shop.db", "copy.db", "--dry-run", "--interior-first"]).ok();
+    let said = "\ninterior pages first: the source is read twice, the first time to count them\n";
+    assert!(ran.stdout.contains(said), "{ran:?}");
+
     Connection::open(folder.join("shop.db")).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     let ran = run(folder, ["copy", "shop.db", "copy.db", "--dry-run"]).ok();
     assert!(ran.stdout.contains("journal mode wal: other processes can write to it meanwhile"), "{ran:?}");
@@ -164,6 +168,33 @@ hint: leave these out, too, or copy all the same (--force)
     let ran = run(folder, forced).ok();
     assert!(ran.stderr.contains("left out: table customer\n"), "{ran:?}");
     assert!(ran.stderr.contains("warning: view sale does not work in the copy\n"), "{ran:?}");
+}
+
+#[test]
+fn with_auto_vacuum_roots_are_unknown_and_interior_pages_are_not_first() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let args = ["copy", "shop.db", "copy.db", "--auto-vacuum", "full"];
+    for flag in ["--verbose", "--dry-run"] {
+        let ran = run(folder, [&args[..], &["--interior-first", flag]].concat());
+        let expected = "\
+error: interior pages cannot be first in a copy with auto_vacuum: SQLite needs the root pages there
+
+hint: make a copy without auto_vacuum: --auto-vacuum none
+";
+        assert_eq!((ran.code(), &*ran.stderr), (Some(2), expected), "{ran:?}");
+        assert_eq!(names(folder), ["shop.db"]);
+    }
+    let ran = run(folder, [&args[..], &["--verbose", "--journal-mode", "wal"]].concat()).ok();
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(matches(last, "  by_day: 2,000 entries, [..] leaf pages, [..] as they were"), "{ran:?}");
+    assert!(!ran.stderr.contains("root"), "{ran:?}");
+    assert_eq!(content(&folder.join("copy.db")), content(&folder.join("shop.db")));
+    assert_eq!(names(folder), ["copy.db", "shop.db"]);
+    let report = run(folder, [&args[..], &["--overwrite", "--json"]].concat()).ok().json();
+    assert_eq!((&report["tables"][1]["rows"], report["tables"][1].get("root_page")), (&2000.into(), None));
+    assert_eq!(report["indexes"][0].get("root_page"), None);
 }
 
 #[test]

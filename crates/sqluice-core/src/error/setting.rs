@@ -32,6 +32,8 @@ settings! {
     Analyze = "analyze",
     /// New rows are added to those of an existing table.
     Append = "append",
+    /// Whether a database gives free pages back.
+    AutoVacuum = "auto_vacuum",
     /// Columns of booleans.
     Boolean = "boolean",
     /// How long a database may be read while others wait to write to it.

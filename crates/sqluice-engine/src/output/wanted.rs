@@ -91,5 +91,5 @@ impl Wanted<'_> {
 /// The error for a name that is taken. The run saw none when it began: another process has created it since, and may need it.
 pub(super) fn exists(target: &Path) -> Error {
     Error::target(format!("{} already exists", target.display()))
-        .hint("it was made while this ran: run again to add to it, or name another file")
+        .hint("another program made it meanwhile: move it away, or name another file")
 }

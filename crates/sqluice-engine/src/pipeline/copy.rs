@@ -10,6 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_format::key::KeyOrder;
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Leaf, Reader, Visit};
 use sqluice_reader::pages::{FilePages, damaged};
@@ -141,10 +142,7 @@ impl Taker<'_, '_, '_, '_> {
         for record in leaf.records() {
             match before {
                 None => self.verify(record)?,
-                Some(before) => {
-                    self.check_record(record)?;
-                    self.tree.check_order(order, before, record)?;
-                }
+                Some(before) => self.verify_after(order, before, record)?,
             }
             before = Some(record);
         }
@@ -156,14 +154,25 @@ impl Taker<'_, '_, '_, '_> {
 
     /// Verifies an entry against the one before it.
     fn verify(&mut self, record: &[u8]) -> Result<()> {
-        self.check_record(record)?;
         match &self.tree.order {
-            Some(order) if !self.ends.last.is_empty() => {
-                self.tree.check_order(order, &self.ends.last, record)
-            }
+            Some(order) if !self.ends.last.is_empty() => self.verify_after(order, &self.ends.last, record),
             _ => {
+                self.check_record(record)?;
                 self.ends.first.extend_from_slice(record);
                 Ok(())
+            }
+        }
+    }
+
+    /// Verifies an entry against `before`, which was verified.
+    #[inline]
+    fn verify_after(&self, order: &KeyOrder, before: &[u8], record: &[u8]) -> Result<()> {
+        match order.ascends_alike(before, record) {
+            Some(true) => Ok(()),
+            Some(false) => Err(self.tree.out_of_order()),
+            None => {
+                self.check_record(record)?;
+                self.tree.check_order(order, before, record)
             }
         }
     }

@@ -57,8 +57,9 @@ impl CopyTree<'_> {
         if order.compare(before, after).is_lt() { Ok(()) } else { Err(self.out_of_order()) }
     }
 
+    /// The error for an entry that does not follow the one before.
     #[cold]
-    fn out_of_order(&self) -> Error {
+    pub(super) fn out_of_order(&self) -> Error {
         self.out_of_order.store(true, Ordering::Relaxed);
         Error::input(format!("{} is out of order", self.what)).refuting(Assumption::EntryOrder)
     }

@@ -148,7 +148,7 @@ pub(super) fn word(record: &[u8], start: usize, end: usize) -> u64 {
 
 /// The first 8 bytes, the first the highest, zeros after the end of fewer.
 #[inline]
-fn first_word(record: &[u8]) -> u64 {
+pub(super) fn first_word(record: &[u8]) -> u64 {
     let unused = 64 - 8 * record.len().min(8) as u32;
     if let Some(bytes) = record.first_chunk() {
         return u64::from_be_bytes(*bytes);

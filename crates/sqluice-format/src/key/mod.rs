@@ -30,6 +30,7 @@
 //! float, it even decodes to the record ([`KeyOrder::decodable_prefix`]), and nothing else need be kept. Two integers have an even
 //! simpler key ([`KeyOrder::pair`]).
 
+mod ascends;
 mod columns;
 mod decodable;
 mod number;

@@ -108,7 +108,7 @@ impl<'a> Leaf<'a> {
     /// When the leaf has no such entry.
     pub fn entry(&self, entry: usize) -> (i64, &'a [u8]) {
         let cell = &self.page[self.start(entry)..];
-        let varint = |at: usize| varint::read(&cell[at..]).expect("the cell was read before");
+        let varint = |at: usize| first_varint(&cell[at..]).expect("the cell was read before");
         let (payload, mut head) = varint(0);
         let mut rowid = 0;
         if !self.is_index {

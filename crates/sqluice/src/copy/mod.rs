@@ -106,7 +106,8 @@ impl Copy {
         if self.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
-        Memory::divide(&self.write, true)?;
+        // What is out of order, and is sorted with more memory, only the run finds.
+        Memory::divide(&self.write, false)?;
         let mut options = ReadOptions::new();
         options.busy_timeout = self.write.busy_timeout;
         options.busy_limit = self.busy_limit;
@@ -115,6 +116,7 @@ impl Copy {
             Some(exclusive) => Snapshot::of_exclusive(&self.source, exclusive.connection(), &options)?,
             None => Snapshot::begin(&self.source, &options, cancel)?,
         };
+        self.refuse_interior_first(&snapshot)?;
         let objects = snapshot.objects(cancel)?;
         let schema = snapshot.schema()?;
         let selection = Selection::new(self, &snapshot, &schema, &objects)?;
@@ -133,6 +135,19 @@ impl Copy {
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
         }
         self.wanted().refuse()
+    }
+
+    /// Refuses interior pages at the start of a file whose first pages SQLite needs for something else.
+    fn refuse_interior_first(&self, snapshot: &Snapshot) -> Result<()> {
+        if !self.interior_first || self.auto_vacuum_of(snapshot) == AutoVacuum::None {
+            return Ok(());
+        }
+        let whose = if self.auto_vacuum.is_some() { "" } else { ", as its source has it" };
+        let message = format!(
+            "interior pages cannot be first in a copy with auto_vacuum{whose}: SQLite needs the root pages there"
+        );
+        Err(Error::usage(message)
+            .hint(message!["make a copy without auto_vacuum: ", Setting::AutoVacuum.to("none")]))
     }
 
     /// Whether the copy takes the place of the source.

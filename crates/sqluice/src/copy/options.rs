@@ -33,13 +33,14 @@ pub struct Copy {
     /// The journal mode of the copy; `None`: a rollback journal, or that of the source if the copy takes its place.
     pub journal_mode: Option<JournalMode>,
     /// The auto_vacuum mode of the copy; `None`: that of the source. A copy that has one is written by SQLite: objects are in the order of
-    /// `VACUUM INTO`, interior pages anywhere, and the journal mode is a rollback journal.
+    /// `VACUUM INTO`, and interior pages anywhere.
     pub auto_vacuum: Option<AutoVacuum>,
     /// `PRAGMA user_version` of the copy; `None`: that of the source.
     pub user_version: Option<i32>,
     /// `PRAGMA application_id` of the copy; `None`: that of the source.
     pub application_id: Option<i32>,
-    /// Whether all interior pages follow page 1, for readers that fetch ranges of the file.
+    /// Whether all interior pages follow page 1, for readers that fetch ranges of the file. The source is read twice for that. Not with
+    /// auto_vacuum.
     pub interior_first: bool,
     /// Threads, memory, temporary space, whether a database at the target is replaced, how long to wait for the source.
     pub write: WriteOptions,
@@ -122,7 +123,7 @@ setters! { Copy:
     user_version(version: impl Into<Option<i32>>) = version.into();
     /// Sets `PRAGMA application_id` of the copy; `None`: that of the source.
     application_id(id: impl Into<Option<i32>>) = id.into();
-    /// Places all interior pages after page 1.
+    /// Places all interior pages after page 1. Not with auto_vacuum.
     interior_first(interior_first: bool) = interior_first;
     /// Sets threads, memory, temporary space, whether a database at the target is replaced, and how long to wait for the source.
     write(options: WriteOptions) = options;

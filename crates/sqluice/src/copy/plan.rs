@@ -32,6 +32,8 @@ pub struct CopyPlan {
     pub journal_mode: JournalMode,
     /// The auto_vacuum mode of the copy. But for `none`, SQLite writes it.
     pub auto_vacuum: AutoVacuum,
+    /// Whether all interior pages follow page 1. The source is read twice then.
+    pub interior_first: bool,
     /// How each table and index is copied, in the order of the schema.
     pub trees: Vec<PlannedTree>,
     /// Objects that are left out.
@@ -79,6 +81,7 @@ impl CopyPlan {
             page_bytes: header.geometry.page_bytes(),
             journal_mode: mode,
             auto_vacuum: copy.auto_vacuum_of(snapshot),
+            interior_first: copy.interior_first,
             trees: trees.collect(),
             left_out: left_out.into_iter().map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
@@ -100,6 +103,9 @@ impl fmt::Display for CopyPlan {
         writeln!(f, "pages of {} bytes", self.page_bytes)?;
         if self.auto_vacuum != AutoVacuum::None {
             writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
+        }
+        if self.interior_first {
+            writeln!(f, "interior pages first: the source is read twice, the first time to count them")?;
         }
         for PlannedTree { kind, name, how } in &self.trees {
             writeln!(f, "{kind} {name}: {how}")?;

@@ -68,8 +68,9 @@ pub struct CopiedTable {
     pub name: String,
     /// Its rows.
     pub rows: u64,
-    /// The root of its B-tree.
-    pub root_page: u32,
+    /// The root of its B-tree; `None`: SQLite wrote the copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_page: Option<u32>,
     /// Leaf pages.
     pub leaf_pages: u64,
     /// The number of these that were taken as they are.
@@ -90,8 +91,9 @@ pub struct CopiedIndex {
     pub table: String,
     /// Its entries.
     pub entries: u64,
-    /// The root of its B-tree.
-    pub root_page: u32,
+    /// The root of its B-tree; `None`: SQLite wrote the copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_page: Option<u32>,
     /// Leaf pages.
     pub leaf_pages: u64,
     /// The number of these that were taken as they are.
@@ -144,7 +146,9 @@ impl CopyReport {
             let (tree, name) = (copied.tree, object.name.clone());
             report.relocated_leaves += copied.relocated;
             report.rewritten_leaves += tree.leaf_pages - copied.relocated;
-            let (root_page, leaf_pages) = (tree.root_page, tree.leaf_pages);
+            // Where SQLite has put it is not asked.
+            let root_page = made.checksum.as_ref().map(|_| tree.root_page);
+            let leaf_pages = tree.leaf_pages;
             let (relocated_leaves, sorted) = (copied.relocated, copied.sorted);
             if object.kind == "index" {
                 report.indexes.push(CopiedIndex {

@@ -1,8 +1,10 @@
 //! Copies of databases, with SQLite as the oracle.
 
+mod auto_vacuum;
 mod content;
 mod in_place;
 mod order;
+mod precautions;
 mod random;
 mod selection;
 mod states;

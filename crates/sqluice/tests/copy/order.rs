@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use sqluice::copy::{Copy, CopyReport};
 use sqluice::error::Result;
+use sqluice::options::WriteOptions;
 use sqluice::progress::{Cancel, Silent};
 
 use super::content::{content, integrity};
@@ -38,6 +39,27 @@ fn an_index_whose_collation_has_changed_is_sorted_again() {
     assert_eq!(integrity(&target), "ok");
     assert_eq!(report.indexes.iter().map(|index| index.sorted).collect::<Vec<_>>(), [true, false]);
     assert_eq!(content(&source).schema, content(&target).schema);
+}
+
+#[test]
+fn memory_for_sorting_is_needed_only_where_something_is_sorted() {
+    let sql = format!(
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); {ROWS} CREATE INDEX i ON t (b COLLATE NOCASE);
+         PRAGMA writable_schema = ON;"
+    );
+    let (_folder, source, target) = made(&sql);
+    // Enough for the chunks of one thread.
+    let write = WriteOptions::new().tune(|tuning| tuning.chunk_bytes = 1 << 20).memory_bytes(3 << 20);
+    let copy = Copy::new(&source, &target).write(write);
+    let report = copy.run(&Silent, &Cancel::new()).unwrap();
+    assert_eq!((report.threads, report.indexes[0].sorted), (1, false));
+    std::fs::remove_file(&target).unwrap();
+    let sql = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (b)' WHERE name = 'i'";
+    Connection::open(&source).unwrap().execute_batch(sql).unwrap();
+    copy.plan(&Cancel::new()).unwrap();
+    let error = copy.run(&Silent, &Cancel::new()).unwrap_err();
+    assert!(error.to_string().contains("too little to sort with: 4 MiB"), "{error}");
+    assert!(!target.exists());
 }
 
 #[test]
