@@ -13,7 +13,7 @@ pub type Round<W> = BTreeMap<W, Lap>;
 /// # Errors
 /// Those of `lap`.
 pub fn rounds<W: Copy + Ord>(
-    count: usize,
+    count: u16,
     ways: &[W],
     mut lap: impl FnMut(W) -> anyhow::Result<Lap>,
 ) -> anyhow::Result<Vec<Round<W>>> {
@@ -37,6 +37,11 @@ pub fn table<W: Copy + Ord>(ways: &[W], title: impl Fn(W) -> &'static str, round
         text += &(row(title(way), &laps) + "\n");
     }
     text
+}
+
+/// The seconds of one way, divided by those of another in the same round.
+pub fn seconds<W: Ord>(round: &Round<W>, one: W, other: W) -> Option<f64> {
+    ratio(round, one, other, |lap| lap.seconds)
 }
 
 /// A value of one way, divided by that of another in the same round.

@@ -96,13 +96,9 @@ impl Way {
 
 type Round = rounds::Round<Way>;
 
-fn seconds(round: &Round, one: Way, other: Way) -> Option<f64> {
-    rounds::ratio(round, one, other, |lap| lap.seconds)
-}
-
 const BESIDE_VACUUM: Compared<Round> = Compared {
     what: "time of `VACUUM INTO` to `copy`",
-    ratio: |round| seconds(round, Way::VacuumInto, Way::Copy),
+    ratio: |round| rounds::seconds(round, Way::VacuumInto, Way::Copy),
     claim: Some(("at least 10", 10.0..=f64::INFINITY)),
 };
 
@@ -110,7 +106,7 @@ impl Case {
     fn compared(self) -> Vec<Compared<Round>> {
         let bytes = Compared {
             what: "time of `copy` to `cp` and sync",
-            ratio: |round| seconds(round, Way::Copy, Way::Bytes),
+            ratio: |round| rounds::seconds(round, Way::Copy, Way::Bytes),
             claim: (self == Case::Plain).then_some(("at most 1.25", 0.0..=1.25)),
         };
         let size = Compared {

@@ -100,17 +100,17 @@ type Round = rounds::Round<Way>;
 const COMPARED: [Compared<Round>; 3] = [
     Compared {
         what: "time of `sqlite3 -csv` to `export`, CSV",
-        ratio: |round| rounds::ratio(round, Way::ShellCsv, Way::Csv),
+        ratio: |round| rounds::seconds(round, Way::ShellCsv, Way::Csv),
         claim: Some(("at least 10", 10.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of `sqlite3 -json` to `export`, NDJSON",
-        ratio: |round| rounds::ratio(round, Way::ShellJson, Way::Ndjson),
+        ratio: |round| rounds::seconds(round, Way::ShellJson, Way::Ndjson),
         claim: Some(("at least 10", 10.0..=f64::INFINITY)),
     },
     Compared {
         what: "time of ADBC and pyarrow to `export`, Parquet",
-        ratio: |round| rounds::ratio(round, Way::Adbc, Way::Parquet),
+        ratio: |round| rounds::seconds(round, Way::Adbc, Way::Parquet),
         claim: Some(("at least 6", 6.0..=f64::INFINITY)),
     },
 ];

@@ -86,20 +86,16 @@ impl Way {
 
 type Round = rounds::Round<Way>;
 
-fn seconds(round: &Round, one: Way, other: Way) -> Option<f64> {
-    rounds::ratio(round, one, other, |lap| lap.seconds)
-}
-
 impl Case {
     fn compared(self) -> Vec<Compared<Round>> {
         let bytes = Compared {
             what: "time of `merge` to `cat` and sync",
-            ratio: |round| seconds(round, Way::Merge, Way::Bytes),
+            ratio: |round| rounds::seconds(round, Way::Merge, Way::Bytes),
             claim: (self == Case::Disjoint).then_some(("at most 1.3", 0.0..=1.3)),
         };
         let insert = Compared {
             what: "time of `INSERT ... SELECT` to `merge`",
-            ratio: |round| seconds(round, Way::Insert, Way::Merge),
+            ratio: |round| rounds::seconds(round, Way::Insert, Way::Merge),
             claim: (self == Case::Index).then_some(("at least 15", 15.0..=f64::INFINITY)),
         };
         vec![bytes, insert]

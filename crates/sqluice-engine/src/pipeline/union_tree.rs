@@ -54,6 +54,7 @@ pub(crate) struct KeyNames<'a> {
 struct Cut {
     rowid: i64,
     record: Vec<u8>,
+    prefix: u128,
 }
 
 /// An entry of one of the pieces.
@@ -106,14 +107,17 @@ impl<'a> UnionTree<'a> {
             let mut pages = piece.view.pages();
             let mut room = Vec::new();
             let each = |rowid, record: &[u8]| {
-                let record = match self.kind {
-                    Kind::Table => Vec::new(),
+                let rowid = piece.rowid(rowid)?;
+                let (record, prefix) = match self.kind {
+                    Kind::Table => (Vec::new(), prefix_of(rowid)),
                     Kind::Index => {
                         self.check_record(piece, record)?;
-                        piece.record(record, &mut room)?.to_vec()
+                        let record = piece.record(record, &mut room)?.to_vec();
+                        let prefix = self.order.prefix(&record);
+                        (record, prefix)
                     }
                 };
-                ends.push(Cut { rowid: piece.rowid(rowid)?, record });
+                ends.push(Cut { rowid, record, prefix });
                 Ok(())
             };
             let read = piece.scan.part_ends(&mut pages, &mut Reader::default(), each);
@@ -291,6 +295,11 @@ impl LastEntry {
     }
 }
 
+/// Rowids as numbers of the same order that have no sign.
+fn prefix_of(rowid: i64) -> u128 {
+    u128::from((rowid ^ i64::MIN) as u64)
+}
+
 /// A piece on its way through a part.
 struct Head<'t, 'a> {
     piece: &'t Piece<'a>,
@@ -425,7 +434,10 @@ impl<'t, 'a> Head<'t, 'a> {
                 return Err(tree.disorder(self.piece));
             }
             self.is_first = false;
-            if end.is_some_and(|cut| tree.compare_cut(self.rowid, &self.record, cut).is_gt()) {
+            // What has a smaller prefix is before the cut.
+            let may_be_after = |cut: &&Cut| self.prefix >= cut.prefix;
+            let is_after = |cut: &Cut| tree.compare_cut(self.rowid, &self.record, cut).is_gt();
+            if end.filter(may_be_after).is_some_and(is_after) {
                 return Ok(false);
             }
             let left_out = !self.piece.changes.left_out.is_empty() && {
@@ -450,7 +462,7 @@ impl<'t, 'a> Head<'t, 'a> {
         let rowid = self.piece.rowid(self.cursor.rowid())?;
         let is_after = rowid > self.rowid;
         self.rowid = rowid;
-        self.prefix = u128::from((rowid ^ i64::MIN) as u64);
+        self.prefix = prefix_of(rowid);
         if !self.piece.changes.fields.is_empty() {
             self.piece.record(self.cursor.record(), &mut self.record)?;
         }
