@@ -12,6 +12,7 @@ SQLUICE_TRIES ?= 5000
 PROPTEST_CASES ?= 20000
 SQLUICE_CSV_CASES ?= 100000
 SQLUICE_COPIES ?= 1000
+SQLUICE_MERGES ?= 3000
 SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
@@ -65,7 +66,7 @@ setup: ## Install what the tests need and this machine lacks
 
 soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
 	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
-	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) \
+	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
@@ -76,7 +77,7 @@ bench-load: ## CSV, Parquet and NDJSON files beside .import, ADBC, sqlite-utils 
 	@tools/setup bench
 	bench/load $(ARGS)
 
-bench-databases: ## Exports and copies of databases beside sqlite3, ADBC and pyarrow (ARGS='copy --case indexes' or 'export --scale 0.1')
+bench-databases: ## Exports, copies and merges of databases beside sqlite3, ADBC and pyarrow (ARGS='merge --case index' or 'export --scale 0.1')
 	@tools/setup bench
 	bench/databases $(or $(ARGS),export)
 
