@@ -1,4 +1,4 @@
-//! SIGKILL while the command writes: a new database, an existing one, a copy, and temporary space.
+//! SIGKILL while the command writes: a new database, an existing one, a copy, a merge, and temporary space.
 //!
 //! `SQLUICE_KILLS` sets or scales the number of kills.
 #![cfg(unix)]
@@ -9,6 +9,7 @@ mod support;
 mod copy;
 #[cfg(target_os = "linux")]
 mod existing;
+mod merge;
 mod new;
 #[cfg(target_os = "linux")]
 mod spill;

@@ -27,7 +27,7 @@ mod virtual_tables;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::output::{Exclusive, Wanted};
+use sqluice_engine::output::{Exclusive, Replaced, Wanted};
 use sqluice_engine::plan::Memory;
 
 pub use options::Merge;
@@ -57,9 +57,19 @@ impl Merge {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
         self.refuse()?;
         progress.phase("lock", None);
+        let adds = self.adds_to_target();
+        // Looked at before it is locked: closing a file ends its locks.
+        let before = if adds { self.held_before()? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = self.adds_to_target().then(|| Exclusive::take(&self.target)).transpose()?;
-        run::run(self, exclusive, progress, cancel)
+        let exclusive = adds.then(|| Exclusive::take(&self.target)).transpose()?;
+        let mut report = run::run(self, exclusive, progress, cancel)?;
+        report.before = before;
+        Ok(report)
+    }
+
+    /// What the target holds, if it is the first of the sources.
+    fn held_before(&self) -> Result<Option<Replaced>> {
+        Wanted { replaces: true, ..self.wanted() }.recover_replaced()
     }
 
     /// Whether the target is the first of the sources.

@@ -8,6 +8,7 @@ use sqluice_core::size::Bytes;
 
 use super::Merge;
 use super::design::Design;
+use super::report::{self, Renumbered};
 use super::sources::{Shared, Source};
 use super::tables::{self, Method};
 
@@ -49,6 +50,12 @@ pub struct PlannedTable {
     pub method: &'static str,
     /// The same in words.
     pub how: String,
+    /// The sources whose rows get new rowids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renumbered: Vec<Renumbered>,
+    /// The columns whose values follow new numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub following: Vec<String>,
 }
 
 impl MergePlan {
@@ -67,6 +74,8 @@ impl MergePlan {
                 with_rows,
                 method: merged.method.name(),
                 how: how(merged, with_rows),
+                renumbered: report::renumbered(merged, sources),
+                following: design.following(merged),
             }
         });
         MergePlan {
@@ -136,9 +145,15 @@ impl fmt::Display for MergePlan {
                 writeln!(f, "other processes wait with their commits to {}", names.join(", "))?;
             }
         }
-        for PlannedTable { name, sources, how, .. } in &self.tables {
+        for PlannedTable { name, sources, how, renumbered, following, .. } in &self.tables {
             let of = if *sources == 1 { "1 source" } else { &format!("{sources} sources") };
             writeln!(f, "table {name} of {of}: {how}")?;
+            for Renumbered { source, added } in renumbered {
+                writeln!(f, "  {added} is added to the rowids of {}", source.display())?;
+            }
+            for column in following {
+                writeln!(f, "  column {column} follows new numbers")?;
+            }
         }
         for table in &self.virtual_tables {
             writeln!(f, "virtual table {table}: SQLite makes it again")?;
