@@ -362,6 +362,8 @@ class MergedTable:
     leaf_pages: int
     relocated_leaves: int
     """Leaf pages that were copied as they are."""
+    new_keys: bool = False
+    """A column shows the new rowids: an INTEGER PRIMARY KEY."""
     renumbered: tuple[Renumbered, ...] = ()
     """The sources whose rows have new rowids."""
     following: tuple[str, ...] = ()

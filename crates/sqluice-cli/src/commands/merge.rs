@@ -78,7 +78,7 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
         printer.note(&added(target, before, report.rows));
     }
     for table in tables.iter().take(if printer.is_verbose() { usize::MAX } else { TABLES_MAX }) {
-        summarize_table(args, table, printer);
+        summarize_table(table, printer);
     }
     if let Some(more @ 1..) = tables.len().checked_sub(TABLES_MAX).filter(|_| !printer.is_verbose()) {
         printer.note(&format!("and {}, which --verbose lists", counted(more as u64, "more table")));
@@ -134,7 +134,7 @@ fn added(target: &Path, before: &Replaced, rows: u64) -> String {
 }
 
 /// How a table was merged, and what changed of its rows.
-fn summarize_table(args: &Merge, table: &MergedTable, printer: &Printer) {
+fn summarize_table(table: &MergedTable, printer: &Printer) {
     let MergedTable { name, rows, sources, .. } = table;
     let rows = counted(*rows, "row");
     let of = match sources {
@@ -143,17 +143,17 @@ fn summarize_table(args: &Merge, table: &MergedTable, printer: &Printer) {
     };
     printer.note(&format!("  {name}: {rows}{of}{}", how(table)));
     // New rowids that no column shows interest few.
-    let has_new_keys = args.renumber.iter().any(|other| other.eq_ignore_ascii_case(name));
-    let listed = match (printer.is_verbose(), has_new_keys) {
+    let listed = match (printer.is_verbose(), table.new_keys) {
         (true, _) => usize::MAX,
         (false, true) => RENUMBERED_MAX,
         (false, false) => 0,
     };
     for Renumbered { source, added, .. } in table.renumbered.iter().take(listed) {
         let (added, source) = (grouped(added.unsigned_abs()), source.display());
-        printer.note(&format!("    {added} is added to the rowids of {source}"));
+        let keys = if table.new_keys { "keys" } else { "rowids" };
+        printer.note(&format!("    {added} is added to the {keys} of {source}"));
     }
-    if let Some(more @ 1..) = table.renumbered.len().checked_sub(listed).filter(|_| has_new_keys) {
+    if let Some(more @ 1..) = table.renumbered.len().checked_sub(listed).filter(|_| table.new_keys) {
         printer.note(&format!("    and {}, which --verbose lists", counted(more as u64, "more database")));
     }
     for column in &table.following {
@@ -182,6 +182,7 @@ fn how(table: &MergedTable) -> String {
         ("copied", _) => "only one of them has rows",
         ("concatenated", _) => "one after another",
         ("interleaved", _) => "merged by their keys",
+        ("renumbered", _) if table.new_keys => "one after another, with new keys",
         ("renumbered", _) => "one after another, with new rowids",
         (other, _) => other,
     };

@@ -55,7 +55,8 @@ fn a_limit_on_file_sizes_is_a_clear_error_that_leaves_no_result() {
     let folder = folder.path();
     sources(folder, "1M");
     let read = both(folder);
-    for (args, target) in [(&["z.db", "x.db", "y.db"][..], "z.db"), (&["x.db", "y.db", "--compact"], "x.db")] {
+    for (args, target) in [(&["z.db", "x.db", "y.db"][..], "z.db"), (&["x.db", "y.db", "--compact"], "x.db")]
+    {
         let ran = Command::new("sh")
             .args(["-c", "ulimit -f 8192; exec \"$0\" \"$@\"", SQLUICE, "merge"])
             .args(args)

@@ -91,6 +91,8 @@ pub struct MergedTable {
     pub why: Option<String>,
     /// Rows that were left out because others have their keys.
     pub left_out: u64,
+    /// Whether a column shows the new rowids: an INTEGER PRIMARY KEY.
+    pub new_keys: bool,
     /// The sources whose rows have new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
@@ -210,6 +212,7 @@ impl MergeReport {
                     _ => None,
                 },
                 left_out: rows_left_out,
+                new_keys: merged.has_new_keys(),
                 renumbered: renumbered(merged, sources),
                 following: design.following(merged),
                 leaf_pages: tree.leaf_pages,

@@ -162,7 +162,7 @@ impl<'s> Around<'s> {
         let mut others =
             object.members.iter().filter(|&&other| !same(sql_of(object.members[0]), sql_of(other)));
         if let Some((source, _)) = others.next() {
-            return Ok(Some(format!("its columns in {} are others", sources[*source].name())));
+            return Ok(Some(format!("its columns in {} differ", sources[*source].name())));
         }
         for &at in indexes {
             let index = &shared[at];
@@ -331,6 +331,11 @@ impl MergedTable<'_> {
         if self.is_empty { 0 } else { self.members.len() }
     }
 
+    /// Whether rows have new rowids that a column shows.
+    pub(super) fn has_new_keys(&self) -> bool {
+        self.is_renumbered() && self.table.rowid_alias.is_some()
+    }
+
     /// Whether rows have new rowids.
     pub(super) fn is_renumbered(&self) -> bool {
         self.method == Method::Renumbered
@@ -346,8 +351,7 @@ pub(super) type ColumnShifts = HashMap<(usize, String), Vec<(usize, i64)>>;
 /// When they may not be changed, or something is computed from them.
 pub(super) fn references(around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<ColumnShifts> {
     let mut shifts = ColumnShifts::new();
-    let renumbered =
-        tables.iter().filter(|merged| merged.is_renumbered() && merged.table.rowid_alias.is_some());
+    let renumbered = tables.iter().filter(|merged| merged.has_new_keys());
     for parent in renumbered {
         let key = parent.table.rowid_alias.map_or("", |alias| &parent.table.columns[alias].name);
         for child in tables {
