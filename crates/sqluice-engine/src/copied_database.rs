@@ -296,7 +296,7 @@ impl<'a> CopiedPiece<'a> {
     }
 }
 
-/// An object whose tree comes of several sources, whose entries may share keys.
+/// An object whose tree is made of those of several sources, whose entries may share keys.
 pub struct SharedTree<'a> {
     /// The object.
     pub object: &'a StoredObject,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, Value};
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Table, quoted};
@@ -205,14 +205,7 @@ impl Filling<'_, '_> {
                 values.push(ToSqlOutput::Owned(Value::Text(own_name.clone())));
             }
             insert.execute(params_from_iter(values)).map_err(|error| {
-                let error = failed(error, &format!("insert the rows of table {} of {own_name}", table.name));
-                error.hint(message![
-                    "if rows of several sources have the same key, ",
-                    Setting::OnConflict.to("ignore"),
-                    " keeps the first, ",
-                    Setting::OnConflict.to("replace"),
-                    " the last"
-                ])
+                not_inserted(error, &format!("the rows of table {} of {own_name}", table.name))
             })?;
             count += 1;
             if count % REPORTED_ROWS == 0 {
@@ -221,6 +214,26 @@ impl Filling<'_, '_> {
             }
         }
         Ok(count)
+    }
+}
+
+/// The error for rows that SQLite does not insert, with what can be done if others have their keys.
+pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    let error = failed(error, &format!("insert {rows}"));
+    match code {
+        // Virtual tables give no more than the plain code.
+        ffi::SQLITE_CONSTRAINT
+        | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+        | ffi::SQLITE_CONSTRAINT_ROWID
+        | ffi::SQLITE_CONSTRAINT_UNIQUE => error.hint(message![
+            "if rows of several sources have the same key, ",
+            Setting::OnConflict.to("ignore"),
+            " keeps the first, ",
+            Setting::OnConflict.to("replace"),
+            " the last"
+        ]),
+        _ => error,
     }
 }
 

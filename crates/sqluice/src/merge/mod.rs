@@ -17,6 +17,7 @@
 
 mod design;
 mod inserted;
+mod known;
 mod options;
 mod plan;
 mod report;

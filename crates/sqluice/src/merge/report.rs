@@ -9,7 +9,7 @@ use sqluice_engine::output::Replaced;
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
-use super::run::Run;
+use super::known::Run;
 use super::sources::Source;
 use super::tables::{self, Method};
 

@@ -18,9 +18,10 @@ use sqluice_format::value::Value;
 use sqluice_reader::StoredObject;
 
 use super::design::Design;
-use super::inserted::{self, InsertedTables};
+use super::inserted;
+use super::known::Run;
 use super::report::MergeReport;
-use super::sources::{self, Shared, Source};
+use super::sources;
 use super::tables::{MergedTable, Method};
 use super::{Merge, virtual_tables};
 
@@ -119,15 +120,6 @@ fn with_remedy(merge: &Merge, design: &Design<'_>, error: Error) -> Error {
         }
     }
     error.hint(hint)
-}
-
-/// What the run has when all sources are looked at.
-pub(super) struct Run<'r> {
-    pub(super) merge: &'r Merge,
-    pub(super) sources: &'r [Source],
-    pub(super) shared: &'r [Shared],
-    pub(super) design: &'r Design<'r>,
-    pub(super) inserted: Option<&'r InsertedTables>,
 }
 
 impl<'r> Run<'r> {
