@@ -293,6 +293,12 @@ fn what_cannot_be_merged_is_an_error_that_leaves_nothing() {
     let folder = folder.path();
     shop(folder, "a.db", 1);
     shop(folder, "b.db", 11);
+    for (name, first) in [("a.db", 1), ("a2.db", 2)] {
+        let sql = format!(
+            "CREATE TABLE log2 (id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO log2 VALUES ({first}), (5)"
+        );
+        execute(&folder.join(name), &sql);
+    }
     fs::hard_link(folder.join("b.db"), folder.join("c.db")).unwrap();
     fs::write(folder.join("rows.csv"), "a,b\n1,2\n".repeat(1000)).unwrap();
     fs::create_dir(folder.join("dir")).unwrap();
@@ -316,6 +322,12 @@ fn what_cannot_be_merged_is_an_error_that_leaves_nothing() {
         (&["all.db", ""], 2, "a value is required for '<SOURCE>...'"),
         (&["all.db", "a.db", "--exclude-table", "order"], 2, "did you mean orders?"),
         (&["all.db", "a.db", "--renumber", "custmer"], 2, "did you mean customer?"),
+        (&["all.db", "a.db", "--renumber", "log"], 2, "table log has no INTEGER PRIMARY KEY"),
+        (
+            &["all.db", "a.db", "a2.db", "--renumber", "log2", "--source-column", "origin"],
+            2,
+            "table log2 can't be renumbered: SQLite inserts its rows, because a column is added",
+        ),
         (&["all.db", "a.db", "--source-column", "name"], 2, "table customer already has a column name"),
         (&["all.db", "a.db", "--on-conflict", "fail"], 2, "abort, ignore, replace"),
         (&["all.db", "a.db", "--busy-limit", "soon"], 2, "soon"),

@@ -120,6 +120,7 @@ impl<'s> Around<'s> {
             None if table.without_rowid => Method::Interleaved,
             None => self.by_rowids(&mut merged)?,
         };
+        self.refuse_renumber(&merged)?;
         if let Method::Inserted(why) = &merged.method
             && table.rowid_alias.is_none()
             && !table.without_rowid
@@ -131,6 +132,31 @@ impl<'s> Around<'s> {
             merged.method = Method::Inserted(why);
         }
         Ok(merged)
+    }
+
+    /// Refuses to give new numbers to a table that can't have any.
+    fn refuse_renumber(&self, merged: &MergedTable<'_>) -> Result<()> {
+        let MergedTable { table, members, method, .. } = merged;
+        if !self.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&table.name)) {
+            return Ok(());
+        }
+        if table.rowid_alias.is_none() {
+            let message = format!("table {} has no INTEGER PRIMARY KEY that could be renumbered", table.name);
+            let error = Error::usage(message);
+            return Err(match table.without_rowid {
+                true => error,
+                false => {
+                    error.hint("its rows get new rowids where sources share some, and no column shows them")
+                }
+            });
+        }
+        match method {
+            Method::Inserted(why) if !are_disjoint(members) => Err(Error::usage(format!(
+                "table {} can't be renumbered: SQLite inserts its rows, because {why}",
+                table.name
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses tables that are declared differently, unless columns may be added.

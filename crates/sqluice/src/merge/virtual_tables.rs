@@ -217,7 +217,7 @@ impl VirtualTable {
         let snapshot = source.snapshot.connection();
         let rowid = if self.content == Content::Rows { "rowid, " } else { "" };
         let mut select = snapshot.prepare(&format!("SELECT {rowid}* FROM {name}")).map_err(cannot_read)?;
-        let columns: Vec<String> = select.column_names().into_iter().map(quoted).collect();
+        let columns: Vec<String> = select.column_names().map(quoted).collect();
         let or = match on_conflict {
             OnConflict::Abort => "",
             OnConflict::Ignore => "OR IGNORE ",
