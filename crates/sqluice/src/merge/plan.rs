@@ -134,8 +134,11 @@ fn how(merged: &tables::MergedTable<'_>, with_rows: usize) -> String {
 impl fmt::Display for MergePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);
-        let databases = self.sources.len();
-        writeln!(f, "{databases} databases into {}: {bytes}", self.target.display())?;
+        let databases = match self.sources.len() {
+            1 => "1 database".to_owned(),
+            number => format!("{number} databases"),
+        };
+        writeln!(f, "{databases} into {}: {bytes}", self.target.display())?;
         if self.adds_to_target {
             writeln!(
                 f,
