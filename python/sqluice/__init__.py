@@ -8,7 +8,7 @@ What is written is a database as SQLite itself would have made it. A new one app
 that exists changes by one transaction. Whatever goes wrong, Ctrl-C included, leaves what was there before.
 """
 
-from ._commands import check, copy, generate, index, load, pack, unpack
+from ._commands import check, copy, generate, index, load, merge, pack, unpack
 from ._errors import Error, InputError, Interrupted, TargetError, UsageError
 from ._progress import Progress
 from ._read import Rows, export, read
@@ -24,9 +24,14 @@ from ._report import (
     ExportReport,
     IndexReport,
     MadeIndexes,
+    MergedIndex,
+    MergedSource,
+    MergedTable,
+    MergeReport,
     MissedType,
     PackReport,
     Phase,
+    Renumbered,
     Replaced,
     ReplacedTable,
     Report,
@@ -59,10 +64,15 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MadeIndexes",
+    "MergeReport",
+    "MergedIndex",
+    "MergedSource",
+    "MergedTable",
     "MissedType",
     "PackReport",
     "Phase",
     "Progress",
+    "Renumbered",
     "Replaced",
     "ReplacedTable",
     "Report",
@@ -83,6 +93,7 @@ __all__ = [
     "generate",
     "index",
     "load",
+    "merge",
     "pack",
     "read",
     "sqlite_version",

@@ -1,4 +1,4 @@
-"""Files, made-up rows, indexes, copies, checks and archives."""
+"""Files, made-up rows, indexes, copies, merges, checks and archives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import _sqluice
 from ._files import Files, Readable, given_files
 from ._locks import used
 from ._progress import Callback, Watched
-from ._report import CheckReport, CopyReport, MadeIndexes, PackReport, Report, UnpackReport, of_json
+from ._report import CheckReport, CopyReport, MadeIndexes, MergeReport, PackReport, Report, UnpackReport, of_json
 from ._write import MEMORY, IfExists, OnConflict, Path, names, schema_given, specs, write_options
 
 Format = Literal["csv", "tsv", "ndjson", "json", "parquet", "arrow"]
@@ -278,6 +278,65 @@ def copy(
     )
     with used(source, busy_timeout), used(target, busy_timeout), Watched(progress) as notify:
         return of_json(CopyReport, _sqluice.copy(os.fspath(source), os.fspath(target), args, options, notify))
+
+
+def merge(
+    target: Path,
+    sources: Path | Sequence[Path],
+    *,
+    on_conflict: OnConflict = "abort",
+    keep_rowids: bool = False,
+    renumber: str | Sequence[str] = (),
+    rewrite_references: bool = False,
+    add_columns: bool = False,
+    source_column: str | None = None,
+    exclude_tables: str | Sequence[str] = (),
+    compact: bool = False,
+    analyze: bool = False,
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: int = MEMORY,
+    temp_dir: Path | None = None,
+    busy_timeout: float = 5.0,
+    busy_limit: float | None = None,
+    progress: bool | Callback = False,
+) -> MergeReport:
+    """Merges databases into one, as `sqluice merge` does: tables that are declared alike become one table, with the rows of one database
+    after another, and other objects are copied. A target that exists is the first of the databases: it keeps its rows and gets those of
+    the sources, unless `overwrite` is set.
+
+    sources: paths, also patterns such as "shard*.db". on_conflict: what to do with a row whose key a row of another database has already.
+    keep_rowids: keeps rowids also in tables that do not show them. renumber: tables whose INTEGER PRIMARY KEY gets new numbers where
+    databases share some; rewrite_references: lets foreign keys follow these. add_columns: adds columns that a table lacks in some
+    databases. source_column: a column that is added to every table, with the name of the database. compact: packs all pages anew.
+    analyze: makes statistics, which are dropped otherwise. busy_limit: seconds that the merge may keep others from committing to a
+    source, which it does in all journal modes but WAL.
+    """
+    args = {
+        "keep_rowids": keep_rowids,
+        "renumber": names(renumber),
+        "rewrite_references": rewrite_references,
+        "add_columns": add_columns,
+        "source_column": source_column,
+        "exclude_tables": names(exclude_tables),
+        "compact": compact,
+        "busy_limit": None if busy_limit is None else float(busy_limit),
+    }
+    options = write_options(
+        threads=threads,
+        memory=memory,
+        temp_dir=temp_dir,
+        overwrite=overwrite,
+        busy_timeout=busy_timeout,
+        analyze=analyze,
+        on_conflict=on_conflict,
+    )
+    given = [sources] if isinstance(sources, str | os.PathLike) else sources
+    paths = _sqluice.expand([os.fspath(source) for source in given])
+    with ExitStack() as databases, Watched(progress) as notify:
+        for path in [os.fspath(target), *paths]:
+            databases.enter_context(used(path, busy_timeout))
+        return of_json(MergeReport, _sqluice.merge(os.fspath(target), paths, args, options, notify))
 
 
 def check(

@@ -332,6 +332,104 @@ class CopyReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MergedSource:
+    """A database that was merged."""
+
+    path: str
+    bytes: int
+    journal_mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbered:
+    """New rowids of the rows of a source."""
+
+    source: str
+    added: int
+    """The number that was added to each."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTable:
+    """A table of the result of a merge."""
+
+    name: str
+    rows: int
+    sources: int
+    """The number of databases that have it."""
+    method: str
+    """How its rows were merged: `copied`, `concatenated`, `interleaved`, `renumbered` or `inserted`."""
+    left_out: int
+    """Rows that were left out because others have their keys."""
+    leaf_pages: int
+    relocated_leaves: int
+    """Leaf pages that were copied as they are."""
+    new_keys: bool = False
+    """A column shows the new rowids: an INTEGER PRIMARY KEY."""
+    renumbered: tuple[Renumbered, ...] = ()
+    """The sources whose rows have new rowids."""
+    following: tuple[str, ...] = ()
+    """The columns whose values follow new numbers."""
+    why: str | None = None
+    """Why SQLite inserted its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedIndex:
+    """An index of the result of a merge."""
+
+    name: str
+    table: str
+    entries: int
+    sorted: bool
+    """Its entries were out of order in a source, or in another order, and were sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """What was merged."""
+
+    target: str
+    sources: tuple[MergedSource, ...]
+    """The databases, in order; the first is the target, if it existed and was added to."""
+    bytes: int
+    pages: int
+    page_bytes: int
+    output: str
+    """How pages were written: `direct`, `buffered`, or by `sqlite`."""
+    rows: int
+    left_out_rows: int
+    """Rows that were left out because others have their keys."""
+    relocated_leaves: int
+    """Leaf pages that were copied as they are, of all tables and indexes."""
+    rewritten_leaves: int
+    threads: int
+    seconds: float
+    phases: tuple[Phase, ...]
+    tables: tuple[MergedTable, ...]
+    indexes: tuple[MergedIndex, ...]
+    others: int
+    """Views and triggers."""
+    virtual_tables: tuple[str, ...]
+    """Virtual tables that SQLite made and filled."""
+    left_out: tuple[str, ...]
+    """Objects that were left out, such as `table log` or `statistics (sqlite_stat1)`."""
+    checksum: str | None = None
+    """Of all pages, in hexadecimal; None: SQLite wrote some of them."""
+    replaced: Replaced | None = None
+    """What the database held that was replaced (`overwrite=True`)."""
+    before: Replaced | None = None
+    """What the target held before, if it existed and was added to."""
+
+    def __repr__(self) -> str:
+        left_out = f", {_grouped(self.left_out_rows, 'row')} left out" if self.left_out_rows else ""
+        return (
+            f"<MergeReport: {_grouped(self.rows, 'row')} of {_grouped(len(self.sources), 'database')} to {self.target}, "
+            f"{self.bytes:,} bytes{left_out}, {self.seconds:.3f} s>"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Unverified:
     """Something that a check did not look at."""
 

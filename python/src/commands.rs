@@ -1,5 +1,6 @@
 //! The other commands: arguments in, the engine's call, its report out as JSON.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
@@ -12,8 +13,9 @@ use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Generate, Preset};
 use sqluice::index::Index;
-use sqluice::input::Encoding;
+use sqluice::input::{self, Encoding};
 use sqluice::load::{FileKind, Format, Load, NameFrom};
+use sqluice::merge::Merge;
 use sqluice::progress::{Cancel, Progress};
 use sqluice::report::Report;
 use sqluice::schema::Schema;
@@ -495,5 +497,51 @@ pub(crate) fn copy(
             .interior_first(args.interior_first)
             .write(write.write()?);
         copy.run(progress, cancel)
+    })
+}
+
+/// The files that names and patterns mean.
+#[pyfunction]
+pub(crate) fn expand(py: Python<'_>, patterns: Vec<PathBuf>) -> PyResult<Vec<OsString>> {
+    let files = input::expand(&patterns).map_err(|error| raised(py, &error))?;
+    Ok(files.into_iter().map(PathBuf::into_os_string).collect())
+}
+
+/// What a merge takes besides its files and how it is written.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct MergeArgs {
+    keep_rowids: bool,
+    renumber: Vec<String>,
+    rewrite_references: bool,
+    add_columns: bool,
+    source_column: Option<String>,
+    exclude_tables: Vec<String>,
+    compact: bool,
+    busy_limit: Option<f64>,
+}
+
+/// Merges databases.
+#[pyfunction]
+pub(crate) fn merge(
+    py: Python<'_>,
+    target: PathBuf,
+    sources: Vec<PathBuf>,
+    args: MergeArgs,
+    write: Options,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    reported(py, progress, |progress, cancel| {
+        let merge = Merge::new(target, sources)
+            .keep_rowids(args.keep_rowids)
+            .renumber(args.renumber)
+            .rewrite_references(args.rewrite_references)
+            .add_columns(args.add_columns)
+            .source_column(args.source_column)
+            .exclude_tables(args.exclude_tables)
+            .compact(args.compact)
+            .busy_limit(args.busy_limit.map(options::seconds).transpose()?)
+            .write(write.write()?);
+        merge.run(progress, cancel)
     })
 }

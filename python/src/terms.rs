@@ -63,8 +63,9 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | Dates | EmptyAsText | Force | ForeignKeys | Full | Lossy | Overwrite
-            | OverwriteReject | Pad | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
+            AddColumns | Analyze | Dates | EmptyAsText | Force | ForeignKeys | Full | KeepRowids | Lossy
+            | Overwrite | OverwriteReject | Pad | RewriteReferences | SkipBadFiles | Strict
+            | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",

@@ -6,6 +6,7 @@ mod export;
 mod generate;
 mod lab;
 mod load;
+mod merge;
 mod rows;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(crate) use export::Export;
 pub(crate) use generate::Generate;
 pub(crate) use lab::Lab;
 pub(crate) use load::Load;
+pub(crate) use merge::Merge;
 pub(crate) use rows::RowCount;
 
 /// Fill SQLite files at the speed of the disk.
@@ -82,6 +84,7 @@ pub(crate) enum Command {
     Generate(Generate),
     Load(Box<Load>),
     Copy(Box<Copy>),
+    Merge(Box<Merge>),
     Export(Box<Export>),
     Index(Index),
     Pack(Box<Pack>),

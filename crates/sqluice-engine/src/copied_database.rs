@@ -221,6 +221,16 @@ fn attempt(
     let replaced = file.replaced().cloned();
     let mut file: Box<dyn Output> = Box::new(file);
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
+    if job.auto_vacuum > 0 || job.finish.is_some() {
+        // SQLite reads it without a log beside it.
+        copying.header = Header { write_version: 1, read_version: 1, ..job.header };
+    }
+    let with_versions = |path: &Path| {
+        set_versions(path, &job.header).map_err(|error| {
+            let what = format!("cannot write {}", job.target.display());
+            output::explained(Error::target(what).about(job.target), error)
+        })
+    };
     let (trees, pages, checksum) = if job.auto_vacuum == 0 {
         // Interior pages are as many and as large wherever they stand: so they are counted first.
         let first_singles = match job.interior_first {
@@ -234,6 +244,7 @@ fn attempt(
                 let path = path.to_owned();
                 copying.phases.begin("sqlite", None);
                 finish(&path)?;
+                with_versions(&path)?;
                 let ReadBack { page_count, checksum } =
                     output::read_back(&path, geometry, copying.phases.progress(), cancel)?;
                 (trees, page_count, Some(checksum))
@@ -242,16 +253,14 @@ fn attempt(
         }
     } else {
         let mut scratch = Scratch::create(&settings.temp_dir, &place)?;
-        // SQLite reads it without a log beside it.
-        copying.header = Header { write_version: 1, read_version: 1, ..job.header };
         let WrittenPages { trees, .. } = copying.pages(sorts, None, &mut scratch)?;
         phases.begin("sqlite", None);
         let to = file.path().expect("a new file has a path until it has its name");
+        if let Some(finish) = job.finish {
+            finish(scratch.path())?;
+        }
         let pages = vacuum_into(scratch.path(), to, job.auto_vacuum, cancel)?;
-        set_versions(to, &job.header).map_err(|error| {
-            let what = format!("cannot write {}", job.target.display());
-            output::explained(Error::target(what).about(job.target), error)
-        })?;
+        with_versions(to)?;
         (trees, pages, None)
     };
     cancel.check()?;
@@ -306,7 +315,7 @@ impl<'a> CopiedPiece<'a> {
     }
 }
 
-/// An object whose tree comes of several sources, whose entries may share keys.
+/// An object whose tree is made of those of several sources, whose entries may share keys.
 pub struct SharedTree<'a> {
     /// The object.
     pub object: &'a StoredObject,

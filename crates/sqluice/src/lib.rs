@@ -130,6 +130,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Merge databases into one. Tables that are declared alike become one table:
+//!
+//! ```
+//! use sqluice::merge::Merge;
+//! use sqluice::progress::{Cancel, Silent};
+//!
+//! # use sqluice::generate::Generate;
+//! # use sqluice::schema::Schema;
+//! # let folder = tempfile::tempdir()?;
+//! # let [north, south, all] = ["north.db", "south.db", "all.db"].map(|name| folder.path().join(name));
+//! # for db in [&north, &south] {
+//! #     let schema = Schema::parse("CREATE TABLE people (born INT)", "schema.sql".as_ref())?;
+//! #     Generate::new(db, schema).rows(10_000).prepare()?.run(&Silent, &Cancel::new())?;
+//! # }
+//! let report = Merge::new(&all, [&north, &south]).run(&Silent, &Cancel::new())?;
+//! assert_eq!(report.rows, 20_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Check a database:
 //!
 //! ```

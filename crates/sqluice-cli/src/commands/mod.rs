@@ -11,6 +11,7 @@ mod index;
 mod info;
 mod lab;
 mod load;
+mod merge;
 mod pack;
 mod replaced;
 mod unpack;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Generate(args) => generate::run(args, printer, cancel),
         Command::Load(args) => load::run(args, printer, cancel),
         Command::Copy(args) => copy::run(args, printer, cancel),
+        Command::Merge(args) => merge::run(args, printer, cancel),
         Command::Export(args) => export::run(args, printer, cancel),
         Command::Index(args) => index::run(args, printer, cancel),
         Command::Pack(args) => pack::run(args, printer, cancel),

@@ -291,3 +291,29 @@ fn asked_to_stop_copy_leaves_what_was_there() {
     }
     assert_eq!(integrity(&folder.join("x.db")), "ok");
 }
+
+#[test]
+fn asked_to_stop_merge_leaves_what_was_there() {
+    let folder = folder();
+    let folder = folder.path();
+    for (name, part) in [("x.db", "1/2"), ("y.db", "2/2")] {
+        run(folder, [&generate(name, "15M")[..], &["--part", part]].concat()).ok();
+    }
+    let both = || ["x.db", "y.db"].map(|name| fs::read(folder.join(name)).unwrap());
+    let read = both();
+    for (signal, args) in [
+        ("INT", &["z.db", "x.db", "y.db", "--compact"][..]),
+        ("TERM", &["z.db", "x.db", "y.db", "--compact", "--json"]),
+        ("HUP", &["z.db", "x.db", "y.db", "--source-column", "origin"]),
+        ("INT", &["x.db", "y.db", "--compact"]),
+    ] {
+        let all = [&["merge"], args, &["-j1"]].concat();
+        let mut child = start_listening(folder, &all);
+        wait_for_writes(folder, args[0], &mut child);
+        send(&child, signal);
+        assert_interrupted(&end(child));
+        assert_eq!(names(folder), ["x.db", "y.db"], "{args:?}");
+        assert!(both() == read, "{args:?}: a source changed");
+    }
+    assert_eq!(integrity(&folder.join("x.db")), "ok");
+}

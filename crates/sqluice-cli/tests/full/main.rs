@@ -1,4 +1,4 @@
-//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones, copies and temporary space.
+//! Writes that fail: full disks, limits on file sizes and system calls that fail, for new databases, existing ones, copies, merges and temporary space.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
@@ -6,5 +6,6 @@ mod support;
 
 mod copy;
 mod existing;
+mod merge;
 mod new;
 mod spill;

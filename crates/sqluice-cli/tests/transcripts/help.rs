@@ -22,6 +22,7 @@ fn help_names_every_verb_and_the_exit_codes() {
         "load",
         "index",
         "copy",
+        "merge",
         "pack",
         "unpack",
         "lab",
@@ -35,7 +36,9 @@ fn help_names_every_verb_and_the_exit_codes() {
     ] {
         assert!(help.contains(word), "{word}");
     }
-    for verb in ["generate", "load", "index", "copy", "pack", "unpack", "lab", "advise", "check", "info"] {
+    for verb in
+        ["generate", "load", "index", "copy", "merge", "pack", "unpack", "lab", "advise", "check", "info"]
+    {
         assert!(
             run(Path::new("/"), [verb, "--help"]).ok().stdout.contains(&format!("Usage: sqluice {verb} "))
         );
@@ -71,6 +74,7 @@ fn help_fits_terminals_of_80_and_of_100_columns() {
             "load",
             "index",
             "copy",
+            "merge",
             "pack",
             "unpack",
             "lab",

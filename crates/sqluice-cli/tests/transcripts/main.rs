@@ -20,6 +20,7 @@ mod load_keys;
 mod load_rejects;
 mod load_run;
 mod load_tables;
+mod merge;
 mod output;
 mod schema;
 mod target;

@@ -222,7 +222,7 @@ impl<'a> UnionTree<'a> {
     }
 
     /// Calls `group` with the rows of each run of entries in a part that have the same key: the numbers of their pieces, and their rowids.
-    pub(super) fn groups(&self, part: usize, group: &mut dyn FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
+    pub(super) fn groups(&self, part: usize, mut group: impl FnMut(&mut Vec<(u32, i64)>)) -> Result<()> {
         let mut last: Option<LastEntry> = None;
         let mut rows = Vec::new();
         let (visited, _) = self.visit(part, &mut |entry| {

@@ -1,7 +1,7 @@
 //! What the result is: its objects, how each table gets its rows, and what changes of them.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
@@ -129,6 +129,15 @@ impl<'s> Design<'s> {
         let fields = columns.iter().map(|column| shift_of(column.value)).enumerate();
         let fields: Vec<(usize, i64)> = fields.filter(|(_, number)| *number != 0).collect();
         Changes { rowid: 0, fields: Cow::Owned(fields), left_out: Cow::Owned(Vec::new()) }
+    }
+
+    /// The columns of a table whose values follow new numbers.
+    pub(super) fn following(&self, merged: &MergedTable<'_>) -> Vec<String> {
+        let own = merged.table.name.to_ascii_lowercase();
+        let shifts = self.shifts.iter().filter(|((_, table), _)| *table == own);
+        let columns: BTreeSet<usize> =
+            shifts.flat_map(|(_, columns)| columns.iter().map(|(column, _)| *column)).collect();
+        columns.into_iter().map(|column| merged.table.columns[column].name.clone()).collect()
     }
 
     fn shifts_of(&self, merged: &MergedTable<'_>, member: &Member) -> &[(usize, i64)] {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, Value};
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Table, quoted};
@@ -128,10 +128,19 @@ impl Filling<'_, '_> {
         for sql in indexes().filter(|sql| is_unique(sql)) {
             connection.execute_batch(sql).map_err(cannot)?;
         }
-        let mut left_out = 0;
+        let mut read = 0;
         for member in &merged.members {
-            left_out += self.insert(member)?;
+            read += self.insert(member)?;
         }
+        let left_out = match merge.write.on_conflict {
+            OnConflict::Abort => 0,
+            // A row that is inserted may take the place of several.
+            OnConflict::Ignore | OnConflict::Replace => {
+                let count = format!("SELECT count(*) FROM {}", quoted(&table.name));
+                let kept: i64 = connection.query_row(&count, [], |row| row.get(0)).map_err(cannot)?;
+                read.saturating_sub(kept.cast_unsigned())
+            }
+        };
         for sql in indexes().filter(|sql| !is_unique(sql)) {
             connection.execute_batch(sql).map_err(cannot)?;
         }
@@ -158,7 +167,7 @@ impl Filling<'_, '_> {
         Ok(())
     }
 
-    /// Inserts the rows of a source; returns how many were left out.
+    /// Inserts the rows of a source; returns how many it has.
     fn insert(&self, member: &Member) -> Result<u64> {
         let Filling { merge, sources, merged, connection, progress, cancel, .. } = *self;
         let source = &sources[member.source];
@@ -187,7 +196,7 @@ impl Filling<'_, '_> {
         let cannot_fill = |error| failed(error, &format!("fill table {}", table.name));
         let mut insert = connection.prepare(&insert).map_err(cannot_fill)?;
         let mut rows = select.query([]).map_err(cannot_read)?;
-        let (mut count, mut left_out) = (0, 0);
+        let mut count = 0;
         let own_name = source.name();
         while let Some(row) = rows.next().map_err(cannot_read)? {
             let values = (0..read).map(|column| row.get_ref(column).map(ToSqlOutput::Borrowed));
@@ -195,24 +204,36 @@ impl Filling<'_, '_> {
             if columns.len() > read {
                 values.push(ToSqlOutput::Owned(Value::Text(own_name.clone())));
             }
-            let inserted = insert.execute(params_from_iter(values)).map_err(|error| {
-                let error = failed(error, &format!("insert the rows of table {} of {own_name}", table.name));
-                error.hint(message![
-                    "if rows of several sources have the same key, ",
-                    Setting::OnConflict.to("ignore"),
-                    " keeps the first, ",
-                    Setting::OnConflict.to("replace"),
-                    " the last"
-                ])
+            insert.execute(params_from_iter(values)).map_err(|error| {
+                not_inserted(error, &format!("the rows of table {} of {own_name}", table.name))
             })?;
-            left_out += u64::from(inserted == 0);
             count += 1;
             if count % REPORTED_ROWS == 0 {
                 cancel.check()?;
                 progress.advance(Amount { rows: REPORTED_ROWS, bytes: 0 });
             }
         }
-        Ok(left_out)
+        Ok(count)
+    }
+}
+
+/// The error for rows that SQLite does not insert, with what can be done if others have their keys.
+pub(super) fn not_inserted(error: rusqlite::Error, rows: &str) -> Error {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    let error = failed(error, &format!("insert {rows}"));
+    match code {
+        // Virtual tables give no more than the plain code.
+        ffi::SQLITE_CONSTRAINT
+        | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+        | ffi::SQLITE_CONSTRAINT_ROWID
+        | ffi::SQLITE_CONSTRAINT_UNIQUE => error.hint(message![
+            "if rows of several sources have the same key, ",
+            Setting::OnConflict.to("ignore"),
+            " keeps the first, ",
+            Setting::OnConflict.to("replace"),
+            " the last"
+        ]),
+        _ => error,
     }
 }
 

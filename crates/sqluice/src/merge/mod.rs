@@ -17,6 +17,7 @@
 
 mod design;
 mod inserted;
+mod known;
 mod options;
 mod plan;
 mod report;
@@ -25,10 +26,13 @@ mod sources;
 mod tables;
 mod virtual_tables;
 
+use std::time::Instant;
+
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
-use sqluice_engine::output::{Exclusive, Wanted};
+use sqluice_engine::output::{Exclusive, Replaced, Wanted};
 use sqluice_engine::plan::Memory;
+use sqluice_engine::report::PhaseReport;
 
 pub use options::Merge;
 pub use plan::{MergePlan, PlannedTable};
@@ -57,14 +61,34 @@ impl Merge {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
         self.refuse()?;
         progress.phase("lock", None);
+        let started = Instant::now();
+        let keeps = self.keeps_target();
+        // Looked at before it is locked: closing a file ends its locks.
+        let before = if keeps { self.held_before()? } else { None };
         // Released when all of it is read, and so after the snapshot.
-        let exclusive = self.adds_to_target().then(|| Exclusive::take(&self.target)).transpose()?;
-        run::run(self, exclusive, progress, cancel)
+        let exclusive = keeps.then(|| Exclusive::take(&self.target)).transpose()?;
+        let mut report = run::run(self, exclusive, progress, cancel)?;
+        report.before = before;
+        let seconds = started.elapsed().as_secs_f64();
+        // What precedes the first page: locks, keys that are repeated, and rows that SQLite inserts.
+        report.phases.insert(0, PhaseReport::new("prepare", seconds - report.seconds));
+        report.seconds = seconds;
+        Ok(report)
     }
 
-    /// Whether the target is the first of the sources.
-    pub fn adds_to_target(&self) -> bool {
+    /// Whether the target exists, and keeps its rows.
+    fn keeps_target(&self) -> bool {
         !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// What the target holds, if it is the first of the sources.
+    fn held_before(&self) -> Result<Option<Replaced>> {
+        Wanted { replaces: true, ..self.wanted() }.recover_replaced()
+    }
+
+    /// Whether the target is the first of the sources. A file of no bytes is a database without tables, and none of them.
+    pub fn adds_to_target(&self) -> bool {
+        self.keeps_target() && self.target.metadata().is_ok_and(|metadata| metadata.len() > 0)
     }
 
     /// Refuses options and a target that can't be. To be called before sources are read: looking at a file that is read would end its
@@ -74,7 +98,7 @@ impl Merge {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         Memory::divide(&self.write, true)?;
-        if self.adds_to_target() { Ok(()) } else { self.wanted().refuse() }
+        if self.keeps_target() { Ok(()) } else { self.wanted().refuse() }
     }
 
     /// The file that is wanted.

@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use sqluice_core::size::Bytes;
+use sqluice_core::size::{Bytes, grouped};
 
 use super::Merge;
 use super::design::Design;
+use super::report::{self, Renumbered};
 use super::sources::{Shared, Source};
 use super::tables::{self, Method};
 
@@ -49,6 +50,14 @@ pub struct PlannedTable {
     pub method: &'static str,
     /// The same in words.
     pub how: String,
+    /// Whether a column shows the new rowids: an INTEGER PRIMARY KEY.
+    pub new_keys: bool,
+    /// The sources whose rows get new rowids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renumbered: Vec<Renumbered>,
+    /// The columns whose values follow new numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub following: Vec<String>,
 }
 
 impl MergePlan {
@@ -67,6 +76,9 @@ impl MergePlan {
                 with_rows,
                 method: merged.method.name(),
                 how: how(merged, with_rows),
+                new_keys: merged.has_new_keys(),
+                renumbered: report::renumbered(merged, sources),
+                following: design.following(merged),
             }
         });
         MergePlan {
@@ -110,7 +122,10 @@ fn how(merged: &tables::MergedTable<'_>, with_rows: usize) -> String {
         Method::Copied => "copied: one source has rows".to_owned(),
         Method::Concatenated => format!("full leaves as they are, one source after another{indexes}"),
         Method::Interleaved => format!("row by row, by their keys{indexes}"),
-        Method::Renumbered => format!("one source after another, with new rowids{indexes}"),
+        Method::Renumbered => {
+            let numbers = if merged.has_new_keys() { "keys" } else { "rowids" };
+            format!("one source after another, with new {numbers}{indexes}")
+        }
         Method::Inserted(why) => format!("SQLite inserts them: {why}"),
     }
 }
@@ -119,8 +134,11 @@ fn how(merged: &tables::MergedTable<'_>, with_rows: usize) -> String {
 impl fmt::Display for MergePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);
-        let databases = self.sources.len();
-        writeln!(f, "{databases} databases into {}: {bytes}", self.target.display())?;
+        let databases = match self.sources.len() {
+            1 => "1 database".to_owned(),
+            number => format!("{number} databases"),
+        };
+        writeln!(f, "{databases} into {}: {bytes}", self.target.display())?;
         if self.adds_to_target {
             writeln!(
                 f,
@@ -136,9 +154,17 @@ impl fmt::Display for MergePlan {
                 writeln!(f, "other processes wait with their commits to {}", names.join(", "))?;
             }
         }
-        for PlannedTable { name, sources, how, .. } in &self.tables {
+        for PlannedTable { name, sources, how, new_keys, renumbered, following, .. } in &self.tables {
             let of = if *sources == 1 { "1 source" } else { &format!("{sources} sources") };
             writeln!(f, "table {name} of {of}: {how}")?;
+            // New rowids that no column shows interest few.
+            for Renumbered { source, added } in renumbered.iter().filter(|_| *new_keys) {
+                let added = grouped(added.unsigned_abs());
+                writeln!(f, "  {added} is added to the keys of {}", source.display())?;
+            }
+            for column in following {
+                writeln!(f, "  column {column} follows new numbers")?;
+            }
         }
         for table in &self.virtual_tables {
             writeln!(f, "virtual table {table}: SQLite makes it again")?;

@@ -9,8 +9,9 @@ use sqluice_engine::output::Replaced;
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
-use super::run::Run;
-use super::tables::Method;
+use super::known::Run;
+use super::sources::Source;
+use super::tables::{self, Method};
 
 /// The report of a merge.
 #[derive(Clone, Debug, Serialize)]
@@ -57,6 +58,8 @@ pub struct MergeReport {
     pub left_out: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
+    /// What the target held before, if it existed and was added to.
+    pub before: Option<Replaced>,
 }
 
 /// A database that was merged.
@@ -88,9 +91,14 @@ pub struct MergedTable {
     pub why: Option<String>,
     /// Rows that were left out because others have their keys.
     pub left_out: u64,
+    /// Whether a column shows the new rowids: an INTEGER PRIMARY KEY.
+    pub new_keys: bool,
     /// The sources whose rows have new rowids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renumbered: Vec<Renumbered>,
+    /// The columns whose values follow new numbers of another table, or of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub following: Vec<String>,
     /// Leaf pages.
     pub leaf_pages: u64,
     /// The number of these that were taken as they are.
@@ -121,6 +129,16 @@ pub struct MergedIndex {
     pub sorted: bool,
 }
 
+/// The sources of a table whose rows have new rowids.
+pub(super) fn renumbered(merged: &tables::MergedTable<'_>, sources: &[Source]) -> Vec<Renumbered> {
+    let members = merged.members.iter().filter(|member| member.offset != 0);
+    let renumbered = members.map(|member| Renumbered {
+        source: sources[member.source].snapshot.name().to_owned(),
+        added: member.offset,
+    });
+    renumbered.collect()
+}
+
 impl MergeReport {
     pub(super) fn new(
         run: &Run<'_>,
@@ -129,7 +147,7 @@ impl MergeReport {
         geometry: Geometry,
     ) -> MergeReport {
         let Run { merge, sources, shared, design, inserted } = *run;
-        let of_source = |source: &super::sources::Source| MergedSource {
+        let of_source = |source: &Source| MergedSource {
             path: source.snapshot.name().to_owned(),
             bytes: source.snapshot.bytes(),
             journal_mode: source.snapshot.journal_mode().to_owned(),
@@ -155,6 +173,7 @@ impl MergeReport {
             virtual_tables: design.virtual_tables.iter().map(|table| table.name.clone()).collect(),
             left_out: design.left_out.clone(),
             replaced: made.replaced.clone(),
+            before: None,
         };
         for (place, tree) in design.written.iter().zip(&made.trees) {
             let object = &shared[*place];
@@ -175,7 +194,8 @@ impl MergeReport {
                 });
                 continue;
             }
-            report.rows += tree.entries;
+            // Of SQLite's own tables, none is one of the user's.
+            report.rows += if name.starts_with("sqlite_") { 0 } else { tree.entries };
             let Some(&at) = design.table_of.get(place) else { continue };
             let merged = &design.tables[at];
             let members = || merged.members.iter();
@@ -183,10 +203,6 @@ impl MergeReport {
             let by_sqlite = inserted.map_or(0, |inserted| inserted.left_out[at]);
             let rows_left_out = own.map(|rows| rows.len() as u64).sum::<u64>() + by_sqlite;
             report.left_out_rows += rows_left_out;
-            let renumbered = members().filter(|member| member.offset != 0).map(|member| Renumbered {
-                source: sources[member.source].snapshot.name().to_owned(),
-                added: member.offset,
-            });
             report.tables.push(MergedTable {
                 name,
                 rows: tree.entries,
@@ -197,7 +213,9 @@ impl MergeReport {
                     _ => None,
                 },
                 left_out: rows_left_out,
-                renumbered: renumbered.collect(),
+                new_keys: merged.has_new_keys(),
+                renumbered: renumbered(merged, sources),
+                following: design.following(merged),
                 leaf_pages: tree.leaf_pages,
                 relocated_leaves: copied.relocated,
             });

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::sqlite_error::failed;
 use sqluice_engine::copied_database::{
@@ -18,9 +18,10 @@ use sqluice_format::value::Value;
 use sqluice_reader::StoredObject;
 
 use super::design::{Design, SCHEMA_FORMAT};
-use super::inserted::{self, InsertedTables};
+use super::inserted;
+use super::known::Run;
 use super::report::MergeReport;
-use super::sources::{self, Shared, Source};
+use super::sources;
 use super::tables::{MergedTable, Method};
 use super::{Merge, virtual_tables};
 
@@ -79,17 +80,46 @@ pub(super) fn run(
         finish: is_finished.then_some(&finish),
         options: &options,
     };
-    let made = copied_database::copy(&job, progress, cancel)?;
+    let made =
+        copied_database::copy(&job, progress, cancel).map_err(|error| with_remedy(merge, &design, error))?;
     Ok(MergeReport::new(&run, &left_out, &made, header.geometry))
 }
 
-/// What the run has when all sources are looked at.
-pub(super) struct Run<'r> {
-    pub(super) merge: &'r Merge,
-    pub(super) sources: &'r [Source],
-    pub(super) shared: &'r [Shared],
-    pub(super) design: &'r Design<'r>,
-    pub(super) inserted: Option<&'r InsertedTables>,
+/// The error for a key that several sources have, with what can be done about it.
+fn with_remedy(merge: &Merge, design: &Design<'_>, error: Error) -> Error {
+    let message = error.message();
+    if error.remedy().is_some() || !message.contains(" is in both ") {
+        return error;
+    }
+    let is_of = |merged: &&MergedTable<'_>, column: &str| {
+        message.starts_with(&format!("{}.{column} = ", merged.table.name))
+    };
+    let mut interleaved = design.tables.iter().filter(|merged| merged.method == Method::Interleaved);
+    let by_rowid = interleaved.find(|merged| match merged.table.rowid_alias {
+        Some(alias) => is_of(merged, &merged.table.columns[alias].name),
+        None => merge.keep_rowids && is_of(merged, "rowid"),
+    });
+    let mut hint = message![
+        Setting::OnConflict.to("ignore"),
+        " keeps the first row, ",
+        Setting::OnConflict.to("replace"),
+        " the last"
+    ];
+    if let Some(merged) = by_rowid {
+        match merged.table.rowid_alias {
+            Some(_) => {
+                hint.push("; ");
+                hint.push(Setting::Renumber.to(&merged.table.name));
+                hint.push(" gives new numbers");
+            }
+            None => {
+                hint.push("; without ");
+                hint.push(Setting::KeepRowids);
+                hint.push(" rows get new rowids");
+            }
+        }
+    }
+    error.hint(hint)
 }
 
 impl<'r> Run<'r> {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use sqluice_core::error::{Error, Result};
+use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::Schema;
 use sqluice_engine::output::Exclusive;
@@ -45,6 +45,9 @@ pub(super) fn open(merge: &Merge, exclusive: Option<&Exclusive>, cancel: &Cancel
     }
     let mut seen: Vec<&Path> = if adds { vec![&merge.target] } else { Vec::new() };
     for source in &merge.sources {
+        if is_same_file(&merge.target, source) {
+            return Err(target_as_source(merge, source));
+        }
         if let Some(other) = seen.iter().find(|other| is_same_file(other, source)) {
             let (source, other) = (source.display(), other.display());
             let message = match source.to_string() == other.to_string() {
@@ -70,6 +73,18 @@ pub(super) fn open(merge: &Merge, exclusive: Option<&Exclusive>, cancel: &Cancel
         sources.push(Source::new(snapshot, cancel)?);
     }
     Ok(sources)
+}
+
+/// The error for a target that is named among the sources.
+fn target_as_source(merge: &Merge, source: &Path) -> Error {
+    let message = match source == merge.target {
+        true => format!("{} is the target, and one of the sources, too", source.display()),
+        false => format!("{} is the same file as the target {}", source.display(), merge.target.display()),
+    };
+    Error::usage(message).hint(match merge.write.overwrite {
+        true => message!["name another target, or leave out ", Setting::Overwrite, " and name it once"],
+        false => message!["name it once, as the target: it keeps its rows, and gets those of the sources"],
+    })
 }
 
 /// An object that one or more sources have.

@@ -120,6 +120,7 @@ impl<'s> Around<'s> {
             None if table.without_rowid => Method::Interleaved,
             None => self.by_rowids(&mut merged)?,
         };
+        self.refuse_renumber(&merged)?;
         if let Method::Inserted(why) = &merged.method
             && table.rowid_alias.is_none()
             && !table.without_rowid
@@ -131,6 +132,31 @@ impl<'s> Around<'s> {
             merged.method = Method::Inserted(why);
         }
         Ok(merged)
+    }
+
+    /// Refuses to give new numbers to a table that can't have any.
+    fn refuse_renumber(&self, merged: &MergedTable<'_>) -> Result<()> {
+        let MergedTable { table, members, method, .. } = merged;
+        if !self.merge.renumber.iter().any(|name| name.eq_ignore_ascii_case(&table.name)) {
+            return Ok(());
+        }
+        if table.rowid_alias.is_none() {
+            let message = format!("table {} has no INTEGER PRIMARY KEY that could be renumbered", table.name);
+            let error = Error::usage(message);
+            return Err(match table.without_rowid {
+                true => error,
+                false => {
+                    error.hint("its rows get new rowids where sources share some, and no column shows them")
+                }
+            });
+        }
+        match method {
+            Method::Inserted(why) if !are_disjoint(members) => Err(Error::usage(format!(
+                "table {} can't be renumbered: SQLite inserts its rows, because {why}",
+                table.name
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses tables that are declared differently, unless columns may be added.
@@ -162,7 +188,7 @@ impl<'s> Around<'s> {
         let mut others =
             object.members.iter().filter(|&&other| !same(sql_of(object.members[0]), sql_of(other)));
         if let Some((source, _)) = others.next() {
-            return Ok(Some(format!("its columns in {} are others", sources[*source].name())));
+            return Ok(Some(format!("its columns in {} differ", sources[*source].name())));
         }
         for &at in indexes {
             let index = &shared[at];
@@ -331,6 +357,11 @@ impl MergedTable<'_> {
         if self.is_empty { 0 } else { self.members.len() }
     }
 
+    /// Whether rows have new rowids that a column shows.
+    pub(super) fn has_new_keys(&self) -> bool {
+        self.is_renumbered() && self.table.rowid_alias.is_some()
+    }
+
     /// Whether rows have new rowids.
     pub(super) fn is_renumbered(&self) -> bool {
         self.method == Method::Renumbered
@@ -346,8 +377,7 @@ pub(super) type ColumnShifts = HashMap<(usize, String), Vec<(usize, i64)>>;
 /// When they may not be changed, or something is computed from them.
 pub(super) fn references(around: &Around<'_>, tables: &[MergedTable<'_>]) -> Result<ColumnShifts> {
     let mut shifts = ColumnShifts::new();
-    let renumbered =
-        tables.iter().filter(|merged| merged.is_renumbered() && merged.table.rowid_alias.is_some());
+    let renumbered = tables.iter().filter(|merged| merged.has_new_keys());
     for parent in renumbered {
         let key = parent.table.rowid_alias.map_or("", |alias| &parent.table.columns[alias].name);
         for child in tables {

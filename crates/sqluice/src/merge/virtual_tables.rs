@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
-use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::quoted;
 use sqluice_core::schema::token::{self, Token, TokenKind, same};
@@ -14,6 +14,7 @@ use sqluice_core::sqlite_error::failed;
 use sqluice_engine::options::OnConflict;
 
 use super::Merge;
+use super::inserted::not_inserted;
 use super::sources::{Shared, Source};
 use super::tables::differently;
 
@@ -216,7 +217,7 @@ impl VirtualTable {
         let snapshot = source.snapshot.connection();
         let rowid = if self.content == Content::Rows { "rowid, " } else { "" };
         let mut select = snapshot.prepare(&format!("SELECT {rowid}* FROM {name}")).map_err(cannot_read)?;
-        let columns: Vec<String> = select.column_names().into_iter().map(quoted).collect();
+        let columns: Vec<String> = select.column_names().map(quoted).collect();
         let or = match on_conflict {
             OnConflict::Abort => "",
             OnConflict::Ignore => "OR IGNORE ",
@@ -234,14 +235,7 @@ impl VirtualTable {
             let values = values.collect::<rusqlite::Result<Vec<_>>>().map_err(cannot_read)?;
             insert.execute(params_from_iter(values)).map_err(|error| {
                 let rowid: i64 = row.get(0).unwrap_or_default();
-                let message = format!("row {rowid} of table {} of {}", self.name, source.name());
-                failed(error, &format!("insert {message}")).hint(message![
-                    "where rows of several sources have the same rowid, ",
-                    Setting::OnConflict.to("ignore"),
-                    " keeps the first, ",
-                    Setting::OnConflict.to("replace"),
-                    " the last"
-                ])
+                not_inserted(error, &format!("row {rowid} of table {} of {}", self.name, source.name()))
             })?;
         }
         Ok(())

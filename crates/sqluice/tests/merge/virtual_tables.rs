@@ -1,5 +1,7 @@
 //! Tables of FTS5 and R*Tree.
 
+use sqluice::options::WriteOptions;
+
 use super::Made;
 
 #[test]
@@ -27,6 +29,21 @@ fn text_and_boxes_of_all_sources_are_found() {
     let made = Made::by(&[&script(1, "house"), "CREATE TABLE other (a)"]);
     assert_eq!(made.run(&made.merge()).unwrap().virtual_tables.len(), 0);
     assert_eq!(made.query("SELECT rowid FROM words WHERE words MATCH 'another'"), ["2"]);
+}
+
+#[test]
+fn a_target_with_auto_vacuum_has_them_too() {
+    let script = |rowid: i64| {
+        format!(
+            "PRAGMA auto_vacuum = 1; CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words (rowid, text) VALUES ({rowid}, 'x');
+             CREATE TABLE t (a); CREATE INDEX i ON t (a); INSERT INTO t VALUES ({rowid});"
+        )
+    };
+    let made = Made::by(&[&script(1), &script(2)]);
+    made.run(&made.merge().write(WriteOptions::new().analyze(true))).unwrap();
+    assert_eq!(made.query("SELECT rowid FROM words WHERE words MATCH 'x'"), ["1", "2"]);
+    assert_eq!(made.query("SELECT stat FROM sqlite_stat1 WHERE idx = 'i'"), ["2 1"]);
+    assert_eq!(made.query("PRAGMA auto_vacuum"), ["1"]);
 }
 
 #[test]

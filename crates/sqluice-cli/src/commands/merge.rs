@@ -1,0 +1,204 @@
+//! `sqluice merge`.
+
+use std::path::Path;
+
+use sqluice::input;
+use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
+use sqluice::options::WriteOptions;
+use sqluice::output::Replaced;
+use sqluice::progress::Cancel;
+use sqluice::size::Bytes;
+
+use super::{entries, replaced};
+use crate::Exit;
+use crate::args::Merge;
+use crate::printer::Printer;
+use crate::quantities::{counted, grouped, rate};
+
+/// Tables that are listed without `--verbose`.
+const TABLES_MAX: usize = 20;
+
+/// Databases whose new numbers are listed without `--verbose`.
+const RENUMBERED_MAX: usize = 5;
+
+pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::Result<Exit> {
+    let mut write = WriteOptions::new()
+        .threads(args.threads.map(usize::from))
+        .memory_bytes(args.memory)
+        .overwrite(args.overwrite)
+        .busy_timeout(args.busy_timeout)
+        .analyze(args.analyze)
+        .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
+    write.temp_dir.clone_from(&args.temp_dir);
+    let merge = merge::Merge::new(&args.target, input::expand(&args.sources)?)
+        .keep_rowids(args.keep_rowids)
+        .renumber(&args.renumber)
+        .rewrite_references(args.rewrite_references)
+        .add_columns(args.add_columns)
+        .source_column(args.source_column.clone())
+        .exclude_tables(&args.exclude_tables)
+        .compact(args.compact)
+        .busy_limit(args.busy_limit)
+        .write(write);
+    if args.dry_run {
+        let plan = merge.plan(cancel)?;
+        if printer.is_json() {
+            printer.json(&plan)?;
+        } else {
+            printer.data(&plan.to_string())?;
+        }
+        return Ok(Exit::SUCCESS);
+    }
+    replaced::confirm(Some(merge.wanted()), args.yes, [], printer, cancel)?;
+    let report = merge.run(&*printer.progress(), cancel)?;
+    if printer.is_json() {
+        printer.json(&report)?;
+    } else {
+        summarize(args, &report, printer);
+    }
+    Ok(Exit::SUCCESS)
+}
+
+fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
+    let MergeReport { target, sources, seconds, tables, indexes, .. } = report;
+    let source_bytes = sources.iter().map(|source| source.bytes).sum();
+    printer.note(&format!(
+        "{} of {} to {}: {} and {}, {} to {} in {seconds:.2} s ({})",
+        counted(report.rows, "row"),
+        counted(sources.len() as u64, "database"),
+        target.display(),
+        counted(tables.len() as u64, "table"),
+        if indexes.len() == 1 { "1 index".to_owned() } else { format!("{} indexes", indexes.len()) },
+        Bytes(source_bytes),
+        Bytes(report.bytes),
+        rate(report.rows, *seconds)
+    ));
+    replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    if let Some(before) = &report.before {
+        printer.note(&added(target, before, report.rows));
+    }
+    for table in tables.iter().take(if printer.is_verbose() { usize::MAX } else { TABLES_MAX }) {
+        summarize_table(table, printer);
+    }
+    if let Some(more @ 1..) = tables.len().checked_sub(TABLES_MAX).filter(|_| !printer.is_verbose()) {
+        printer.note(&format!("and {}, which --verbose lists", counted(more as u64, "more table")));
+    }
+    for table in &report.virtual_tables {
+        printer.note(&format!("virtual table {table}: made again by SQLite, with the rows of all"));
+    }
+    for index in indexes.iter().filter(|index| index.sorted) {
+        printer.note(&format!("index {} was sorted", index.name));
+    }
+    summarize_left_out(args, report, printer);
+    for source in sources {
+        printer.detail(&format!(
+            "  {}: {}, journal mode {}",
+            source.path.display(),
+            Bytes(source.bytes),
+            source.journal_mode
+        ));
+    }
+    printer.detail(&format!(
+        "{}, {} writes, {} of {} bytes",
+        counted(report.threads as u64, "thread"),
+        report.output,
+        counted(u64::from(report.pages), "page"),
+        report.page_bytes
+    ));
+    printer.detail(&format!(
+        "{} taken as they are, {} written anew",
+        counted(report.relocated_leaves, "leaf page"),
+        grouped(report.rewritten_leaves)
+    ));
+    let phases = report.phases.iter().map(|phase| format!("{} {:.2} s", phase.name, phase.seconds));
+    printer.detail(&phases.collect::<Vec<_>>().join(", "));
+    for index in indexes {
+        printer.detail(&format!("  {}: {}", index.name, entries(index.entries)));
+    }
+}
+
+/// What is said of a target that existed.
+fn added(target: &Path, before: &Replaced, rows: u64) -> String {
+    let target = target.display();
+    match before {
+        Replaced { unread: Some(_), .. } => format!("{target} existed, and was added to"),
+        Replaced { estimated, rows: before, .. } => {
+            let about = if *estimated { "about " } else { "" };
+            format!(
+                "{target} existed, and was added to: {about}{} before, {} now",
+                counted(*before, "row"),
+                grouped(rows)
+            )
+        }
+    }
+}
+
+/// How a table was merged, and what changed of its rows.
+fn summarize_table(table: &MergedTable, printer: &Printer) {
+    let MergedTable { name, rows, sources, .. } = table;
+    let rows = counted(*rows, "row");
+    let of = match sources {
+        1 => String::new(),
+        _ => format!(" of {sources} databases"),
+    };
+    printer.note(&format!("  {name}: {rows}{of}{}", how(table)));
+    // New rowids that no column shows interest few.
+    let listed = match (printer.is_verbose(), table.new_keys) {
+        (true, _) => usize::MAX,
+        (false, true) => RENUMBERED_MAX,
+        (false, false) => 0,
+    };
+    for Renumbered { source, added, .. } in table.renumbered.iter().take(listed) {
+        let (added, source) = (grouped(added.unsigned_abs()), source.display());
+        let keys = if table.new_keys { "keys" } else { "rowids" };
+        printer.note(&format!("    {added} is added to the {keys} of {source}"));
+    }
+    if let Some(more @ 1..) = table.renumbered.len().checked_sub(listed).filter(|_| table.new_keys) {
+        printer.note(&format!("    and {}, which --verbose lists", counted(more as u64, "more database")));
+    }
+    for column in &table.following {
+        printer.note(&format!("    column {column} follows the new numbers"));
+    }
+    if table.left_out > 0 {
+        let (was, their) = if table.left_out == 1 { ("was", "its key") } else { ("were", "their keys") };
+        printer.note(&format!(
+            "    {} {was} left out, because other rows have {their}",
+            counted(table.left_out, "row")
+        ));
+    }
+    printer.detail(&format!(
+        "    {}, {} as they were",
+        counted(table.leaf_pages, "leaf page"),
+        grouped(table.relocated_leaves)
+    ));
+}
+
+/// The method of a table, in words.
+fn how(table: &MergedTable) -> String {
+    let how = match (table.method, &table.why) {
+        ("inserted", Some(why)) => return format!(", inserted by SQLite: {why}"),
+        ("copied", _) if table.sources == 1 => return String::new(),
+        ("copied", _) if table.rows == 0 => return String::new(),
+        ("copied", _) => "only one of them has rows",
+        ("concatenated", _) => "one after another",
+        ("interleaved", _) => "merged by their keys",
+        ("renumbered", _) if table.new_keys => "one after another, with new keys",
+        ("renumbered", _) => "one after another, with new rowids",
+        (other, _) => other,
+    };
+    format!(", {how}")
+}
+
+/// Objects that were left out: as asked, or statistics.
+fn summarize_left_out(args: &Merge, report: &MergeReport, printer: &Printer) {
+    let (statistics, objects): (Vec<&String>, Vec<_>) =
+        report.left_out.iter().partition(|object| object.starts_with("statistics"));
+    for object in objects {
+        printer.note(&format!("left out: {object}"));
+    }
+    if args.analyze {
+        printer.note("statistics: made anew by ANALYZE");
+    } else if !statistics.is_empty() {
+        printer.note("statistics of the sources were dropped: --analyze makes them anew");
+    }
+}

@@ -1,0 +1,15 @@
+//! What a run knows before it writes a page.
+
+use super::Merge;
+use super::design::Design;
+use super::inserted::InsertedTables;
+use super::sources::{Shared, Source};
+
+/// What the run has when all sources are looked at.
+pub(super) struct Run<'r> {
+    pub(super) merge: &'r Merge,
+    pub(super) sources: &'r [Source],
+    pub(super) shared: &'r [Shared],
+    pub(super) design: &'r Design<'r>,
+    pub(super) inserted: Option<&'r InsertedTables>,
+}

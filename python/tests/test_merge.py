@@ -1,0 +1,212 @@
+"""Databases merged into one."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqluice
+from twin import query, sound
+
+SCHEMA = """CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, customer REFERENCES customer, day TEXT);
+CREATE INDEX by_day ON orders (day);
+CREATE VIEW sale AS SELECT name, day FROM orders JOIN customer ON customer.id = customer;
+"""
+
+
+def make(path: Path, first: int, rows: int = 1_000) -> Path:
+    """A shop whose keys begin at `first`."""
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(SCHEMA)
+        ids = range(first, first + rows)
+        db.executemany("INSERT INTO customer VALUES (?, ?)", ((n, f"{path.stem} {n}") for n in ids))
+        db.executemany("INSERT INTO orders VALUES (?, ?, ?)", ((n, n, f"day {n % 365}") for n in ids))
+        db.commit()
+    return path
+
+
+def count(path: Path) -> list[tuple[int, ...]]:
+    return query(path, "SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM orders), (SELECT count(*) FROM sale)")
+
+
+def test_databases_become_one(tmp_path: Path) -> None:
+    one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 1_001)
+    target = tmp_path / "all.db"
+    reported: list[sqluice.Progress] = []
+    report = sqluice.merge(target, [one, two], progress=reported.append)
+    assert count(target) == [(2_000, 2_000, 2_000)] and sound(target)
+    assert (report.rows, report.bytes, report.left_out_rows) == (4_000, target.stat().st_size, 0)
+    assert [(source.path, source.bytes) for source in report.sources] == [(str(path), path.stat().st_size) for path in (one, two)]
+    assert [(table.name, table.rows, table.sources, table.method) for table in report.tables] == [
+        ("customer", 2_000, 2, "concatenated"),
+        ("orders", 2_000, 2, "concatenated"),
+    ]
+    assert [(index.name, index.entries, index.sorted) for index in report.indexes] == [("by_day", 2_000, False)]
+    assert (report.others, report.left_out, report.replaced, report.before) == (1, (), None, None)
+    assert report.checksum == sqluice.check(target).checksum
+    assert repr(report).startswith("<MergeReport: 4,000 rows of 2 databases to ")
+    assert reported
+
+
+def test_sources_are_a_path_a_pattern_or_several(tmp_path: Path) -> None:
+    make(tmp_path / "shard1.db", 1), make(tmp_path / "shard2.db", 1_001)
+    for number, sources in enumerate((tmp_path / "shard*.db", str(tmp_path / "shard*.db"), [tmp_path / "shard1.db", tmp_path / "shard[2-9].db"])):
+        target = tmp_path / f"all{number}.db"
+        assert sqluice.merge(target, sources).rows == 4_000
+    assert sqluice.merge(tmp_path / "one.db", tmp_path / "shard1.db").rows == 2_000
+    with pytest.raises(sqluice.InputError, match="no file matches"):
+        sqluice.merge(tmp_path / "none.db", tmp_path / "part*.db")
+    with pytest.raises(sqluice.UsageError, match="no database"):
+        sqluice.merge(tmp_path / "none.db", [])
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_an_existing_target_is_added_to_or_replaced(tmp_path: Path) -> None:
+    one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 1_001)
+    report = sqluice.merge(one, two)
+    assert count(one) == [(2_000, 2_000, 2_000)] and sound(one)
+    assert report.before is not None and report.before.rows == 2_000
+    report = sqluice.merge(one, two, overwrite=True, compact=True)
+    assert count(one) == [(1_000, 1_000, 1_000)]
+    assert report.replaced is not None and report.replaced.rows == 4_000 and report.before is None
+    with pytest.raises(sqluice.UsageError, match="is the target") as raised:
+        sqluice.merge(one, [one, two], overwrite=True)
+    assert raised.value.hint is not None and "overwrite=True" in raised.value.hint
+    assert sorted(os.listdir(tmp_path)) == ["one.db", "two.db"]
+
+
+def test_repeated_keys_are_refused_left_out_or_renumbered(tmp_path: Path) -> None:
+    one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 501)
+    target = tmp_path / "all.db"
+    with pytest.raises(sqluice.InputError) as raised:
+        sqluice.merge(target, [one, two])
+    assert raised.value.hint is not None and 'on_conflict="ignore"' in raised.value.hint
+    assert not target.exists()
+    for how, name in (("ignore", "one 600"), ("replace", "two 600")):
+        report = sqluice.merge(target, [one, two], on_conflict=how, overwrite=True)  # type: ignore[arg-type]
+        assert count(target) == [(1_500, 1_500, 1_500)]
+        assert report.left_out_rows == 1_000
+        assert query(target, "SELECT name FROM customer WHERE id = 600") == [(name,)]
+    with pytest.raises(sqluice.UsageError, match="orders.customer refers to table customer") as refused:
+        sqluice.merge(target, [one, two], renumber=["customer", "orders"], overwrite=True)
+    assert refused.value.hint == "let it follow: rewrite_references=True"
+    report = sqluice.merge(target, [one, two], renumber=["customer", "orders"], rewrite_references=True, overwrite=True)
+    assert count(target) == [(2_000, 2_000, 2_000)] and sound(target)
+    assert query(target, "SELECT count(*) FROM orders JOIN customer c ON c.id = customer WHERE c.name LIKE 'two %'") == [(1_000,)]
+    assert [(one.source, one.added) for one in report.tables[0].renumbered] == [(str(two), 500)]
+    assert report.tables[1].following == ("customer",)
+
+
+def test_arguments_shape_the_result(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    with closing(sqlite3.connect(one)) as db:
+        db.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); CREATE TABLE log (a); CREATE INDEX i ON t (a); ANALYZE")
+    with closing(sqlite3.connect(two)) as db:
+        db.executescript("CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 4); CREATE INDEX i ON t (a)")
+    target = tmp_path / "all.db"
+    with pytest.raises(sqluice.InputError, match="declared differently") as raised:
+        sqluice.merge(target, [one, two])
+    assert raised.value.hint is not None and raised.value.hint.endswith("add_columns=True")
+    report = sqluice.merge(
+        target,
+        [one, two],
+        add_columns=True,
+        source_column="origin",
+        exclude_tables="log",
+        analyze=True,
+        threads=1,
+        memory=64 << 20,
+        temp_dir=tmp_path,
+        busy_limit=60,
+    )
+    assert query(target, "SELECT a, b, origin FROM t ORDER BY a") == [(1, None, str(one)), (2, None, str(one)), (3, 4, str(two))]
+    assert "table log" in report.left_out
+    assert report.tables[0].method == "inserted" and report.tables[0].why is not None
+    assert query(target, "SELECT count(*) FROM sqlite_stat1") == [(1,)]
+    assert sqluice.merge(target, one, overwrite=True).left_out == ("statistics (sqlite_stat1)",)
+    with closing(sqlite3.connect(two)) as db:
+        db.executescript("DROP TABLE t; CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE INDEX i ON t (a)")
+    with pytest.raises(sqluice.InputError):
+        sqluice.merge(target, [one, two], keep_rowids=True, overwrite=True)
+
+
+def test_what_is_wrong_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+    one = make(tmp_path / "one.db", 1)
+    target = tmp_path / "all.db"
+    for args, said in (
+        ({"on_conflict": "skip"}, "abort, ignore or replace"),
+        ({"busy_limit": -1}, "not a duration"),
+        ({"threads": 0}, "`threads` must be at least 1"),
+        ({"renumber": "custmer"}, "no database has a table custmer"),
+        ({"exclude_tables": "order"}, "no database has a table order"),
+    ):
+        with pytest.raises(sqluice.UsageError, match=said):
+            sqluice.merge(target, one, **args)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match=r"none\.db"):
+        sqluice.merge(target, [one, tmp_path / "none.db"])
+    assert os.listdir(tmp_path) == ["one.db"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/locks"), reason="this system does not list locks")
+def test_a_transaction_of_this_process_on_any_of_the_files_is_respected(tmp_path: Path) -> None:
+    one, two = make(tmp_path / "one.db", 1), make(tmp_path / "two.db", 1_001)
+    target = make(tmp_path / "all.db", 2_001)
+    for held in (one, two, target):
+        with closing(sqlite3.connect(held, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(sqluice.TargetError, match="this process"):
+                sqluice.merge(target, tmp_path / "[ot]*.db", busy_timeout=0.05)
+            other.execute("CREATE TABLE late (a)")
+            other.execute("COMMIT")
+            other.execute("DROP TABLE late")
+        assert sound(held)
+    assert sqluice.merge(target, [one, two]).rows == 6_000
+
+
+def test_every_option_is_an_argument_of_that_name() -> None:
+    given = inspect.signature(sqluice.merge).parameters
+    positional = [name for name, parameter in given.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    assert positional == ["target", "sources"]
+    terms = dict(sqluice._sqluice.setting_terms())
+    for name in ("keep_rowids", "rewrite_references", "add_columns"):
+        assert terms[name] == [f"{name}=True"] * len(terms[name])
+    assert terms["renumber"][1] == 'renumber="A"'
+
+
+INTERRUPTED = """
+import sys, sqluice
+print("ready", flush=True)
+try:
+    while True:
+        sqluice.merge(sys.argv[1], sys.argv[2:], compact=True, overwrite=True)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_merge_and_leaves_what_was_there(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    sqluice.generate(one, preset="user", rows=500_000)
+    with closing(sqlite3.connect(one)) as db:
+        db.execute("VACUUM INTO ?", (str(two),))
+    with closing(sqlite3.connect(two)) as db:
+        db.execute("UPDATE user SET id = id + 500000")
+        db.commit()
+    target = tmp_path / "all.db"
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, target, one, two], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out == "interrupted\n", err
+    assert set(os.listdir(tmp_path)) <= {"one.db", "two.db", "all.db"}
+    assert sound(one) and sound(two)
