@@ -199,11 +199,6 @@ impl Copy {
 
     /// The mode of auto_vacuum of the copy.
     fn auto_vacuum_of(&self, snapshot: &Snapshot) -> AutoVacuum {
-        let source = snapshot.header();
-        self.auto_vacuum.unwrap_or(match (source.largest_root, source.incremental_vacuum) {
-            (0, _) => AutoVacuum::None,
-            (_, 0) => AutoVacuum::Full,
-            (_, _) => AutoVacuum::Incremental,
-        })
+        self.auto_vacuum.unwrap_or_else(|| AutoVacuum::of(snapshot.header()))
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
+use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
 
 /// A copy of a database.
@@ -71,8 +72,17 @@ pub enum AutoVacuum {
 }
 
 impl AutoVacuum {
+    /// That of a database with this header.
+    pub(crate) fn of(header: &Header) -> AutoVacuum {
+        match (header.largest_root, header.incremental_vacuum) {
+            (0, _) => AutoVacuum::None,
+            (_, 0) => AutoVacuum::Full,
+            (_, _) => AutoVacuum::Incremental,
+        }
+    }
+
     /// Its number in SQLite.
-    pub(super) fn number(self) -> u8 {
+    pub(crate) fn number(self) -> u8 {
         self as u8
     }
 }

@@ -24,6 +24,7 @@ use super::report::MergeReport;
 use super::sources;
 use super::tables::{MergedTable, Method};
 use super::{Merge, virtual_tables};
+use crate::copy::AutoVacuum;
 
 /// The table that SQLite keeps the largest rowids of AUTOINCREMENT tables in.
 const SEQUENCE: &str = "sqlite_sequence";
@@ -56,12 +57,6 @@ pub(super) fn run(
     let header = run.header(exclusive.as_ref().is_some_and(Exclusive::was_wal));
     let source_bytes = sources.iter().map(|source| source.snapshot.bytes()).sum();
     let used_bytes = sources.iter().map(|source| source.snapshot.used_bytes()).sum();
-    let first = sources[0].snapshot.header();
-    let auto_vacuum = match (first.largest_root, first.incremental_vacuum) {
-        (0, _) => 0,
-        (_, 0) => 1,
-        (_, _) => 2,
-    };
     let finish = |path: &std::path::Path| {
         virtual_tables::finish(merge, &design.virtual_tables, &sources, path, cancel)
     };
@@ -75,7 +70,7 @@ pub(super) fn run(
         target: &merge.target,
         compact: merge.compact,
         interior_first: false,
-        auto_vacuum,
+        auto_vacuum: AutoVacuum::of(sources[0].snapshot.header()).number(),
         exclusive: exclusive.map(Arc::new),
         finish: is_finished.then_some(&finish),
         options: &options,
