@@ -101,7 +101,7 @@ bench-generate: ## A shop beside prepared INSERTs, TPC-H beside Parquet files (A
 	@tools/setup bench
 	bench/generate $(ARGS)
 
-bench-python: ## Rows of Python and frames beside executemany, ADBC and pandas.to_sql (ARGS='--scale 0.05' for less)
+bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC, pandas and connectorx (ARGS='--scale 0.05' for less)
 	@tools/setup test
 	bench/python $(ARGS)
 

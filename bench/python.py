@@ -1,7 +1,7 @@
-"""Rows of Python and frames into a new database: sqluice beside what else there is, in alternating rounds.
+"""Rows of Python and frames into a new database, and back: sqluice beside what else there is, in alternating rounds.
 
-All are as durable as their defaults make them. What each has stored is compared before its time counts. Memory is what the process had at
-most beyond what it had before.
+All are as durable as their defaults make them. What each has stored or read is compared before its time counts. Memory is what the process
+had at most beyond what it had before, and beyond the table that was read.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import adbc_driver_sqlite.dbapi as adbc
+import connectorx
 import polars
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 import sqlite_utils
 import sqluice
@@ -47,25 +49,42 @@ def digest(db: Path, table: str) -> list[Any]:
         return [names, connection.execute(f"SELECT count(*), {sums} FROM {table}").fetchone()]
 
 
+def digest_of(table: pyarrow.Table) -> list[Any]:
+    """As `digest`, of a table that was read: of each column how many values, their least, their largest, and their sum or lengths."""
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pyarrow.types.is_large_string(column.type) or pyarrow.types.is_string(column.type):
+            measured = pyarrow.compute.binary_length(column)
+        else:
+            measured = column
+        bounds = pyarrow.compute.min_max(column).as_py()
+        # The order of the sum depends on how the column is cut.
+        total = f"{pyarrow.compute.sum(measured).as_py():.9g}"
+        columns.append([name, column.null_count, bounds, total])
+    return [table.num_rows, columns]
+
+
 class Way:
-    """A way to fill a database, or to change one that `prepare` makes."""
+    """A way to fill a database, to change one that `prepare` makes, or to read one."""
 
     def __init__(
-        self, name: str, fill: Callable[[Path], object], rounds: int | None = None, prepare: Callable[[Path], object] | None = None
+        self, name: str, run: Callable[[Path], object], rounds: int | None = None, prepare: Callable[[Path], object] | None = None
     ) -> None:
-        self.name, self.fill, self.rounds, self.prepare = name, fill, rounds, prepare
+        self.name, self.run, self.rounds, self.prepare = name, run, rounds, prepare
         self.seconds: list[float] = []
         self.memory: list[int] = []
 
-    def lap(self, db: Path) -> None:
+    def lap(self, db: Path) -> object:
         if self.prepare is not None:
             self.prepare(db)
         Path("/proc/self/clear_refs").write_text("5")
         before = memory("VmRSS")
         began = time.monotonic()
-        self.fill(db)
+        result = self.run(db)
         self.seconds.append(time.monotonic() - began)
-        self.memory.append(memory("VmHWM") - before)
+        of_result = result.nbytes if isinstance(result, pyarrow.Table) else 0
+        self.memory.append(memory("VmHWM") - before - of_result)
+        return result
 
 
 # The most memory that sqluice may take beyond the data.
@@ -88,13 +107,14 @@ def compare(title: str, table: str, ways: list[Way], rounds: int, rows: int, fol
             if way.rounds is not None and lap >= way.rounds:
                 continue
             db = folder / "lap.db"
-            way.lap(db)
-            found = digest(db, table)
+            result = way.lap(db)
+            found = digest_of(result) if isinstance(result, pyarrow.Table) else digest(db, table)
+            del result
             if wanted is None:
                 wanted = found
             if found != wanted:
-                raise SystemExit(f"{way.name} has stored something else:\n{found}\n{wanted}")
-            db.unlink()
+                raise SystemExit(f"{way.name} has something else:\n{found}\n{wanted}")
+            db.unlink(missing_ok=True)
     ours = [way for way in ways if way.name.startswith("sqluice")]
     for way in ways:
         seconds = f"{statistics.median(way.seconds):8.2f} s ({min(way.seconds):.2f}..{max(way.seconds):.2f})"
@@ -120,6 +140,12 @@ def ingest(db: Path, data: Any) -> None:
     with closing(adbc.connect(str(db))) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("lineitem", data, mode="create")
         connection.commit()
+
+
+def fetch(db: Path) -> pyarrow.Table:
+    with closing(adbc.connect(str(db))) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM lineitem")
+        return cursor.fetch_arrow_table()
 
 
 def to_sql(db: Path, frame: Any) -> None:
@@ -218,6 +244,17 @@ def main() -> None:
         ]
         claims = [(beside, way.name, least) for way in ways[:2] for beside, least in (("adbc_ingest, pyarrow.Table", 5), ("pandas.to_sql", 20))]
         compare("lineitem", "lineitem", ways, args.rounds, count, folder, claims)
+        del pandas_frame, frame, ways
+        stored = folder / "lineitem.db"
+        sqluice.write(stored, table, "lineitem")
+        del table
+        ways = [
+            Way("sqluice.read", lambda _: pyarrow.table(sqluice.read(stored, table="lineitem"))),
+            Way("ADBC fetch_arrow_table", lambda _: fetch(stored)),
+            Way("connectorx.read_sql", lambda _: connectorx.read_sql(f"sqlite://{stored}", "SELECT * FROM lineitem", return_type="arrow")),
+        ]
+        claims = [(way.name, "sqluice.read", 6.0) for way in ways[1:]]
+        compare("lineitem, read into a pyarrow.Table", "lineitem", ways, args.rounds, count, folder, claims)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,11 @@ use rusqlite::Connection;
 use sqluice::export::{Export, FileFormat, ReadOptions};
 use sqluice::progress::{Cancel, Silent};
 
+/// Exports per journal mode.
+fn exports() -> usize {
+    std::env::var("SQLUICE_COPIES").ok().and_then(|exports| exports.parse().ok()).unwrap_or(15)
+}
+
 /// Rows of each table. All have the number of the transaction that wrote them last.
 const ROWS: usize = 3000;
 
@@ -66,7 +71,7 @@ fn all_files_have_one_committed_state_while_others_write() {
             let mut seen = Vec::new();
             let mut read = ReadOptions::new();
             read.busy_timeout = Duration::from_secs(60);
-            for _ in 0..15 {
+            for _ in 0..exports() {
                 let to = folder.path().join("out");
                 let export =
                     Export::new(&db, &to).format(FileFormat::Csv).overwrite(true).threads(2).read(read);
