@@ -99,7 +99,7 @@ fn lived_in(page_bytes: u32, rows: &[(i64, usize)], deleted: i64) -> Home {
             (rowid, &text, *bytes as i64 / 2),
         )
         .unwrap();
-        db.execute("INSERT OR REPLACE INTO w VALUES (?1 || ?2, ?1)", (&text, rowid)).unwrap();
+        db.execute("INSERT OR REPLACE INTO w VALUES (?1 || ?2, ?2)", (&text, rowid)).unwrap();
     }
     db.execute_batch(&format!(
         "DELETE FROM t WHERE rowid % {deleted} = 0; DELETE FROM w WHERE v % {deleted} = 0;
@@ -377,6 +377,8 @@ fn whoever_takes_the_entries_may_stop() {
 struct SomeLeaves {
     leaves: usize,
     taken: usize,
+    /// Those of the taken that are not packed.
+    scattered: usize,
     entries: Vec<(i64, Vec<u8>)>,
 }
 
@@ -389,6 +391,7 @@ impl<E> Visit<E> for SomeLeaves {
             return Ok(false);
         }
         self.taken += 1;
+        self.scattered += usize::from(!leaf.is_packed());
         let entries = (0..leaf.entries()).map(|entry| leaf.entry(entry));
         self.entries.extend(entries.map(|(rowid, record)| (rowid, record.to_vec())));
         assert_eq!(leaf.records().count(), leaf.entries());
@@ -401,28 +404,47 @@ impl<E> Visit<E> for SomeLeaves {
     }
 }
 
-#[test]
-fn leaves_have_the_entries_that_are_read_one_by_one() {
-    let (bytes, tree) = tall();
-    let mut pages = &bytes[..];
+/// Reads a tree by its leaves, as far as [`SomeLeaves`] takes them, and compares that with the entries one by one.
+fn by_leaves(bytes: &[u8], tree: Tree) -> SomeLeaves {
+    let mut pages = bytes;
     // A part is read once.
     let scan = |pages: &mut &[u8]| {
         [Scan::new(pages, tree), Scan::in_parts_of(pages, tree, 4096)].map(Result::unwrap)
     };
     let (first, second) = (scan(&mut pages), scan(&mut pages));
+    let mut all = SomeLeaves { leaves: 0, taken: 0, scattered: 0, entries: Vec::new() };
     for (scan, again) in first.into_iter().zip(second) {
-        let mut by_leaves = SomeLeaves { leaves: 0, taken: 0, entries: Vec::new() };
+        all.entries.clear();
         let mut one_by_one = Vec::new();
         let mut reader = Reader::default();
         for part in 0..scan.parts() {
-            scan.visit(part, &mut pages, &mut reader, &mut by_leaves).unwrap();
+            scan.visit(part, &mut pages, &mut reader, &mut all).unwrap();
             let each = |rowid, record: &[u8]| {
                 one_by_one.push((rowid, record.to_vec()));
                 Ok(())
             };
             again.read(part, &mut pages, &mut reader, each).unwrap();
         }
-        assert!(by_leaves.taken > 0);
-        assert_eq!(by_leaves.entries, one_by_one);
+        assert_eq!(all.entries, one_by_one);
+    }
+    all
+}
+
+#[test]
+fn leaves_have_the_entries_that_are_read_one_by_one() {
+    let (bytes, tree) = tall();
+    let SomeLeaves { leaves, taken, scattered, .. } = by_leaves(&bytes, tree);
+    assert!(taken > 50 && taken == leaves.div_ceil(2) && scattered == 0, "{taken} of {leaves}, {scattered}");
+}
+
+#[test]
+fn leaves_with_gaps_have_the_entries_that_are_read_one_by_one() {
+    let rows: Vec<(i64, usize)> = (0..900).map(|row| (row * 7919 % 901, row as usize % 40)).collect();
+    let home = lived_in(1024, &rows, 3);
+    let (db, bytes) = (open(&home.path), home.bytes());
+    for (name, kind) in [("t", Kind::Table), ("ab", Kind::Index), ("w", Kind::Index)] {
+        let tree = tree(&bytes, root(&db, name), kind);
+        let SomeLeaves { leaves, taken, scattered, .. } = by_leaves(&bytes, tree);
+        assert!(scattered > 0, "{name}: {scattered} of {taken} of {leaves}");
     }
 }

@@ -191,7 +191,12 @@ impl<'w, 's> Filling<'w, 's> {
 
     /// Adds the entries of a leaf of another tree, none of which is too large for a cell of this one.
     pub(super) fn push_cells(&mut self, leaf: &Leaf<'_>) -> Result<()> {
-        let other = OtherLeaf { bytes: leaf.page(), usable_bytes: leaf.usable_bytes() };
+        let other = OtherLeaf {
+            bytes: leaf.page(),
+            usable_bytes: leaf.usable_bytes(),
+            is_index: leaf.is_index(),
+            is_packed: leaf.is_packed(),
+        };
         let (mut next, all) = (0, leaf.entries());
         while next < all {
             if self.waiting.is_none() {

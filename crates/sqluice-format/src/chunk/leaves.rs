@@ -8,8 +8,12 @@
 //! The leaf before one that is taken gets no more entries. So that leaves stay full, none is taken before the open one is: entries are
 //! pushed one by one until leaves of both trees end together again.
 
+use std::ops::Range;
+
 use super::{Chunk, Leaf, OpenLeaf};
+use crate::cell::CELL_BYTES_MIN;
 use crate::page::{CELL_POINTER_BYTES, PageKind, is_full};
+use crate::varint;
 
 impl Chunk {
     /// Whether a leaf of that kind can be taken as it is now: the open one, if any, is full, and can give up its last entry as divider.
@@ -47,33 +51,18 @@ impl Chunk {
         true
     }
 
-    /// Adds entries of another leaf to the open one: copies their cells, which are contiguous there
-    /// ([`Leaf`](crate::scan::Leaf)), and no larger than a cell of this tree may be. `page` is that leaf, of which
-    /// the entries from `from` to `to` are wanted. Returns how many found room on the open leaf: of the others, push the
-    /// first by itself.
+    /// Adds entries of another leaf to the open one: copies their cells, none of which overflows ([`Leaf`](crate::scan::Leaf)) or is larger
+    /// than a cell of this tree may be. `page` is that leaf, of which the entries from `from` to `to` are wanted. Returns how many found
+    /// room on the open leaf: of the others, push the first by itself.
     pub fn push_cells(&mut self, page: &OtherLeaf<'_>, from: usize, to: usize) -> usize {
         if self.dividers.is_pending() {
             return 0;
         }
         let Some(leaf) = &mut self.open else { return 0 };
-        let end = if from == 0 { page.usable_bytes } else { page.pointer(from - 1) };
-        let bytes = self.buffer.bytes_mut();
-        let (content, base) = (leaf.content, leaf.base);
-        let mut start = end;
-        let mut taken = 0;
-        while from + taken < to {
-            let next = page.pointer(from + taken);
-            if content - leaf.pointers < end - next + CELL_POINTER_BYTES {
-                break;
-            }
-            start = next;
-            let pointer = (content - (end - start) - base) as u16;
-            bytes[leaf.pointers..leaf.pointers + CELL_POINTER_BYTES].copy_from_slice(&pointer.to_be_bytes());
-            leaf.pointers += CELL_POINTER_BYTES;
-            taken += 1;
-        }
-        leaf.content -= end - start;
-        bytes[leaf.content..content].copy_from_slice(&page.bytes[start..end]);
+        let taken = match page.is_packed {
+            true => leaf.take_run(page, from..to, self.buffer.bytes_mut()),
+            false => leaf.take_cells(page, from..to, self.buffer.bytes_mut()),
+        };
         self.rows += taken as u64;
         taken
     }
@@ -99,6 +88,10 @@ pub struct OtherLeaf<'a> {
     pub bytes: &'a [u8],
     /// The bytes of it that the format may use.
     pub usable_bytes: usize,
+    /// Whether it belongs to an index, or to a WITHOUT ROWID table.
+    pub is_index: bool,
+    /// Whether its cells lie side by side, in order, from the end of the page on.
+    pub is_packed: bool,
 }
 
 impl OtherLeaf<'_> {
@@ -108,11 +101,59 @@ impl OtherLeaf<'_> {
         let at = PageKind::LeafTable.header_bytes() + cell * CELL_POINTER_BYTES;
         usize::from(u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]))
     }
+
+    /// A cell.
+    #[inline]
+    fn cell(&self, cell: usize) -> &[u8] {
+        let cell = &self.bytes[self.pointer(cell)..];
+        let varint = |at: usize| varint::first(&cell[at..]).expect("the leaf was looked at before");
+        let (payload, mut head_bytes) = varint(0);
+        if !self.is_index {
+            head_bytes += varint(head_bytes).1;
+        }
+        &cell[..(head_bytes + payload as usize).max(CELL_BYTES_MIN)]
+    }
 }
 
 impl OpenLeaf {
     fn is_full(&self, usable_bytes: usize) -> bool {
         let used = self.base + usable_bytes - self.content;
         is_full(self.content - self.pointers, used, self.cells())
+    }
+
+    /// Takes as many of the cells of a packed leaf as find room, as one run of bytes; returns how many.
+    fn take_run(&mut self, page: &OtherLeaf<'_>, cells: Range<usize>, chunk: &mut [u8]) -> usize {
+        let end = if cells.start == 0 { page.usable_bytes } else { page.pointer(cells.start - 1) };
+        let (content, base) = (self.content, self.base);
+        let (mut start, mut taken) = (end, 0);
+        for cell in cells {
+            let next = page.pointer(cell);
+            if content - self.pointers < end - next + CELL_POINTER_BYTES {
+                break;
+            }
+            start = next;
+            let pointer = (content - (end - start) - base) as u16;
+            chunk[self.pointers..self.pointers + CELL_POINTER_BYTES].copy_from_slice(&pointer.to_be_bytes());
+            self.pointers += CELL_POINTER_BYTES;
+            taken += 1;
+        }
+        self.content -= end - start;
+        chunk[self.content..content].copy_from_slice(&page.bytes[start..end]);
+        taken
+    }
+
+    /// Takes as many of the cells as find room, one by one; returns how many.
+    fn take_cells(&mut self, page: &OtherLeaf<'_>, cells: Range<usize>, chunk: &mut [u8]) -> usize {
+        let mut taken = 0;
+        for cell in cells {
+            let cell = page.cell(cell);
+            if !self.has_room(cell.len()) {
+                break;
+            }
+            let at = self.take_room(cell.len(), chunk);
+            chunk[at..at + cell.len()].copy_from_slice(cell);
+            taken += 1;
+        }
+        taken
     }
 }

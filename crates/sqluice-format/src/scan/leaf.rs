@@ -5,15 +5,15 @@
 //!                                                                            usable bytes
 //! ```
 //!
-//! This is how leaves look that were written in the order of their keys, or at once. What is shown of such a leaf is known without a
-//! list of its cells: each begins where its pointer says, and ends where the one before begins.
+//! This is how leaves look that were written in the order of their keys, or at once: packed. Others have gaps where cells were
+//! deleted, and cells in any order.
 
 use crate::cell::{self, CELL_BYTES_MIN};
 use crate::page::{CELL_POINTER_BYTES, Geometry, is_full};
 use crate::varint;
 use crate::view::PageView;
 
-/// A leaf whose cells lie side by side, in order, from the end of the page on, and none of whose payloads overflows. Rowids ascend.
+/// A leaf none of whose payloads overflows. Rowids ascend.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf<'a> {
     page: &'a [u8],
@@ -22,6 +22,7 @@ pub struct Leaf<'a> {
     entries: usize,
     last_rowid: i64,
     payload_bytes_max: usize,
+    is_packed: bool,
 }
 
 /// Bytes of the header of a leaf.
@@ -43,14 +44,16 @@ impl<'a> Leaf<'a> {
         let local_max =
             if is_index { cell::index_local_max(geometry) } else { cell::table_leaf_local_max(geometry) };
         let pointers = &page[HEADER_BYTES..HEADER_BYTES + entries * CELL_POINTER_BYTES];
+        let cells_at = HEADER_BYTES + pointers.len();
         let mut payload_bytes_max = 0;
         let mut end = usable_bytes;
+        let mut is_packed = true;
         for pointer in pointers.chunks_exact(CELL_POINTER_BYTES) {
             let start = usize::from(u16::from_be_bytes([pointer[0], pointer[1]]));
-            let cell = page.get(start..end)?;
-            let (payload, mut head) = first_varint(cell)?;
+            let cell = page.get(start.max(cells_at)..usable_bytes)?;
+            let (payload, mut head) = varint::first(cell)?;
             if !is_index {
-                let (rowid, bytes) = first_varint(&cell[head..])?;
+                let (rowid, bytes) = varint::first(&cell[head..])?;
                 if last_rowid.is_some_and(|last| last >= rowid as i64) {
                     return None;
                 }
@@ -58,18 +61,24 @@ impl<'a> Leaf<'a> {
                 head += bytes;
             }
             let payload = usize::try_from(payload).ok().filter(|payload| *payload <= local_max)?;
-            if cell.len() != (head + payload).max(CELL_BYTES_MIN) {
+            let cell_bytes = (head + payload).max(CELL_BYTES_MIN);
+            if start < cells_at || cell.len() < cell_bytes {
                 return None;
             }
+            is_packed &= start + cell_bytes == end;
             payload_bytes_max = payload_bytes_max.max(payload);
             end = start;
         }
         // No free block, and no fragments.
         let expected = [0, 0, page[3], page[4], (end >> 8) as u8, end as u8, 0];
-        let is_contiguous = page[1..HEADER_BYTES] == expected && HEADER_BYTES + pointers.len() <= end;
+        is_packed &= page[1..HEADER_BYTES] == expected;
         let last_rowid = if is_index { 0 } else { last_rowid.unwrap_or(0) };
-        let leaf = Leaf { page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max };
-        is_contiguous.then_some(leaf)
+        Some(Leaf { page, is_index, usable_bytes, entries, last_rowid, payload_bytes_max, is_packed })
+    }
+
+    /// Whether its cells lie side by side, in order, from the end of the page on, and it has no free block.
+    pub fn is_packed(&self) -> bool {
+        self.is_packed
     }
 
     /// Its page, reserved bytes included.
@@ -108,7 +117,7 @@ impl<'a> Leaf<'a> {
     /// When the leaf has no such entry.
     pub fn entry(&self, entry: usize) -> (i64, &'a [u8]) {
         let cell = &self.page[self.start(entry)..];
-        let varint = |at: usize| first_varint(&cell[at..]).expect("the cell was read before");
+        let varint = |at: usize| varint::first(&cell[at..]).expect("the cell was read before");
         let (payload, mut head) = varint(0);
         let mut rowid = 0;
         if !self.is_index {
@@ -124,8 +133,11 @@ impl<'a> Leaf<'a> {
         (0..leaf.entries).map(move |entry| leaf.entry(entry).1)
     }
 
-    /// Whether about no other entry would find room ([`is_full`]).
+    /// Whether it is packed, and about no other entry would find room ([`is_full`]).
     pub fn is_full(&self) -> bool {
+        if !self.is_packed {
+            return false;
+        }
         let content = self.start(self.entries - 1);
         let free = content - HEADER_BYTES - self.entries * CELL_POINTER_BYTES;
         is_full(free, self.usable_bytes - content, self.entries)
@@ -135,16 +147,5 @@ impl<'a> Leaf<'a> {
     fn start(&self, cell: usize) -> usize {
         let at = HEADER_BYTES + cell * CELL_POINTER_BYTES;
         usize::from(u16::from_be_bytes([self.page[at], self.page[at + 1]]))
-    }
-}
-
-/// The varint at the start of a cell, and its bytes.
-#[inline]
-fn first_varint(cell: &[u8]) -> Option<(u64, usize)> {
-    match cell.first_chunk::<{ varint::BYTES_MAX }>() {
-        Some(&[byte @ ..0x80, ..]) => Some((u64::from(byte), 1)),
-        // Of a fixed size, so that no byte need be looked for.
-        Some(bytes) => varint::read(bytes),
-        None => varint::read(cell),
     }
 }
