@@ -15,6 +15,7 @@ from ._read import Rows, export, read
 from ._report import (
     ChangedText,
     CheckReport,
+    ChosenSetting,
     ColumnReport,
     CopiedIndex,
     CopiedTable,
@@ -49,6 +50,7 @@ __all__ = [
     "BlobStore",
     "ChangedText",
     "CheckReport",
+    "ChosenSetting",
     "ColumnReport",
     "CopiedIndex",
     "CopiedTable",

@@ -241,6 +241,7 @@ def copy(
     user_version: int | None = None,
     application_id: int | None = None,
     interior_first: bool = False,
+    purpose: Literal["http", "datasette", "turso", "d1", "mobile"] | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
@@ -256,7 +257,8 @@ def copy(
     triggers. no_indexes: leaves indexes out that make nothing unique. force: copies although views, triggers or foreign keys need what is
     left out. journal_mode, auto_vacuum, user_version, application_id, page_size: those of the source, except that a new file has the journal
     mode "delete". interior_first: places all interior pages after the first page, for readers that fetch ranges;
-    reads the source twice, not possible with auto_vacuum. busy_limit: seconds that
+    reads the source twice, not possible with auto_vacuum. purpose: chooses settings, which the report lists; "datasette" writes a file for
+    its `--inspect-file` beside the copy, "d1" a folder of SQL files within the limits of Cloudflare D1. busy_limit: seconds that
     the copy may keep others from committing, which it does in all journal modes but WAL.
     """
     args = {
@@ -271,6 +273,7 @@ def copy(
         "user_version": user_version,
         "application_id": application_id,
         "interior_first": interior_first,
+        "purpose": purpose,
         "busy_limit": None if busy_limit is None else float(busy_limit),
     }
     options = write_options(

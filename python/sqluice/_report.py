@@ -292,6 +292,15 @@ class CopiedIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenSetting:
+    """A setting that a copy for a purpose has."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CopyReport:
     """What was copied."""
 
@@ -323,6 +332,11 @@ class CopyReport:
     """Of all pages, in hexadecimal; None: SQLite wrote them."""
     replaced: Replaced | None = None
     """What the database held that was replaced (`overwrite=True`)."""
+    purpose: str | None = None
+    chosen: tuple[ChosenSetting, ...] = ()
+    """The settings that follow from the purpose."""
+    files: tuple[str, ...] = ()
+    """Files that were written besides the copy; of "d1", all that are in its folder."""
 
     def __repr__(self) -> str:
         return (

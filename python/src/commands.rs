@@ -8,7 +8,7 @@ use serde::Serialize;
 use sqluice::archive::{Compression, Layout, Pack, Selection, Unpack};
 use sqluice::check::{Check, Unverified};
 use sqluice::convert::Convert;
-use sqluice::copy::{AutoVacuum, Copy, JournalMode};
+use sqluice::copy::{AutoVacuum, Copy, JournalMode, Purpose};
 use sqluice::error::{Error, Result, Setting, message};
 use sqluice::export::{Export, FileFormat};
 use sqluice::generate::{Generate, Preset};
@@ -446,10 +446,23 @@ pub(crate) struct CopyArgs {
     user_version: Option<i32>,
     application_id: Option<i32>,
     interior_first: bool,
+    purpose: Option<String>,
     busy_limit: Option<f64>,
 }
 
 impl CopyArgs {
+    fn purpose(&self) -> Result<Option<Purpose>> {
+        match self.purpose.as_deref() {
+            None => Ok(None),
+            Some("http") => Ok(Some(Purpose::Http)),
+            Some("datasette") => Ok(Some(Purpose::Datasette)),
+            Some("turso") => Ok(Some(Purpose::Turso)),
+            Some("d1") => Ok(Some(Purpose::D1)),
+            Some("mobile") => Ok(Some(Purpose::Mobile)),
+            Some(other) => Err(choice("purpose", other, "http, datasette, turso, d1 or mobile")),
+        }
+    }
+
     fn journal_mode(&self) -> Result<Option<JournalMode>> {
         match self.journal_mode.as_deref() {
             None => Ok(None),
@@ -481,7 +494,8 @@ pub(crate) fn copy(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     reported(py, progress, |progress, cancel| {
-        let (journal_mode, auto_vacuum) = (args.journal_mode()?, args.auto_vacuum()?);
+        let (journal_mode, auto_vacuum, purpose) =
+            (args.journal_mode()?, args.auto_vacuum()?, args.purpose()?);
         let copy = Copy::new(source, target)
             .compact(args.compact)
             .page_size(args.page_size.map(options::page_size).transpose()?)
@@ -495,6 +509,7 @@ pub(crate) fn copy(
             .user_version(args.user_version)
             .application_id(args.application_id)
             .interior_first(args.interior_first)
+            .purpose(purpose)
             .write(write.write()?);
         copy.run(progress, cancel)
     })

@@ -63,9 +63,9 @@ impl Function {
             Kv => "layout=\"kv\"",
             Compress if value == Some("none") => "compress=False",
             Compress => "compress=True",
-            AddColumns | Analyze | Dates | EmptyAsText | Force | ForeignKeys | Full | KeepRowids | Lossy
-            | Overwrite | OverwriteReject | Pad | RewriteReferences | SkipBadFiles | Strict
-            | StrictQuotes | Tree | WithoutRowid => {
+            AddColumns | Analyze | Compact | Dates | EmptyAsText | Force | ForeignKeys | Full
+            | InteriorFirst | KeepRowids | Lossy | Overwrite | OverwriteReject | Pad | RewriteReferences
+            | SkipBadFiles | Strict | StrictQuotes | Tree | WithoutRowid => {
                 return Some(format!("{name}=True"));
             }
             Quote if value == Some("none") => "quote=\"\"",
@@ -78,8 +78,8 @@ impl Function {
                     Memory => bytes(value),
                     Rows => rows(value),
                     Date | Thousands | Type => typed(value),
-                    BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale | Seed | SkipLines
-                    | Threads => value.to_owned(),
+                    ApplicationId | BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale
+                    | Seed | SkipLines | UserVersion | Threads => value.to_owned(),
                     _ => format!("{value:?}"),
                 };
                 return Some(format!("{name}={value}"));

@@ -1,4 +1,4 @@
-//! Batches of rows as files: CSV, JSON, Arrow and Parquet, encoded on all cores and written in order.
+//! Batches of rows as files: CSV, JSON, SQL, Arrow and Parquet, encoded on all cores and written in order.
 //!
 //! ```text
 //!  Source ──> parts ──> threads: decode, encode, compress ──> pieces ──> in order ──> one file
@@ -9,7 +9,7 @@
 //! * [`in_order`]: parts encoded on all cores, pieces in the order of their parts
 //! * [`digits`]: numbers as text; [`dates`]: text as dates; [`compression`]: gzip and zstd, piece by piece
 //! * [`unfit`]: values that a format does not have; [`types`]: the types of columns
-//! * [`text`]: CSV and JSON
+//! * [`text`]: CSV and JSON; [`sql`]: INSERT statements
 //! * `arrow`, `parquet`
 
 #![deny(unsafe_code)]
@@ -22,6 +22,7 @@ pub mod digits;
 pub mod in_order;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod sql;
 pub mod text;
 pub mod types;
 pub mod unfit;

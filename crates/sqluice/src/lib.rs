@@ -178,7 +178,8 @@
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
-//! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files
+//! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
+//!   what Datasette and D1 take
 //!
 //! # Modules
 //!

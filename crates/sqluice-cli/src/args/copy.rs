@@ -30,14 +30,19 @@ use crate::numbers;
   without a table:
     sqluice copy app.db shared.db --exclude-table users
   for readers that fetch ranges over a network:
-    sqluice copy app.db site.db --interior-first")]
+    sqluice copy app.db site.db --for http
+  as SQL for Cloudflare D1, in a folder:
+    sqluice copy app.db app-d1 --for d1")]
 pub(crate) struct Copy {
     /// The database
     #[arg(value_name = "SOURCE")]
     pub(crate) source: PathBuf,
-    /// The new file
+    /// The new file; with --for d1, a new folder
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
+    /// Choose the settings for a purpose; each is reported. Settings that you give are kept where the purpose allows it
+    #[arg(long = "for", value_name = "PURPOSE")]
+    pub(crate) purpose: Option<Purpose>,
     /// Pack all pages again: the file becomes as small as possible, and no bytes of deleted rows are copied
     #[arg(long)]
     pub(crate) compact: bool,
@@ -100,6 +105,21 @@ pub(crate) struct Copy {
     pub(crate) dry_run: bool,
 }
 
+/// What a copy is for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Purpose {
+    /// Readers that fetch ranges over HTTP: packed pages of 4096 bytes, interior pages first
+    Http,
+    /// Datasette: packed; writes a file for --inspect-file beside it
+    Datasette,
+    /// An import into Turso: pages of 4096 bytes, journal mode wal, no auto_vacuum
+    Turso,
+    /// An import into Cloudflare D1: a folder of SQL files within its limits
+    D1,
+    /// An app that ships with the database: packed pages of 4096 bytes
+    Mobile,
+}
+
 /// A journal mode.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum JournalMode {
@@ -118,6 +138,18 @@ pub(crate) enum AutoVacuum {
     Full,
     /// PRAGMA incremental_vacuum gives them back
     Incremental,
+}
+
+impl From<Purpose> for copy::Purpose {
+    fn from(purpose: Purpose) -> copy::Purpose {
+        match purpose {
+            Purpose::Http => copy::Purpose::Http,
+            Purpose::Datasette => copy::Purpose::Datasette,
+            Purpose::Turso => copy::Purpose::Turso,
+            Purpose::D1 => copy::Purpose::D1,
+            Purpose::Mobile => copy::Purpose::Mobile,
+        }
+    }
 }
 
 impl From<JournalMode> for copy::JournalMode {

@@ -1,6 +1,6 @@
 //! `sqluice copy`.
 
-use sqluice::copy::{self, CopyReport};
+use sqluice::copy::{self, ChosenSetting, CopyReport, Purpose};
 use sqluice::options::WriteOptions;
 use sqluice::progress::Cancel;
 use sqluice::size::Bytes;
@@ -31,6 +31,7 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .user_version(args.user_version)
         .application_id(args.application_id)
         .interior_first(args.interior_first)
+        .purpose(args.purpose.map(Into::into))
         .write(write);
     if args.dry_run {
         let plan = copy.plan(cancel)?;
@@ -41,7 +42,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         }
         return Ok(Exit::SUCCESS);
     }
-    let wanted = Some(copy.wanted()).filter(|_| !copy.is_in_place());
+    let is_file = !copy.is_in_place() && copy.purpose != Some(Purpose::D1);
+    let wanted = Some(copy.wanted()).filter(|_| is_file);
     replaced::confirm(wanted, args.yes, [], printer, cancel)?;
     let report = copy.run(&*printer.progress(), cancel)?;
     if printer.is_json() {
@@ -64,6 +66,24 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         Bytes(report.bytes),
         rate(report.rows, *seconds)
     ));
+    for ChosenSetting { name, value, why, .. } in &report.chosen {
+        let purpose = report.purpose.map_or("", Purpose::name);
+        printer.note(&format!("for {purpose}: {} {value}: {why}", name.replace('_', " ")));
+    }
+    match (report.purpose, &report.files[..]) {
+        (Some(Purpose::D1), files) => printer.note(&format!(
+            "{}; run them in order: for f in {}/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done",
+            counted(files.len() as u64, "file"),
+            target.display()
+        )),
+        (_, [file, ..]) => printer.note(&format!(
+            "for datasette: {}: serve both by: datasette -i {} --inspect-file {}",
+            file.display(),
+            target.display(),
+            file.display()
+        )),
+        _ => {}
+    }
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
     for table in tables.iter().filter(|table| table.sorted) {
         printer.note(&format!("table {} was out of order, and was sorted", table.name));
@@ -84,6 +104,10 @@ fn summarize(report: &CopyReport, printer: &Printer) {
     }
     if report.source_journal_mode == "wal" {
         printer.detail("the source is in journal mode wal");
+    }
+    if report.pages == 0 {
+        // Statements.
+        return;
     }
     printer.detail(&format!(
         "{}, {} writes, {} of {} bytes",

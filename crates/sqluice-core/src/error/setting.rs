@@ -32,6 +32,8 @@ settings! {
     Analyze = "analyze",
     /// New rows are added to those of an existing table.
     Append = "append",
+    /// `PRAGMA application_id`.
+    ApplicationId = "application_id",
     /// Whether a database gives free pages back.
     AutoVacuum = "auto_vacuum",
     /// Columns of booleans.
@@ -44,6 +46,8 @@ settings! {
     Columns = "columns",
     /// What begins a comment.
     Comment = "comment",
+    /// All pages are packed again.
+    Compact = "compact",
     /// How blobs are compressed.
     Compress = "compress",
     /// Columns of dates, and their formats.
@@ -82,6 +86,10 @@ settings! {
     Include = "include",
     /// Indexes to create.
     Index = "index",
+    /// Interior pages follow the first page.
+    InteriorFirst = "interior_first",
+    /// The journal mode of a file.
+    JournalMode = "journal_mode",
     /// Rowids stay as they are.
     KeepRowids = "keep_rowids",
     /// A plain table of names and bytes.
@@ -174,6 +182,8 @@ settings! {
     Unique = "unique",
     /// Rows whose key exists are changed.
     Upsert = "upsert",
+    /// `PRAGMA user_version`.
+    UserVersion = "user_version",
     /// A condition in SQL.
     Where = "where",
     /// Tables without rowids.

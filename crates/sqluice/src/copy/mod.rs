@@ -15,10 +15,15 @@
 //!
 //! With the source itself as the target, the copy takes its place, as after VACUUM: no other process may use the database meanwhile.
 
+#[cfg(feature = "export")]
+mod inspect_file;
 mod options;
 mod plan;
+mod purpose;
 mod report;
 mod selection;
+#[cfg(feature = "export")]
+mod sql_pieces;
 
 use std::sync::Arc;
 
@@ -26,6 +31,8 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
+#[cfg(feature = "export")]
+use sqluice_engine::output::WholeFile;
 use sqluice_engine::output::{Exclusive, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
@@ -35,6 +42,8 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 pub use options::{AutoVacuum, Copy, JournalMode};
 pub use plan::{CopyPlan, PlannedTree};
+use purpose::Settled;
+pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
 
@@ -42,7 +51,9 @@ use crate::same_file::is_same_file;
 
 /// What both the plan and the run begin with.
 struct Prepared {
-    snapshot: Snapshot,
+    /// The copy with the settings of its purpose.
+    settled: Settled,
+    snapshot: Arc<Snapshot>,
     schema: Schema,
     objects: Vec<StoredObject>,
     selection: Selection,
@@ -54,11 +65,13 @@ impl Copy {
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
-        self.refuse_target()?;
-        let prepared = self.prepare(None, cancel)?;
-        let mode = self.mode(prepared.snapshot.journal_mode() == "wal");
-        let header = self.header(&prepared.snapshot, mode)?;
-        Ok(CopyPlan::new(self, &prepared, &header, mode))
+        let settled = Settled::new(self)?;
+        settled.copy.refuse_target()?;
+        let prepared = Copy::prepare(settled, None, cancel)?;
+        let copy = &prepared.settled.copy;
+        let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
+        let header = copy.header(&prepared.snapshot, mode)?;
+        Ok(CopyPlan::new(&prepared, &header, mode))
     }
 
     /// Copies.
@@ -67,13 +80,34 @@ impl Copy {
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
-        self.refuse_target()?;
+        let settled = Settled::new(self)?;
+        settled.copy.refuse_target()?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
         let was_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.was_wal());
-        let prepared = self.prepare(exclusive.as_deref(), cancel)?;
-        let Prepared { snapshot, schema, objects, selection } = &prepared;
+        let prepared = Copy::prepare(settled, exclusive.as_deref(), cancel)?;
+        #[cfg(feature = "export")]
+        if self.purpose == Some(Purpose::D1) {
+            return sql_pieces::write(&prepared, progress, cancel);
+        }
+        let mut report =
+            prepared.settled.copy.write_file(&prepared, exclusive, was_wal, (progress, cancel))?;
+        drop(prepared);
+        #[cfg(feature = "export")]
+        report.finish(self, cancel)?;
+        Ok(report)
+    }
+
+    /// Writes the new file.
+    fn write_file(
+        &self,
+        prepared: &Prepared,
+        exclusive: Option<Arc<Exclusive>>,
+        was_wal: bool,
+        (progress, cancel): (&dyn Progress, &Cancel),
+    ) -> Result<CopyReport> {
+        let Prepared { snapshot, schema, objects, selection, .. } = prepared;
         let header = self.header(snapshot, self.mode(was_wal))?;
         let copied: Vec<CopiedObject<'_>> = objects
             .iter()
@@ -93,40 +127,46 @@ impl Copy {
             compact: self.compact,
             interior_first: self.interior_first,
             auto_vacuum: self.auto_vacuum_of(snapshot).number(),
-            exclusive: exclusive.clone(),
+            exclusive,
             finish: None,
             options: &self.write,
         };
         let made = copied_database::copy(&job, progress, cancel)?;
-        Ok(CopyReport::new(self, &prepared, &copied, &made, header.geometry))
+        Ok(CopyReport::new(prepared, &copied, &made, header.geometry))
     }
 
     /// `exclusive` has the source, if the copy is to take its place.
-    fn prepare(&self, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
-        if self.write.threads == Some(0) {
+    fn prepare(mut settled: Settled, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
+        let this = settled.copy.clone();
+        if this.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         // What is out of order, and is sorted with more memory, only the run finds.
-        Memory::divide(&self.write, false)?;
+        Memory::divide(&this.write, false)?;
         let mut options = ReadOptions::new();
-        options.busy_timeout = self.write.busy_timeout;
-        options.busy_limit = self.busy_limit;
-        options.pending_byte = Some(self.write.tuning.pending_byte);
+        options.busy_timeout = this.write.busy_timeout;
+        options.busy_limit = this.busy_limit;
+        options.pending_byte = Some(this.write.tuning.pending_byte);
         let snapshot = match exclusive {
-            Some(exclusive) => Snapshot::of_exclusive(&self.source, exclusive.connection(), &options)?,
-            None => Snapshot::begin(&self.source, &options, cancel)?,
+            Some(exclusive) => Snapshot::of_exclusive(&this.source, exclusive.connection(), &options)?,
+            None => Snapshot::begin(&this.source, &options, cancel)?,
         };
-        self.refuse_interior_first(&snapshot)?;
+        settled.look_at(snapshot.header())?;
+        this.refuse_interior_first(&snapshot)?;
         let objects = snapshot.objects(cancel)?;
         let schema = snapshot.schema()?;
-        let selection = Selection::new(self, &snapshot, &schema, &objects)?;
-        Ok(Prepared { snapshot, schema, objects, selection })
+        let selection = Selection::new(&this, &snapshot, &schema, &objects)?;
+        Ok(Prepared { settled, snapshot: Arc::new(snapshot), schema, objects, selection })
     }
 
     /// Refuses a target that exists and may not be replaced. To be called before the source is read: looking at a file that is read would
     /// end its locks.
     fn refuse_target(&self) -> Result<()> {
         if self.is_in_place() {
+            return self.refuse_statements_in_place();
+        }
+        self.refuse_beside()?;
+        if self.purpose == Some(Purpose::D1) {
             return Ok(());
         }
         if !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
@@ -135,6 +175,29 @@ impl Copy {
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
         }
         self.wanted().refuse()
+    }
+
+    fn refuse_statements_in_place(&self) -> Result<()> {
+        match self.purpose {
+            Some(Purpose::D1) => Err(Error::usage("statements for D1 can't replace the database")
+                .hint("name a new folder as the target")),
+            _ => self.refuse_beside(),
+        }
+    }
+
+    /// Refuses purposes that are not built in, and a file beside the copy that exists.
+    fn refuse_beside(&self) -> Result<()> {
+        match self.purpose {
+            #[cfg(feature = "export")]
+            Some(Purpose::Datasette) => {
+                WholeFile::refuse(&inspect_file::path(&self.target), self.write.overwrite)
+            }
+            #[cfg(not(feature = "export"))]
+            Some(purpose @ (Purpose::D1 | Purpose::Datasette)) => {
+                Err(Error::usage(format!("copies for {} are not built in", purpose.name())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses interior pages at the start of a file whose first pages SQLite needs for something else.

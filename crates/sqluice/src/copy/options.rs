@@ -1,5 +1,6 @@
 //! What can be asked of a copy.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
 use sqluice_format::database::Header;
 use sqluice_format::page::PageSize;
+
+use super::Purpose;
 
 /// A copy of a database.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct Copy {
     /// Whether all interior pages follow page 1, for readers that fetch ranges of the file. The source is read twice for that. Not with
     /// auto_vacuum.
     pub interior_first: bool,
+    /// What the copy is for, which chooses settings; `None`: nothing in particular.
+    pub purpose: Option<Purpose>,
     /// Threads, memory, temporary space, whether a database at the target is replaced, how long to wait for the source.
     pub write: WriteOptions,
 }
@@ -105,12 +110,34 @@ impl Copy {
             user_version: None,
             application_id: None,
             interior_first: false,
+            purpose: None,
             write: WriteOptions::default(),
         }
     }
 }
 
+impl fmt::Display for JournalMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JournalMode::Delete => "delete",
+            JournalMode::Wal => "wal",
+        })
+    }
+}
+
+impl fmt::Display for AutoVacuum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AutoVacuum::None => "none",
+            AutoVacuum::Full => "full",
+            AutoVacuum::Incremental => "incremental",
+        })
+    }
+}
+
 setters! { Copy:
+    /// Chooses settings for what the copy is for.
+    purpose(purpose: impl Into<Option<Purpose>>) = purpose.into();
     /// Writes all leaves anew: the file gets as small as it can, and no deleted bytes are copied.
     compact(compact: bool) = compact;
     /// Sets the page size of the copy; `None`: that of the source.

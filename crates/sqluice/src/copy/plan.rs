@@ -8,7 +8,7 @@ use sqluice_core::size::Bytes;
 use sqluice_format::database::Header;
 use sqluice_reader::StoredObject;
 
-use super::{AutoVacuum, Copy, JournalMode, Prepared};
+use super::{AutoVacuum, ChosenSetting, JournalMode, Prepared, Purpose};
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +34,12 @@ pub struct CopyPlan {
     pub auto_vacuum: AutoVacuum,
     /// Whether all interior pages follow page 1. The source is read twice then.
     pub interior_first: bool,
+    /// What the copy is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+    /// The settings that follow from that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<ChosenSetting>,
     /// How each table and index is copied, in the order of the schema.
     pub trees: Vec<PlannedTree>,
     /// Objects that are left out.
@@ -55,14 +61,21 @@ pub struct PlannedTree {
 }
 
 impl CopyPlan {
-    pub(super) fn new(copy: &Copy, prepared: &Prepared, header: &Header, mode: JournalMode) -> CopyPlan {
-        let Prepared { snapshot, objects, selection, .. } = prepared;
+    pub(super) fn new(prepared: &Prepared, header: &Header, mode: JournalMode) -> CopyPlan {
+        let Prepared { settled, snapshot, objects, selection, .. } = prepared;
+        let copy = &settled.copy;
         let is_relocated = !copy.compact && header.geometry == snapshot.geometry();
         let by_leaves = if is_relocated { "full leaves as they are, others anew" } else { "all leaves anew" };
         let (kept, left_out): (Vec<&StoredObject>, Vec<_>) =
             objects.iter().partition(|object| selection.has(object));
         let trees = kept.iter().filter_map(|object| {
             let tree = object.tree.as_ref()?;
+            if copy.purpose == Some(Purpose::D1) {
+                let how =
+                    if object.kind == "table" { "INSERT statements" } else { "CREATE INDEX, after all rows" };
+                let (kind, name) = (object.kind.clone(), object.name.clone());
+                return Some(PlannedTree { kind, name, how: how.to_owned() });
+            }
             let order = match (&tree.order, &tree.unknown_order) {
                 (Some(_), _) => "; order verified, sorted again if it does not hold".to_owned(),
                 (None, Some(why)) => format!("; order not verified: {why}"),
@@ -82,6 +95,8 @@ impl CopyPlan {
             journal_mode: mode,
             auto_vacuum: copy.auto_vacuum_of(snapshot),
             interior_first: copy.interior_first,
+            purpose: copy.purpose,
+            chosen: settled.chosen.clone(),
             trees: trees.collect(),
             left_out: left_out.into_iter().map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
@@ -100,7 +115,14 @@ impl fmt::Display for CopyPlan {
             false => "other processes can read it meanwhile, and wait with their commits",
         };
         writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
-        writeln!(f, "pages of {} bytes", self.page_bytes)?;
+        match self.purpose {
+            Some(Purpose::D1) => writeln!(f, "for d1: files of SQL statements in a folder")?,
+            _ => writeln!(f, "pages of {} bytes", self.page_bytes)?,
+        }
+        for ChosenSetting { name, value, why } in &self.chosen {
+            let purpose = self.purpose.map_or("", Purpose::name);
+            writeln!(f, "for {purpose}: {} {value}: {why}", name.replace('_', " "))?;
+        }
         if self.auto_vacuum != AutoVacuum::None {
             writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
         }

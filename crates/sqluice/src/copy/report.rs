@@ -3,13 +3,19 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+#[cfg(feature = "export")]
+use sqluice_core::error::Result;
+#[cfg(feature = "export")]
+use sqluice_core::progress::Cancel;
 use sqluice_engine::copied_database::{Copied, CopiedObject};
 use sqluice_engine::output::Replaced;
 use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 use sqluice_reader::StoredObject;
 
-use super::{Copy, Prepared};
+use super::{ChosenSetting, Prepared, Purpose};
+#[cfg(feature = "export")]
+use super::{Copy, inspect_file};
 
 /// The report of a copy.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +64,15 @@ pub struct CopyReport {
     pub broken: Vec<String>,
     /// The database that was replaced.
     pub replaced: Option<Replaced>,
+    /// What the copy is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+    /// The settings that follow from that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<ChosenSetting>,
+    /// Files that were written besides the target, or in it if it is a folder of statements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
 }
 
 /// A table that was copied.
@@ -105,38 +120,90 @@ pub struct CopiedIndex {
     pub unverified: Option<String>,
 }
 
+impl CopiedTable {
+    /// A table whose rows were written as statements.
+    #[cfg(feature = "export")]
+    pub(super) fn of_statements(name: &str, rows: u64) -> CopiedTable {
+        CopiedTable {
+            name: name.to_owned(),
+            rows,
+            root_page: None,
+            leaf_pages: 0,
+            relocated_leaves: 0,
+            overflow_pages: 0,
+            sorted: false,
+        }
+    }
+}
+
 impl CopyReport {
-    pub(super) fn new(
-        copy: &Copy,
-        prepared: &Prepared,
-        copied: &[CopiedObject<'_>],
-        made: &Copied,
-        geometry: Geometry,
-    ) -> CopyReport {
-        let Prepared { snapshot, objects, selection, .. } = prepared;
+    /// The report of a copy as statements, before any is written.
+    #[cfg(feature = "export")]
+    pub(super) fn of_statements(prepared: &Prepared) -> CopyReport {
+        CopyReport { output: "buffered", ..CopyReport::begun(prepared) }
+    }
+
+    /// What is known before anything is written.
+    fn begun(prepared: &Prepared) -> CopyReport {
+        let Prepared { settled, snapshot, objects, selection, .. } = prepared;
+        let copy = &settled.copy;
         let left_out = objects.iter().filter(|object| !selection.has(object));
-        let mut report = CopyReport {
+        CopyReport {
             source: copy.source.clone(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
-            bytes: u64::from(made.pages) * geometry.page_bytes() as u64,
-            pages: made.pages,
-            page_bytes: geometry.page_bytes(),
-            checksum: made.checksum.as_ref().map_or(String::new(), |checksum| checksum.to_hex()),
-            output: made.output,
+            bytes: 0,
+            pages: 0,
+            page_bytes: 0,
+            checksum: String::new(),
+            output: "",
             source_journal_mode: snapshot.journal_mode().to_owned(),
             rows: 0,
             relocated_leaves: 0,
             rewritten_leaves: 0,
-            threads: made.threads,
-            seconds: made.seconds,
-            phases: made.phases.clone(),
+            threads: 0,
+            seconds: 0.0,
+            phases: Vec::new(),
             tables: Vec::new(),
             indexes: Vec::new(),
             others: 0,
             left_out: left_out.map(StoredObject::describe).collect(),
             broken: selection.broken().to_vec(),
+            replaced: None,
+            purpose: copy.purpose,
+            chosen: settled.chosen.clone(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Writes the files beside the copy that its purpose wants.
+    #[cfg(feature = "export")]
+    pub(super) fn finish(&mut self, copy: &Copy, cancel: &Cancel) -> Result<()> {
+        if copy.purpose == Some(Purpose::Datasette) {
+            let counts: Vec<(String, u64)> =
+                self.tables.iter().map(|table| (table.name.clone(), table.rows)).collect();
+            self.files.push(inspect_file::write(&copy.target, &counts, copy.write.overwrite, cancel)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn new(
+        prepared: &Prepared,
+        copied: &[CopiedObject<'_>],
+        made: &Copied,
+        geometry: Geometry,
+    ) -> CopyReport {
+        let mut report = CopyReport {
+            bytes: u64::from(made.pages) * geometry.page_bytes() as u64,
+            pages: made.pages,
+            page_bytes: geometry.page_bytes(),
+            checksum: made.checksum.as_ref().map_or(String::new(), |checksum| checksum.to_hex()),
+            output: made.output,
+            threads: made.threads,
+            seconds: made.seconds,
+            phases: made.phases.clone(),
             replaced: made.replaced.clone(),
+            ..CopyReport::begun(prepared)
         };
         for (CopiedObject { object, .. }, tree) in copied.iter().zip(&made.trees) {
             let Some(copied) = tree else {

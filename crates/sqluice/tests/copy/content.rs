@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Statement};
 
 /// A value with its class and all bits.
 #[derive(Clone, Debug, PartialEq)]
-enum Exact {
+pub(crate) enum Exact {
     Real(u64),
     Text(Vec<u8>),
     Null,
@@ -62,7 +62,17 @@ fn rows(connection: &Connection, table: &str) -> Vec<Vec<Exact>> {
     let with_rowids = format!("SELECT _rowid_, * FROM {table} ORDER BY _rowid_");
     let statement =
         connection.prepare(&with_rowids).or_else(|_| connection.prepare(&format!("SELECT * FROM {table}")));
-    let mut statement = statement.unwrap();
+    exact(statement.unwrap())
+}
+
+/// The values of a table, without rowids that no column shows, in the order of these.
+pub(crate) fn values(connection: &Connection, table: &str) -> Vec<Vec<Exact>> {
+    let table = format!("\"{}\"", table.replace('"', "\"\""));
+    let by_rowid = connection.prepare(&format!("SELECT * FROM {table} ORDER BY _rowid_"));
+    exact(by_rowid.or_else(|_| connection.prepare(&format!("SELECT * FROM {table}"))).unwrap())
+}
+
+fn exact(mut statement: Statement<'_>) -> Vec<Vec<Exact>> {
     let columns = statement.column_count();
     let mut rows = statement.query([]).unwrap();
     let mut all = Vec::new();

@@ -5,6 +5,7 @@ mod content;
 mod in_place;
 mod order;
 mod precautions;
+mod purpose;
 mod random;
 mod selection;
 mod states;

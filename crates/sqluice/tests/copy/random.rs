@@ -77,7 +77,7 @@ fn options(threads: usize) -> WriteOptions {
 }
 
 /// Whether all interior pages of the file come before all other pages but page 1.
-fn has_interior_pages_first(db: &Path, page_bytes: usize) -> bool {
+pub(crate) fn has_interior_pages_first(db: &Path, page_bytes: usize) -> bool {
     let file = std::fs::read(db).unwrap();
     let is_interior = |page: &[u8]| matches!(page[0], 2 | 5);
     let leaves = |page: &[u8]| matches!(page[0], 10 | 13);

@@ -1,0 +1,224 @@
+//! What a copy is for, and the settings that follow.
+//!
+//! | purpose | page size | pages | journal mode | auto_vacuum | besides |
+//! |---|---|---|---|---|---|
+//! | http | 4096 | packed, interior pages first | delete | none | |
+//! | datasette | | packed | delete | none | a file for `--inspect-file` |
+//! | turso | 4096 | packed | wal | none | text must be UTF-8 |
+//! | d1 | | | | | statements of SQL instead of a database (`sql_pieces`) |
+//! | mobile | 4096 | packed | delete | | the version that Room compares |
+//!
+//! What the user asks for is kept where the purpose allows it, and refused where it does not.
+
+use std::fmt;
+
+use serde::Serialize;
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_format::database::Header;
+use sqluice_format::page::PageSize;
+
+use super::{AutoVacuum, Copy, JournalMode};
+
+/// What a copy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Purpose {
+    /// Readers that fetch ranges of the file over HTTP.
+    Http,
+    /// Datasette.
+    Datasette,
+    /// An import into Turso.
+    Turso,
+    /// An import into Cloudflare D1, by statements of SQL.
+    D1,
+    /// An app that ships with the database.
+    Mobile,
+}
+
+/// A setting of a copy for a purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ChosenSetting {
+    /// The setting, such as `page_size`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Why it has this value.
+    pub why: &'static str,
+}
+
+impl Purpose {
+    /// Its name, as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Http => "http",
+            Purpose::Datasette => "datasette",
+            Purpose::Turso => "turso",
+            Purpose::D1 => "d1",
+            Purpose::Mobile => "mobile",
+        }
+    }
+}
+
+/// The default page size, in bytes.
+const PAGE_BYTES: u32 = 4096;
+
+/// The text encoding UTF-8 in the header.
+const UTF_8: u32 = 1;
+
+/// A copy with the settings of its purpose, and which these are.
+pub(super) struct Settled {
+    pub(super) copy: Copy,
+    pub(super) chosen: Vec<ChosenSetting>,
+}
+
+/// Whether a setting can be another one than the purpose wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Must {
+    Be,
+    Default,
+}
+
+impl Settled {
+    /// The copy as its purpose wants it; without one, as it is.
+    ///
+    /// # Errors
+    /// When a setting contradicts the purpose.
+    pub(super) fn new(copy: &Copy) -> Result<Settled> {
+        let mut settled = Settled { copy: copy.clone(), chosen: Vec::new() };
+        let Some(purpose) = copy.purpose else { return Ok(settled) };
+        match purpose {
+            Purpose::Http => {
+                settled.page_size(Must::Default, "a request fetches little more than it needs")?;
+                settled.pack("fewer pages to fetch");
+                settled.interior_first("a lookup needs fewer requests");
+                settled.journal_mode(JournalMode::Delete, "a reader without a file system has no log")?;
+                settled.auto_vacuum(Must::Be, "interior pages are first instead of pointer maps")?;
+            }
+            Purpose::Datasette => {
+                settled.pack("Datasette serves it as immutable");
+                settled.journal_mode(JournalMode::Delete, "an immutable file has no log")?;
+                settled.auto_vacuum(Must::Default, "an immutable file has no free pages")?;
+            }
+            Purpose::Turso => {
+                settled.page_size(Must::Be, "Turso imports no other")?;
+                settled.pack("less to upload");
+                settled.journal_mode(JournalMode::Wal, "Turso imports no other")?;
+                settled.auto_vacuum(Must::Be, "Turso imports no other")?;
+            }
+            Purpose::Mobile => {
+                settled.page_size(Must::Default, "the size of a page of most devices")?;
+                settled.pack("less to ship");
+                settled.journal_mode(JournalMode::Delete, "the app copies a single file")?;
+            }
+            Purpose::D1 => settled.refuse_file_settings()?,
+        }
+        Ok(settled)
+    }
+
+    /// Looks at what only the source shows: refuses what the purpose can't have, and notes the rest.
+    ///
+    /// # Errors
+    /// When the text of the source has another encoding than the purpose allows.
+    pub(super) fn look_at(&mut self, source: &Header) -> Result<()> {
+        match self.copy.purpose {
+            Some(Purpose::Turso) if source.used_text_encoding() != UTF_8 => {
+                let message =
+                    format!("text in {} is UTF-16; Turso imports UTF-8", self.copy.source.display());
+                Err(Error::input(message).hint("load its tables into a new database, which is UTF-8"))
+            }
+            Some(Purpose::Mobile) => {
+                let version = self.copy.user_version.unwrap_or(source.user_version.cast_signed());
+                let why = match version {
+                    0 => "not set: Room expects the version of its schema",
+                    _ => "Room expects the version of its schema",
+                };
+                self.choose(Setting::UserVersion, &version, why);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn choose(&mut self, setting: Setting, value: &dyn fmt::Display, why: &'static str) {
+        let (name, value) = (setting.name(), value.to_string());
+        self.chosen.push(ChosenSetting { name, value, why });
+    }
+
+    /// Takes the value that the user gave, or else that of the purpose.
+    fn settle<T: PartialEq + fmt::Display>(
+        &mut self,
+        (setting, given): (Setting, Option<T>),
+        (wanted, must): (T, Must),
+        why: &'static str,
+    ) -> Result<T> {
+        let purpose = self.copy.purpose.map_or("", Purpose::name);
+        match given {
+            Some(given) if given != wanted && must == Must::Be => {
+                let (given, wanted) = (given.to_string(), wanted.to_string());
+                let message =
+                    message![setting.to(&given), format!(" is not possible in a copy for {purpose}")];
+                Err(Error::usage(message).hint(message!["leave it out, or choose ", setting.to(&wanted)]))
+            }
+            Some(given) => {
+                self.choose(setting, &given, if given == wanted { why } else { "as asked for" });
+                Ok(given)
+            }
+            None => {
+                self.choose(setting, &wanted, why);
+                Ok(wanted)
+            }
+        }
+    }
+
+    fn page_size(&mut self, must: Must, why: &'static str) -> Result<()> {
+        let given = self.copy.page_size.map(|size| size.bytes() as u32);
+        let bytes = self.settle((Setting::PageSize, given), (PAGE_BYTES, must), why)?;
+        self.copy.page_size = PageSize::new(bytes);
+        Ok(())
+    }
+
+    fn journal_mode(&mut self, wanted: JournalMode, why: &'static str) -> Result<()> {
+        let given = self.copy.journal_mode;
+        self.copy.journal_mode = Some(self.settle((Setting::JournalMode, given), (wanted, Must::Be), why)?);
+        Ok(())
+    }
+
+    fn auto_vacuum(&mut self, must: Must, why: &'static str) -> Result<()> {
+        let given = self.copy.auto_vacuum;
+        self.copy.auto_vacuum =
+            Some(self.settle((Setting::AutoVacuum, given), (AutoVacuum::None, must), why)?);
+        Ok(())
+    }
+
+    fn pack(&mut self, why: &'static str) {
+        self.copy.compact = true;
+        self.choose(Setting::Compact, &true, why);
+    }
+
+    fn interior_first(&mut self, why: &'static str) {
+        self.copy.interior_first = true;
+        self.choose(Setting::InteriorFirst, &true, why);
+    }
+
+    /// Refuses settings of a file where none is written.
+    fn refuse_file_settings(&self) -> Result<()> {
+        let Copy { page_size, journal_mode, auto_vacuum, user_version, application_id, .. } = &self.copy;
+        let given = [
+            (Setting::PageSize, page_size.is_some()),
+            (Setting::JournalMode, journal_mode.is_some()),
+            (Setting::AutoVacuum, auto_vacuum.is_some()),
+            (Setting::UserVersion, user_version.is_some()),
+            (Setting::ApplicationId, application_id.is_some()),
+            (Setting::InteriorFirst, self.copy.interior_first),
+            (Setting::Compact, self.copy.compact),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((setting, _)) => {
+                Err(Error::usage(message![*setting, " has no meaning for D1, which takes statements of SQL"]))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A copy as statements of SQL, in files of limited size: how Cloudflare D1 takes a database.
+//!
+//! ```text
+//!  0001.sql    PRAGMA defer_foreign_keys; CREATE TABLE ...; INSERT INTO ...; INSERT INTO ...
+//!  0002.sql    PRAGMA defer_foreign_keys; INSERT INTO ...
+//!  0003.sql    PRAGMA defer_foreign_keys; INSERT INTO ...; CREATE INDEX ...; CREATE VIEW ...; CREATE TRIGGER ...
+//! ```
+//!
+//! The files are to be run in their order. Tables that others refer to come first; triggers are made last, so that none fires. Rowids
+//! that no column shows are given anew. The limits are [those of D1](https://developers.cloudflare.com/d1/platform/limits/).
+//!
+//! Invariant: all files are of one committed state, and appear when the last is complete.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::schema::{Schema, Table, quoted_text};
+use sqluice_core::sqlite_error::failed;
+use sqluice_engine::output::{WholeFile, explained};
+use sqluice_reader::StoredObject;
+use sqluice_reader::rows::{PART_BYTES, Rows, Selection};
+use sqluice_writers::in_order::InOrder;
+use sqluice_writers::sql::{SqlEncoder, SqlPiece};
+
+use super::Prepared;
+use super::report::{CopiedTable, CopyReport};
+
+/// Bytes of a statement at most.
+pub(super) const STATEMENT_BYTES_MAX: usize = 100_000;
+
+/// Columns of a table at most.
+const COLUMNS_MAX: usize = 100;
+
+/// Bytes of a file at most. An import that fails is undone and repeated as a whole.
+const FILE_BYTES_MAX: u64 = 100_000_000;
+
+/// What each file begins with: rows of a file may refer to others of it that follow.
+const HEAD: &[u8] = b"PRAGMA defer_foreign_keys = TRUE;\n";
+
+/// Writes the files.
+pub(super) fn write(prepared: &Prepared, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+    let started = Instant::now();
+    let Prepared { settled, snapshot, schema, objects, selection } = prepared;
+    let copy = &settled.copy;
+    let kept: Vec<&StoredObject> = objects.iter().filter(|object| selection.has(object)).collect();
+    refuse_unfit(&kept, schema)?;
+    let folder = Folder::new(copy.target.clone(), copy.write.overwrite)?;
+    let mut files = Files { folder: &folder, done: Vec::new(), open: None, cancel };
+    progress.phase("copy", Some(Amount { rows: 0, bytes: snapshot.bytes() }));
+    let is_table = |object: &&&StoredObject| object.kind == "table" && !is_internal(object);
+    let tables = in_order_of_references(
+        kept.iter().filter(is_table).filter_map(|object| schema.table(&object.name)).collect(),
+    );
+    for table in &tables {
+        files.statement(&table.sql)?;
+    }
+    let mut report = CopyReport::of_statements(prepared);
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    report.threads = copy.write.threads.unwrap_or_else(cores);
+    for table in &tables {
+        let columns = table.columns.iter().filter(|column| column.generated.is_none());
+        let columns: Vec<String> = columns.map(|column| column.name.clone()).collect();
+        let wanted = Selection::default().columns(columns.clone());
+        let rows = Rows::of_table(snapshot, schema, &table.name, &wanted)?;
+        let encoder = SqlEncoder::new(&table.name, &columns, STATEMENT_BYTES_MAX);
+        let source = rows.source(PART_BYTES, cancel)?;
+        let mut count = 0;
+        for piece in InOrder::start(source, encoder, report.threads, cancel) {
+            let SqlPiece { bytes, ends, rows, input_bytes } = piece?;
+            let mut from = 0;
+            for end in ends {
+                files.write(&bytes[from..end])?;
+                from = end;
+            }
+            count += rows;
+            progress.advance(Amount { rows, bytes: input_bytes });
+            cancel.check()?;
+        }
+        report.rows += count;
+        report.tables.push(CopiedTable::of_statements(&table.name, count));
+    }
+    for sql in sequences(prepared, &tables)? {
+        files.statement(&sql)?;
+    }
+    for kind in ["index", "view", "trigger"] {
+        for object in kept.iter().filter(|object| object.kind == kind) {
+            // What PRIMARY KEY and UNIQUE make has none.
+            let Some(sql) = &object.sql else { continue };
+            files.statement(sql)?;
+            report.others += 1;
+        }
+    }
+    (report.files, report.bytes) = files.finish()?;
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Whether it is one of SQLite's own tables.
+fn is_internal(object: &StoredObject) -> bool {
+    object.name.starts_with("sqlite_")
+}
+
+/// Refuses what D1 does not take.
+fn refuse_unfit(kept: &[&StoredObject], schema: &Schema) -> Result<()> {
+    for object in kept {
+        if object.kind == "table" && object.tree.is_none() {
+            let message = format!("virtual table {} can't be written as statements for D1", object.name);
+            return Err(Error::input(message).hint("leave it out, and create it again in D1"));
+        }
+        let columns = schema.table(&object.name).map_or(0, |table| table.columns.len());
+        if object.kind == "table" && columns > COLUMNS_MAX {
+            let message =
+                format!("table {} has {columns} columns; D1 allows {COLUMNS_MAX} at most", object.name);
+            return Err(Error::input(message).hint("divide it, or leave it out"));
+        }
+    }
+    Ok(())
+}
+
+/// The tables, each after those that it refers to, as far as that is possible.
+fn in_order_of_references(tables: Vec<&Table>) -> Vec<&Table> {
+    let mut rest = tables;
+    let mut ordered: Vec<&Table> = Vec::new();
+    while !rest.is_empty() {
+        let waits = |table: &&Table| {
+            table.references.iter().any(|reference| {
+                let is_parent = |other: &&Table| other.name.eq_ignore_ascii_case(&reference.parent);
+                !is_parent(table) && rest.iter().any(|other| is_parent(other))
+            })
+        };
+        // In a circle, the first.
+        let next = rest.iter().position(|table| !waits(table)).unwrap_or(0);
+        ordered.push(rest.remove(next));
+    }
+    ordered
+}
+
+/// What sets the largest rowids that AUTOINCREMENT tables have given.
+fn sequences(prepared: &Prepared, tables: &[&Table]) -> Result<Vec<String>> {
+    let Prepared { snapshot, .. } = prepared;
+    let connection = snapshot.connection();
+    let mut statements = Vec::new();
+    for table in tables.iter().filter(|table| table.autoincrement) {
+        let sql = "SELECT max(seq) FROM main.sqlite_sequence WHERE name = ?1 COLLATE NOCASE";
+        let largest: Option<i64> = connection
+            .query_row(sql, [&table.name], |row| row.get(0))
+            .map_err(|error| failed(error, "read the sequences"))?;
+        let name = quoted_text(&table.name);
+        if let Some(largest) = largest {
+            statements.push(format!("DELETE FROM sqlite_sequence WHERE name = {name}"));
+            statements.push(format!("INSERT INTO sqlite_sequence (name, seq) VALUES ({name}, {largest})"));
+        }
+    }
+    Ok(statements)
+}
+
+/// The folder of the files. Removed if it was new and nothing was finished.
+struct Folder {
+    path: PathBuf,
+    overwrite: bool,
+    is_new: bool,
+}
+
+impl Folder {
+    fn new(path: PathBuf, overwrite: bool) -> Result<Folder> {
+        let cannot = |error| {
+            let failure = Error::target(format!("cannot make the folder {}", path.display()));
+            explained(failure.about(&path), error)
+        };
+        if path.metadata().is_ok_and(|about| !about.is_dir()) {
+            let message = format!("{} is a file; the statements for D1 need a folder", path.display());
+            return Err(Error::target(message).about(&path).hint("name a new folder"));
+        }
+        let is_new = !path.is_dir();
+        if is_new {
+            std::fs::create_dir(&path).map_err(cannot)?;
+        } else if !overwrite && std::fs::read_dir(&path).map_err(cannot)?.next().is_some() {
+            let message = format!("the folder {} is not empty", path.display());
+            return Err(Error::target(message)
+                .about(&path)
+                .hint(message!["name a new folder, or replace the statements in it: ", Setting::Overwrite]));
+        }
+        Ok(Folder { path, overwrite, is_new })
+    }
+
+    fn file(&self, number: usize) -> PathBuf {
+        self.path.join(format!("{number:04}.sql"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Only if it is empty.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// The files that are written.
+struct Files<'f> {
+    folder: &'f Folder,
+    done: Vec<WholeFile>,
+    open: Option<WholeFile>,
+    cancel: &'f Cancel,
+}
+
+impl Files<'_> {
+    /// Writes a statement of the schema.
+    fn statement(&mut self, sql: &str) -> Result<()> {
+        let statement = format!("{sql};\n");
+        if statement.len() > STATEMENT_BYTES_MAX {
+            let start: String = sql.chars().take(60).collect();
+            let message = format!(
+                "a statement of {} bytes is longer than D1 allows ({STATEMENT_BYTES_MAX}): {start}...",
+                statement.len()
+            );
+            return Err(Error::input(message));
+        }
+        self.write(statement.as_bytes())
+    }
+
+    fn write(&mut self, statement: &[u8]) -> Result<()> {
+        let is_full = |file: &WholeFile| file.bytes() + statement.len() as u64 > FILE_BYTES_MAX;
+        if self.open.as_ref().is_some_and(is_full) {
+            self.done.extend(self.open.take());
+        }
+        let file = match &mut self.open {
+            Some(file) => file,
+            open => {
+                self.cancel.check()?;
+                let path = self.folder.file(self.done.len() + 1);
+                let file = open.insert(WholeFile::create(&path, self.folder.overwrite)?);
+                file.write(HEAD)?;
+                file
+            }
+        };
+        file.write(statement)
+    }
+
+    /// Gives all files their names; returns these, and how many bytes they have.
+    fn finish(mut self) -> Result<(Vec<PathBuf>, u64)> {
+        self.done.extend(self.open.take());
+        let bytes = self.done.iter().map(WholeFile::bytes).sum();
+        let paths: Vec<PathBuf> = (1..=self.done.len()).map(|number| self.folder.file(number)).collect();
+        self.done.into_iter().try_for_each(WholeFile::finish)?;
+        // Those of a longer series that was replaced.
+        let replaced = (paths.len() + 1..).map(|number| self.folder.file(number));
+        for path in replaced.take_while(|path| self.folder.overwrite && path.is_file()) {
+            std::fs::remove_file(&path).map_err(|error| {
+                explained(Error::target(format!("cannot remove {}", path.display())).about(&path), error)
+            })?;
+        }
+        Ok((paths, bytes))
+    }
+}
