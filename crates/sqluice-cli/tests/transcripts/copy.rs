@@ -221,3 +221,40 @@ fn in_place_it_shrinks_and_stays_the_same() {
         fs::remove_file(&db).unwrap();
     }
 }
+
+#[test]
+fn a_copy_for_a_purpose_says_which_settings_it_has() {
+    let folder = folder();
+    let folder = folder.path();
+    shop(folder);
+    let ran = run(folder, ["copy", "shop.db", "served.db", "--for", "datasette"]).ok();
+    let expected = "\
+2,002 rows of 2 tables and 1 index to served.db: [..]
+for datasette: compact true: Datasette serves it as immutable
+for datasette: journal mode delete: an immutable file has no log
+for datasette: auto vacuum none: an immutable file has no free pages
+for datasette: served-inspect.json: serve both by: datasette -i served.db --inspect-file served-inspect.json
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    let about: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("served-inspect.json")).unwrap()).unwrap();
+    let sum = std::process::Command::new("sha256sum").arg(folder.join("served.db")).output().unwrap().stdout;
+    let sum = String::from_utf8(sum).unwrap();
+    assert_eq!(about["served"]["hash"].as_str(), sum.split_whitespace().next());
+    assert_eq!(about["served"]["tables"]["orders"]["count"], 2000);
+
+    let ran = run(folder, ["copy", "shop.db", "statements", "--for", "d1"]).ok();
+    let expected = "\
+2,002 rows of 2 tables and 0 indexes to statements: [..]
+1 file; run them in order: for f in statements/*.sql; do npx wrangler d1 execute DATABASE --remote --file \"$f\"; done
+";
+    assert!(matches(&ran.stderr, expected), "{ran:?}");
+    let sql = fs::read_to_string(folder.join("statements/0001.sql")).unwrap();
+    let back = folder.join("back.db");
+    Connection::open(&back).unwrap().execute_batch(&sql).unwrap();
+    assert_eq!(content(&back).0, content(&folder.join("shop.db")).0);
+    run(folder, ["copy", "shop.db", "statements", "--for", "d1"])
+        .failed(1, "the folder statements is not empty");
+    run(folder, ["copy", "shop.db", "t.db", "--for", "turso", "--page-size", "8192"])
+        .failed(2, "--page-size 8192 is not possible in a copy for turso");
+}
