@@ -139,6 +139,8 @@ pub enum DuplicateRows {
     Records(u64, u64),
     /// By their rowids.
     Rowids(i64, i64),
+    /// By the two databases that they are in, which the message names.
+    Databases,
 }
 
 /// Counted from 1: `rows 5 and 900`, or `rowids 7 and 9`.
@@ -150,6 +152,7 @@ impl fmt::Display for DuplicateRows {
             }
             DuplicateRows::Rowids(first, second) if first == second => write!(f, "rowid {first} twice"),
             DuplicateRows::Rowids(first, second) => write!(f, "rowids {first} and {second}"),
+            DuplicateRows::Databases => write!(f, "rows of two databases"),
         }
     }
 }

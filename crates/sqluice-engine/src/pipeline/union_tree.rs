@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::{self, AtomicBool};
 
 use sqluice_core::batch::describe;
-use sqluice_core::error::{Assumption, Error, Result};
+use sqluice_core::error::{Assumption, Duplicate, DuplicateRows, Error, Result};
 use sqluice_core::schema::Table;
 use sqluice_core::schema::index::{Index, Indexed};
 use sqluice_format::key::KeyOrder;
@@ -204,7 +204,13 @@ impl<'a> UnionTree<'a> {
         let (one, other) = (&self.pieces[before.piece], &self.pieces[entry.piece]);
         let key = self.names.key(self.unique, entry.rowid, entry.record);
         let (one, other) = (one.view.path.display(), other.view.path.display());
-        Error::input(format!("{key} is in both {one} and {other}"))
+        let table = self.names.table.to_owned();
+        let index = match self.names.declared {
+            Some((_, Some(index))) if self.kind == Kind::Index => index.name.clone(),
+            _ => table.clone(),
+        };
+        let duplicate = Duplicate { table, index, rows: DuplicateRows::Databases };
+        Error::input(format!("{key} is in both {one} and {other}")).duplicate(duplicate)
     }
 
     /// Whether an entry has the key of the one before, where that must not be.

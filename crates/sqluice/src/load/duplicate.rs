@@ -177,6 +177,8 @@ impl Wanted {
     fn two(rows: DuplicateRows, alias: Option<usize>) -> Wanted {
         match (rows, alias) {
             (DuplicateRows::Records(first, second), _) => Wanted::Records(vec![first, second]),
+            // The message names them.
+            (DuplicateRows::Databases, _) => Wanted::Records(Vec::new()),
             (DuplicateRows::Rowids(first, second), Some(alias)) => {
                 Wanted::Rowids { alias, left: vec![first, second] }
             }

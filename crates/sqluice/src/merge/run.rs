@@ -81,19 +81,19 @@ pub(super) fn run(
 }
 
 /// The error for a key that several sources have, with what can be done about it.
-fn with_remedy(merge: &Merge, design: &Design<'_>, error: Error) -> Error {
-    let message = error.message();
-    if error.remedy().is_some() || !message.contains(" is in both ") {
-        return error;
-    }
-    let is_of = |merged: &&MergedTable<'_>, column: &str| {
-        message.starts_with(&format!("{}.{column} = ", merged.table.name))
+fn with_remedy(merge: &Merge, design: &Design<'_>, mut error: Error) -> Error {
+    let Some(duplicate) = error.take_duplicate() else { return error };
+    let has_rowids = |merged: &&MergedTable<'_>| {
+        !merged.table.without_rowid && (merged.table.rowid_alias.is_some() || merge.keep_rowids)
     };
-    let mut interleaved = design.tables.iter().filter(|merged| merged.method == Method::Interleaved);
-    let by_rowid = interleaved.find(|merged| match merged.table.rowid_alias {
-        Some(alias) => is_of(merged, &merged.table.columns[alias].name),
-        None => merge.keep_rowids && is_of(merged, "rowid"),
-    });
+    // The key of a table's own tree.
+    let is_own = |merged: &&MergedTable<'_>| {
+        merged.method == Method::Interleaved
+            && [&duplicate.table, &duplicate.index]
+                .iter()
+                .all(|name| name.eq_ignore_ascii_case(&merged.table.name))
+    };
+    let by_rowid = design.tables.iter().filter(has_rowids).find(is_own);
     let mut hint = message![
         Setting::OnConflict.to("ignore"),
         " keeps the first row, ",
