@@ -21,6 +21,8 @@ def _args(
     where: str | None,
     query: str | None,
     limit: int | None,
+    part: tuple[int, int] | None,
+    basis: str | None,
     mixed: Mixed,
     dates: bool,
     threads: int | None,
@@ -32,6 +34,8 @@ def _args(
         "where": where,
         "query": query,
         "limit": limit,
+        "part": part,
+        "basis": basis,
         "mixed": mixed,
         "dates": dates,
         "threads": threads,
@@ -55,6 +59,12 @@ class Rows:
         with used(self._db, self._busy_timeout):
             self._reading = _sqluice.Reading(self._db, table, args)
 
+    def basis(self) -> str:
+        """The state of the database and the types of the columns, as text, for `read(..., part=..., basis=...)`. Columns that are not declared
+        with a type are read for it."""
+        with used(self._db, self._busy_timeout):
+            return self._reading.basis()
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as a stream of Arrow, with the types that they have, whatever schema is requested."""
         # Until the stream is released, which lets go of this.
@@ -71,6 +81,8 @@ def read(
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
     limit: int | None = None,
+    part: tuple[int, int] | None = None,
+    basis: str | None = None,
     mixed: Mixed = "error",
     dates: bool = False,
     threads: int | None = None,
@@ -83,8 +95,13 @@ def read(
     value of another kind is an error, makes text of the column, or becomes null. dates: ISO text of columns declared DATE, DATETIME
     or TIMESTAMP becomes dates and timestamps. busy_limit: seconds that a reading may keep others from committing, which it does in
     all journal modes but WAL.
+
+    part: `(k, n)` reads the k-th part, counted from 0, of a table whose pages are cut into n parts. Together they are the rows of the
+    table, one part after another; parts of a small table may be empty. Views, queries, `where` and `limit` have no parts. basis: what
+    `Rows.basis()` has returned for the whole table, here or on another machine that sees the file: it is an error when the database was
+    changed since, and all parts have the types of the whole.
     """
-    args = _args(columns, where, query, limit, mixed, dates, threads, busy_timeout, busy_limit)
+    args = _args(columns, where, query, limit, part, basis, mixed, dates, threads, busy_timeout, busy_limit)
     return Rows(db, table, args)
 
 
@@ -111,7 +128,7 @@ def export(
     The format is the one that the name of the file says, also before .gz and .zst. Without `tables`: the only one, or all into a folder.
     The other parameters are those of `read`.
     """
-    args = _args(columns, where, query, limit, mixed, dates, threads, busy_timeout, busy_limit)
+    args = _args(columns, where, query, limit, None, None, mixed, dates, threads, busy_timeout, busy_limit)
     with used(db, busy_timeout), Watched(progress) as notify:
         text = _sqluice.export(os.fspath(db), os.fspath(to), names(tables), format, overwrite, args, notify)
     return of_json(ExportReport, text)

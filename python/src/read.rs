@@ -30,6 +30,8 @@ pub(crate) struct ReadArgs {
     pub(crate) filter: Option<String>,
     pub(crate) query: Option<String>,
     pub(crate) limit: Option<u64>,
+    part: Option<(u32, u32)>,
+    basis: Option<String>,
     mixed: String,
     pub(crate) dates: bool,
     pub(crate) threads: Option<usize>,
@@ -64,7 +66,12 @@ impl ReadArgs {
                     .hint("name a table, or give a query"));
             }
         };
-        let read = read.columns(self.columns).filter(self.filter).limit(self.limit);
+        let read = read
+            .columns(self.columns)
+            .filter(self.filter)
+            .limit(self.limit)
+            .part(self.part)
+            .basis(self.basis);
         Ok(read.mixed(mixed).dates(self.dates).threads(self.threads).read(options))
     }
 }
@@ -85,6 +92,11 @@ impl Reading {
             Ok(read)
         })?;
         Ok(Reading { read })
+    }
+
+    /// What other readings need to read parts of the same state with the same types.
+    fn basis(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, Function::Read, None, |_, cancel| self.read.find_basis(cancel))
     }
 
     /// A capsule with a stream; `guard` lives as long as that.

@@ -4,7 +4,7 @@
 //!  temp_dir, DIR       temp_dir="DIR"             append          if_exists="append", of `generate` append=True
 //!  primary_key, A,B    primary_key=["A", "B"]     no_header       header=False
 //!  memory, 64MiB       memory=64 << 20            columns         `columns`
-//!  part                no parameter: a hint that names it is left out
+//!  preview             no parameter: a hint that names it is left out
 //! ```
 
 use pyo3::prelude::*;
@@ -49,7 +49,8 @@ impl Function {
         use Setting::*;
         let name = setting.name();
         let word = match setting {
-            Dir | List | Part | Preview | Stdout => return None,
+            Dir | List | Preview | Stdout => return None,
+            Part if self != Function::Read => return None,
             Append if self == Function::Generate => "append=True",
             Append => "if_exists=\"append\"",
             ReplaceTable => "if_exists=\"replace\"",
@@ -78,7 +79,7 @@ impl Function {
                     Memory => bytes(value),
                     Rows => rows(value),
                     Date | Thousands | Type => typed(value),
-                    ApplicationId | BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Scale
+                    ApplicationId | BusyLimit | BusyTimeout | Limit | MaxRejects | PageSize | Part | Scale
                     | Seed | SkipLines | UserVersion | Threads => value.to_owned(),
                     _ => format!("{value:?}"),
                 };

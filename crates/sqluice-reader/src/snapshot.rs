@@ -17,7 +17,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +38,8 @@ use crate::pages::{FileView, Limit, Log};
 /// ([§4.1](https://www.sqlite.org/fileformat2.html#wal_file_format)).
 const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_HEADER_BYTES: u64 = 24;
+/// Where the header of the log has the salts that its frames repeat.
+const LOG_SALTS_AT: u64 = 16;
 
 /// How a database is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -235,6 +237,27 @@ impl Snapshot {
         self.journal_mode == "wal"
     }
 
+    /// What identifies the state: text that differs once something was committed, on any machine that reads the same file. In WAL mode
+    /// it may also differ when the log was copied into the file and removed.
+    ///
+    /// A log that has frames identifies the state by its last transaction; otherwise the header and the time of the file do.
+    ///
+    /// # Errors
+    /// When the file or the log can't be read.
+    pub fn state(&self) -> Result<String> {
+        if self.lets_others_commit() {
+            let page_bytes = self.geometry().page_bytes() as u64;
+            let end = end_of_log(&self.path, page_bytes).map_err(|error| Error::read(&self.name, error))?;
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+        let metadata = self.descriptor.file().metadata().map_err(|error| Error::read(&self.name, error))?;
+        let Header { change_counter, schema_cookie, .. } = self.header;
+        let (seconds, nanos) = (metadata.mtime(), metadata.mtime_nsec());
+        Ok(format!("{change_counter:x}-{schema_cookie:x}-{:x}-{seconds:x}-{nanos:x}", self.page_count))
+    }
+
     /// Its schema.
     ///
     /// # Errors
@@ -264,15 +287,47 @@ impl Snapshot {
     }
 }
 
-/// A bit for each page of the database that has a frame in the log, whether or not that is part of any transaction.
-fn pages_in_log(path: &Path, page_bytes: u32, page_count: u32) -> io::Result<Vec<u64>> {
+/// What identifies the last transaction in the log; `None`: it has none.
+fn end_of_log(path: &Path, page_bytes: u64) -> io::Result<Option<String>> {
+    let Some(log) = log_of(path)? else { return Ok(None) };
+    let mut salts = [0; 8];
+    if let Err(error) = log.read_exact_at(&mut salts, LOG_SALTS_AT) {
+        return if error.kind() == io::ErrorKind::UnexpectedEof { Ok(None) } else { Err(error) };
+    }
+    let mut end = None;
+    let mut at = LOG_HEADER_BYTES;
+    let mut frame = [0; FRAME_HEADER_BYTES as usize];
+    loop {
+        match log.read_exact_at(&mut frame, at) {
+            // A frame that an earlier log has left.
+            Ok(()) if frame[8..16] != salts => return Ok(end),
+            // The number of pages after the transaction: only of its last frame.
+            Ok(()) if frame[4..8] != [0; 4] => {
+                let sums: String = frame[8..].iter().map(|byte| format!("{byte:02x}")).collect();
+                end = Some(format!("log-{at:x}-{sums}"));
+            }
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(end),
+            Err(error) => return Err(error),
+        }
+        at += FRAME_HEADER_BYTES + page_bytes;
+    }
+}
+
+/// The log of a database, if it has one.
+fn log_of(path: &Path) -> io::Result<Option<File>> {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
-    let log = match File::open(name) {
-        Ok(log) => log,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+    match File::open(name) {
+        Ok(log) => Ok(Some(log)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A bit for each page of the database that has a frame in the log, whether or not that is part of any transaction.
+fn pages_in_log(path: &Path, page_bytes: u32, page_count: u32) -> io::Result<Vec<u64>> {
+    let Some(log) = log_of(path)? else { return Ok(Vec::new()) };
     let mut pages = vec![0; page_count as usize / 64 + 1];
     let mut at = LOG_HEADER_BYTES;
     let mut frame = [0; 4];

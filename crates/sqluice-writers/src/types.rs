@@ -45,6 +45,39 @@ pub struct ColumnType {
     pub number_as_text: bool,
 }
 
+impl ColumnType {
+    /// The type as a word, for [`ColumnType::from_word`].
+    pub fn word(&self) -> String {
+        let kind = match self.kind {
+            Kind::Int => "int",
+            Kind::Real => "real",
+            Kind::Text => "text",
+            Kind::Blob => "blob",
+            Kind::Date => "date",
+            Kind::Timestamp => "timestamp",
+        };
+        let int_as_real = if self.int_as_real { "+int" } else { "" };
+        let number_as_text = if self.number_as_text { "+number" } else { "" };
+        format!("{kind}{int_as_real}{number_as_text}")
+    }
+
+    /// The type that has this word.
+    pub fn from_word(word: &str) -> Option<ColumnType> {
+        let (rest, number_as_text) = word.strip_suffix("+number").map_or((word, false), |rest| (rest, true));
+        let (rest, int_as_real) = rest.strip_suffix("+int").map_or((rest, false), |rest| (rest, true));
+        let kind = match rest {
+            "int" => Kind::Int,
+            "real" => Kind::Real,
+            "text" => Kind::Text,
+            "blob" => Kind::Blob,
+            "date" => Kind::Date,
+            "timestamp" => Kind::Timestamp,
+            _ => return None,
+        };
+        Some(ColumnType { kind, int_as_real, number_as_text })
+    }
+}
+
 /// What is known of a column before its values are seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {

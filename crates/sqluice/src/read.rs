@@ -12,6 +12,16 @@
 //! # Ok::<(), sqluice::error::Error>(())
 //! ```
 //!
+//! Several processes read a table together, each one part of its pages, as long as nothing is committed to it:
+//!
+//! ```no_run
+//! # use sqluice::progress::Cancel;
+//! # use sqluice::read::Read;
+//! let basis = Read::table("shop.db", "orders").find_basis(&Cancel::new())?;
+//! let third_of_seven = Read::table("shop.db", "orders").part((2, 7)).basis(basis).open(&Cancel::new())?;
+//! # Ok::<(), sqluice::error::Error>(())
+//! ```
+//!
 //! Invariant: all batches are of one committed state. Memory is that of a few batches a thread, for any number of rows; while no one
 //! takes batches, none are made.
 
@@ -29,6 +39,7 @@ use sqluice_reader::rows::{Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_writers::arrow::{ArrowEncoder, ArrowPiece};
 use sqluice_writers::in_order::InOrder;
+use sqluice_writers::types::ColumnType;
 use sqluice_writers::unfit::{Mixed, Nulled};
 
 use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
@@ -53,6 +64,11 @@ pub struct Read {
     pub filter: Option<String>,
     /// The number of rows at most.
     pub limit: Option<u64>,
+    /// One part of the pages of a table: its number, counted from 0, and how many parts the table is cut into. Together they are the
+    /// rows of the table, one part after another.
+    pub part: Option<(u32, u32)>,
+    /// What [`Read::find_basis`] has returned: the state that the database must have, and the types of the columns.
+    pub basis: Option<String>,
     /// What happens to values of another kind than their column has.
     pub mixed: Mixed,
     /// Text of columns declared DATE, DATETIME or TIMESTAMP becomes dates and timestamps.
@@ -70,6 +86,10 @@ setters! { Read:
     filter(filter: impl Into<Option<String>>) = filter.into();
     /// Sets the number of rows at most.
     limit(limit: impl Into<Option<u64>>) = limit.into();
+    /// Sets the part of the table that is read.
+    part(part: impl Into<Option<(u32, u32)>>) = part.into();
+    /// Sets the state that the database must have, and the types of the columns, as [`Read::find_basis`] has returned them.
+    basis(basis: impl Into<Option<String>>) = basis.into();
     /// Sets what happens to values of another kind than their column has.
     mixed(mixed: Mixed) = mixed;
     /// Makes dates and timestamps of text in columns that are declared so.
@@ -105,6 +125,8 @@ impl Read {
             columns: None,
             filter: None,
             limit: None,
+            part: None,
+            basis: None,
             mixed: Mixed::default(),
             dates: false,
             threads: None,
@@ -112,26 +134,60 @@ impl Read {
         }
     }
 
-    /// Finds the rows without reading them.
-    fn rows(&self, cancel: &Cancel) -> Result<Rows> {
+    /// Finds the rows without reading them, and the types of the columns as far as they are given.
+    fn rows(&self, cancel: &Cancel) -> Result<(Rows, Arc<Snapshot>, Option<Vec<ColumnType>>)> {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
         let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
-        match &self.what {
+        let rows = match &self.what {
             What::Table(table) => {
                 let selection = Selection::default()
                     .columns(self.columns.clone())
                     .filter(self.filter.clone())
-                    .limit(self.limit);
+                    .limit(self.limit)
+                    .part(self.part);
                 let schema = snapshot.schema()?;
                 Rows::of_table(&snapshot, &schema, table, &selection)
             }
             What::Query(_) if self.columns.is_some() || self.filter.is_some() => {
                 Err(Error::usage("a query names its columns and conditions itself"))
             }
+            What::Query(_) if self.part.is_some() => {
+                Err(Error::usage("a query has no parts").hint("name a table, or read the query as a whole"))
+            }
             What::Query(sql) => Rows::of_query(&snapshot, sql, self.limit),
+        }?;
+        let Some(basis) = &self.basis else { return Ok((rows, snapshot, None)) };
+        let (state, words) = basis.split_once(' ').unwrap_or((basis, ""));
+        if snapshot.state()? != state {
+            return Err(Error::input(format!(
+                "{} was changed while it is read in parts",
+                self.source.display()
+            ))
+            .hint("read it again from the beginning, or read a copy"));
         }
+        let types: Option<Vec<ColumnType>> = words.split(' ').map(ColumnType::from_word).collect();
+        match types.filter(|types| types.len() == rows.columns().len()) {
+            Some(types) => Ok((rows, snapshot, Some(types))),
+            None => Err(Error::usage("the basis is of a reading of other columns")),
+        }
+    }
+
+    /// The committed state of the database, and the types of the columns, as text for [`Read::basis`]. Readings that have it fail once
+    /// something was committed, and share the types, also of columns whose declaration leaves them open.
+    ///
+    /// # Errors
+    /// As [`Read::check`].
+    pub fn find_basis(&self, cancel: &Cancel) -> Result<String> {
+        let cancel = cancel.child();
+        let (rows, snapshot, types) = self.rows(&cancel)?;
+        let types = match types {
+            Some(types) => types,
+            None => self.typed(&rows, None, &cancel)?.types,
+        };
+        let words: Vec<String> = types.iter().map(ColumnType::word).collect();
+        Ok(format!("{} {}", snapshot.state()?, words.join(" ")))
     }
 
     /// Says whether it can be read, without reading rows.
@@ -148,17 +204,28 @@ impl Read {
     /// As [`Read::check`].
     pub fn open(&self, cancel: &Cancel) -> Result<RecordBatches> {
         let cancel = cancel.child();
-        let rows = self.rows(&cancel)?;
+        let (rows, _, types) = self.rows(&cancel)?;
+        let Typed { encoder, source, .. } = self.typed(&rows, types, &cancel)?;
+        let schema = Arc::clone(encoder.schema());
+        let pieces = InOrder::start(source, encoder, self.cores(), &cancel);
+        Ok(RecordBatches { schema, pieces, ready: VecDeque::new() })
+    }
+
+    /// The rows with the types of their columns, which are found where they are not given.
+    fn typed(&self, rows: &Rows, types: Option<Vec<ColumnType>>, cancel: &Cancel) -> Result<Typed> {
         let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
-        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = self.threads.unwrap_or_else(cores);
         let nulled = Arc::new(Nulled::new(names.len()));
         let values = ValueOptions { mixed: self.mixed, dates: self.dates };
-        let Typed { encoder, source } =
-            Typed::open(&rows, &names, values, &nulled, BATCH_BYTES, threads, &cancel)?;
-        let schema = Arc::clone(encoder.schema());
-        let pieces = InOrder::start(source, encoder, threads, &cancel);
-        Ok(RecordBatches { schema, pieces, ready: VecDeque::new() })
+        match types {
+            Some(types) => Typed::of_types(rows, &names, types, self.mixed, &nulled, BATCH_BYTES, cancel),
+            None => Typed::open(rows, &names, values, &nulled, BATCH_BYTES, self.cores(), cancel),
+        }
+    }
+
+    /// The number of threads.
+    fn cores(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.unwrap_or_else(cores)
     }
 }
 

@@ -122,7 +122,7 @@ settings! {
     Pad = "pad",
     /// Bytes of a page.
     PageSize = "page_size",
-    /// One share of a database that is generated.
+    /// One share of a database that is generated, or of a table that is read.
     Part = "part",
     /// A built-in schema.
     Preset = "preset",

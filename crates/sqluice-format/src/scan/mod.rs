@@ -248,6 +248,13 @@ impl Scan {
         Scan { fields, ..self }
     }
 
+    /// Cuts finer where it takes that to have at least `parts` parts, as far as interior pages allow.
+    #[must_use]
+    pub fn with_parts(self, parts: usize) -> Scan {
+        let of_part = self.of_part.min(self.subtrees.len() / parts.max(1)).max(1);
+        Scan { of_part, ..self }
+    }
+
     /// The number of parts: at least one.
     pub fn parts(&self) -> usize {
         self.subtrees.len().div_ceil(self.of_part)

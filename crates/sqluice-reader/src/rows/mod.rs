@@ -51,6 +51,8 @@ pub struct Selection {
     pub filter: Option<String>,
     /// The number of rows at most.
     pub limit: Option<u64>,
+    /// One of several shares of the pages: its number, counted from 0, and how many the table is cut into.
+    pub part: Option<(u32, u32)>,
 }
 
 setters! { Selection:
@@ -60,6 +62,8 @@ setters! { Selection:
     filter(filter: impl Into<Option<String>>) = filter.into();
     /// Sets the number of rows at most.
     limit(limit: impl Into<Option<u64>>) = limit.into();
+    /// Sets the share of the pages.
+    part(part: impl Into<Option<(u32, u32)>>) = part.into();
 }
 
 /// A column of what is read.
@@ -122,10 +126,12 @@ impl Rows {
             }));
         }
         let name = table.map_or(name, |table| table.name.as_str());
+        refuse_part(selection)?;
         let (wanted, columns) = wanted_columns(name, table, &all, selection)?;
         if let (Some(table), None) = (table, &selection.filter)
-            && let Some(rows) = by_pages(snapshot, table, &wanted, &columns).map_err(failed)?
+            && let Some(mut rows) = by_pages(snapshot, table, &wanted, &columns).map_err(failed)?
         {
+            rows.part = selection.part.unwrap_or((0, 1));
             let reading = Reading::Pages(Arc::new(rows));
             return Ok(Rows {
                 name: name.to_owned(),
@@ -134,6 +140,10 @@ impl Rows {
                 limit: selection.limit,
                 is_query: false,
             });
+        }
+        if selection.part.is_some() {
+            return Err(Error::usage(format!("{name} has no parts: SQLite itself must read it"))
+                .hint("parts are those of tables whose columns are stored, no views or virtual tables; or read it as a whole"));
         }
         let mut sql = String::from("SELECT ");
         for (index, column) in columns.iter().enumerate() {
@@ -232,6 +242,23 @@ impl Rows {
             Reading::Sqlite(query) => Box::new(StatementSource::start(query, PART_BYTES, rows, cancel)),
         })
     }
+}
+
+/// Refuses a part that can't exist, or that can't be cut.
+fn refuse_part(selection: &Selection) -> Result<()> {
+    let Some((part, parts)) = selection.part else { return Ok(()) };
+    if part >= parts {
+        return Err(
+            Error::usage(format!("part {part} of {parts} does not exist")).hint("parts are counted from 0")
+        );
+    }
+    let other = match selection {
+        Selection { limit: Some(_), .. } => Setting::Limit,
+        Selection { filter: Some(_), .. } => Setting::Where,
+        _ => return Ok(()),
+    };
+    Err(Error::usage(message![Setting::Part, " and ", other, " exclude each other"])
+        .hint("select among the rows that the parts return"))
 }
 
 /// What makes SQLite read a table in its own order, not that of an index that has all columns.
@@ -338,6 +365,7 @@ fn by_pages(
             page_count: snapshot.page_count(),
         },
         layout,
+        part: (0, 1),
         key_columns: table.clustered.as_ref().map_or(0, |clustered| clustered.key_columns),
     }))
 }

@@ -23,6 +23,8 @@ pub(super) struct TreeRows {
     pub(super) columns: Vec<String>,
     pub(super) tree: Tree,
     pub(super) layout: Layout,
+    /// Which share of the pages is read, and of how many.
+    pub(super) part: (u32, u32),
     /// Leading columns of the record that are the PRIMARY KEY of a WITHOUT ROWID table.
     pub(super) key_columns: usize,
 }
@@ -40,6 +42,7 @@ struct Shared {
 pub(super) struct TreeSource {
     shared: Arc<Shared>,
     next: usize,
+    end: usize,
     counter: Option<Counter>,
     rows_done: u64,
     rows_end: u64,
@@ -55,7 +58,8 @@ impl TreeRows {
     fn scan(&self, part_bytes: usize, cancel: &Cancel) -> Result<Scan> {
         let view = self.snapshot.view(&Silent, cancel);
         let scan = Scan::in_parts_of(&mut view.pages(), self.tree, part_bytes);
-        Ok(scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields()))
+        let scan = scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields());
+        Ok(if self.part.1 > 1 { scan.with_parts(self.part.1 as usize) } else { scan })
     }
 
     /// The row of that number within a part, for messages.
@@ -107,11 +111,16 @@ impl TreeSource {
             true => Some(Counter { scan: rows.scan(part_bytes, cancel)?, reader: Reader::default() }),
             false => None,
         };
+        // Neighbours have a cut in common: together the shares are all parts.
+        let (part, parts) = rows.part;
+        let cut = |part: u32| (scan.parts() as u64 * u64::from(part) / u64::from(parts)) as usize;
+        let (next, end) = (cut(part), cut(part + 1));
         let rows = Arc::clone(rows);
         let shared = Shared { rows, scan, part_bytes, cancel: cancel.clone(), spare: Mutex::default() };
         Ok(TreeSource {
             shared: Arc::new(shared),
-            next: 0,
+            next,
+            end,
             counter,
             rows_done: 0,
             rows_end: limit.unwrap_or(u64::MAX),
@@ -127,8 +136,8 @@ impl TreeSource {
 
 impl Source for TreeSource {
     fn next_part(&mut self) -> Result<Option<Box<dyn Part>>> {
-        let Shared { rows, scan, cancel, .. } = &*self.shared;
-        if self.next == scan.parts() || self.rows_done >= self.rows_end {
+        let Shared { rows, cancel, .. } = &*self.shared;
+        if self.next >= self.end || self.rows_done >= self.rows_end {
             return Ok(None);
         }
         let part = self.next;
@@ -145,7 +154,7 @@ impl Source for TreeSource {
     }
 
     fn total(&self) -> Option<Amount> {
-        Some(Amount { rows: 0, bytes: self.shared.bytes_of_part() * self.shared.scan.parts() as u64 })
+        Some(Amount { rows: 0, bytes: self.shared.bytes_of_part() * (self.end - self.next) as u64 })
     }
 }
 

@@ -168,7 +168,7 @@ impl FileRun<'_> {
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
-        let Typed { encoder, source } =
+        let Typed { encoder, source, .. } =
             Typed::open(&wanted.rows, names, self.values(), nulled, GROUP_BYTES, self.threads, self.cancel)?;
         self.begin(wanted, &*source);
         let mut writer = OutWriter { out, failed: None };
@@ -200,7 +200,7 @@ impl FileRun<'_> {
         nulled: &Arc<Nulled>,
         out: &mut Out,
     ) -> Result<(u64, Vec<String>)> {
-        let Typed { encoder, source } =
+        let Typed { encoder, source, .. } =
             Typed::open(&wanted.rows, names, self.values(), nulled, BATCH_BYTES, self.threads, self.cancel)?;
         self.begin(wanted, &*source);
         let mut writer = OutWriter { out, failed: None };

@@ -11,7 +11,7 @@ use sqluice_core::source::{Part, Source};
 use sqluice_reader::rows::Rows;
 use sqluice_writers::arrow::ArrowEncoder;
 use sqluice_writers::in_order::{Encode, InOrder};
-use sqluice_writers::types::{Declared, SeeAll, Seen};
+use sqluice_writers::types::{ColumnType, Declared, SeeAll, Seen};
 use sqluice_writers::unfit::{Mixed, Nulled};
 
 /// Bytes of a table that become a row group.
@@ -31,9 +31,24 @@ pub(crate) struct ValueOptions {
 pub(crate) struct Typed {
     pub(crate) encoder: ArrowEncoder,
     pub(crate) source: Box<dyn Source>,
+    pub(crate) types: Vec<ColumnType>,
 }
 
 impl Typed {
+    /// Opens rows whose types are known.
+    pub(crate) fn of_types(
+        rows: &Rows,
+        names: &[String],
+        types: Vec<ColumnType>,
+        mixed: Mixed,
+        nulled: &Arc<Nulled>,
+        part_bytes: usize,
+        cancel: &Cancel,
+    ) -> Result<Typed> {
+        let encoder = ArrowEncoder::new(names, types.clone(), mixed, Arc::clone(nulled));
+        Ok(Typed { encoder, source: rows.source(part_bytes, cancel)?, types })
+    }
+
     /// Finds the types, and opens the rows in parts of about `part_bytes` bytes.
     pub(crate) fn open(
         rows: &Rows,
@@ -74,11 +89,11 @@ impl Typed {
             source = Some(Box::new(Resumed { first, rest: whole }) as Box<dyn Source>);
         }
         let types = declared.iter().zip(&seen);
-        let types =
+        let types: Vec<ColumnType> =
             types.map(|(declared, seen)| declared.column_type(seen, values.mixed, values.dates)).collect();
-        let encoder = ArrowEncoder::new(names, types, values.mixed, Arc::clone(nulled));
+        let encoder = ArrowEncoder::new(names, types.clone(), values.mixed, Arc::clone(nulled));
         let source = source.map_or_else(|| rows.source(part_bytes, cancel), Ok)?;
-        Ok(Typed { encoder, source })
+        Ok(Typed { encoder, source, types })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Exports: what comes back by a load, what is refused, and what files appear; and loads from databases.
+//! Exports: what comes back by a load, what is refused, and what files appear; loads from databases; and parts of tables.
 
 mod committed;
 mod files;
+mod parts;
 mod round_trip;

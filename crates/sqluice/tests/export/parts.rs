@@ -1,0 +1,169 @@
+//! Parts of a table are the table, as long as nothing is committed.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use rusqlite::Connection;
+use sqluice::error::Error;
+use sqluice::progress::Cancel;
+use sqluice::read::Read;
+use sqluice_reader::Snapshot;
+use sqluice_reader::snapshot::ReadOptions;
+
+const TABLES: [&str; 3] = [
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, any, price DECIMAL(9, 2), later DATE)",
+    "CREATE TABLE t (name TEXT, id INTEGER, any, price NUMERIC, later DATE, PRIMARY KEY (name, id)) WITHOUT ROWID",
+    "CREATE TABLE t (id INT, name TEXT, any, price NUMERIC, later DATE)",
+];
+
+/// A table whose columns without a type have values of other kinds at its end than at its beginning.
+fn make(db: &Path, table: &str, journal_mode: &str, rows: u32) {
+    let connection = Connection::open(db).unwrap();
+    let sql = format!(
+        "PRAGMA page_size = 512; PRAGMA journal_mode = {journal_mode}; {table};
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+         INSERT INTO t (id, name, any, price, later) SELECT i, format('name %05d', i),
+             CASE WHEN i < 2900 THEN NULL ELSE 'text ' || i END, CASE WHEN i < 1500 THEN i ELSE i + 0.5 END,
+             CASE WHEN i > 100 THEN '2026-11-24' END FROM n"
+    );
+    connection.execute_batch(&sql).unwrap();
+}
+
+fn rows(read: &Read) -> Result<Vec<RecordBatch>, Error> {
+    read.open(&Cancel::new())?.collect()
+}
+
+/// The rows as text, one after another.
+fn shown(batches: &[RecordBatch]) -> Vec<String> {
+    let row = |batch: &RecordBatch, row: usize| format!("{:?}", batch.slice(row, 1).columns());
+    batches
+        .iter()
+        .flat_map(|batch| (0..batch.num_rows()).map(|at| row(batch, at)).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn parts_one_after_another_are_the_table_with_its_types() {
+    for table in TABLES {
+        for count in [0, 1, 3000] {
+            let folder = tempfile::tempdir().unwrap();
+            let db = folder.path().join("x.db");
+            make(&db, table, "DELETE", count);
+            let whole = Read::table(&db, "t").threads(1);
+            let expected = rows(&whole).unwrap();
+            let schema = whole.open(&Cancel::new()).unwrap().schema().clone();
+            let basis = whole.find_basis(&Cancel::new()).unwrap();
+            for parts in [1, 2, 7, 1000] {
+                let mut found = Vec::new();
+                let mut filled = 0;
+                for part in 0..parts {
+                    let read = whole.clone().part((part, parts)).basis(basis.clone());
+                    let batches = rows(&read).unwrap();
+                    assert!(
+                        batches.iter().all(|batch| batch.schema() == schema),
+                        "{table}, part {part} of {parts}"
+                    );
+                    filled += u32::from(batches.iter().any(|batch| batch.num_rows() > 0));
+                    found.extend(batches);
+                }
+                assert!(count < 3000 || filled >= parts.min(7), "{filled} of {parts} parts have rows");
+                assert_eq!(shown(&found), shown(&expected), "{table}, {count} rows, {parts} parts");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_with_columns_has_these_columns_of_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("x.db");
+    make(&db, TABLES[0], "DELETE", 3000);
+    let whole = Read::table(&db, "t").columns(vec!["price".to_owned(), "id".to_owned()]).threads(2);
+    let basis = whole.find_basis(&Cancel::new()).unwrap();
+    let mut found = Vec::new();
+    for part in 0..5 {
+        found.extend(rows(&whole.clone().part((part, 5)).basis(basis.clone())).unwrap());
+    }
+    assert_eq!(shown(&found), shown(&rows(&whole).unwrap()));
+    let others = Read::table(&db, "t").columns(vec!["id".to_owned()]).basis(basis);
+    assert!(rows(&others).unwrap_err().to_string().contains("other columns"));
+}
+
+#[test]
+fn a_change_since_the_basis_was_taken_is_an_error_in_every_journal_mode() {
+    for journal_mode in ["DELETE", "WAL"] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("x.db");
+        make(&db, TABLES[0], journal_mode, 3000);
+        // Stays open: in WAL mode the log stays.
+        let writer = Connection::open(&db).unwrap();
+        let mut changes = 0;
+        for change in [
+            "UPDATE t SET name = 'another' WHERE id = 1",
+            "PRAGMA wal_checkpoint(TRUNCATE); UPDATE t SET name = 'a third' WHERE id = 1",
+            "CREATE TABLE other (x)",
+        ] {
+            let whole = Read::table(&db, "t").threads(1);
+            let basis = whole.find_basis(&Cancel::new()).unwrap();
+            let part = whole.part((1, 3)).basis(basis);
+            let before = shown(&rows(&part).unwrap());
+            assert_eq!(shown(&rows(&part).unwrap()), before, "a reading changes nothing");
+            writer.execute_batch(change).unwrap();
+            let error = rows(&part).unwrap_err().to_string();
+            assert!(error.contains("was changed"), "{journal_mode}: {error}");
+            changes += 1;
+        }
+        assert_eq!(changes, 3);
+    }
+}
+
+#[test]
+fn a_log_that_is_written_again_from_its_beginning_is_another_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("x.db");
+    make(&db, TABLES[0], "WAL", 10);
+    let state = || Snapshot::begin(&db, &ReadOptions::new(), &Cancel::new()).unwrap().state().unwrap();
+    let writer = Connection::open(&db).unwrap();
+    let mut states = vec![state()];
+    for _ in 0..20 {
+        writer
+            .execute_batch("UPDATE t SET name = name || 'x' WHERE id = 1; PRAGMA wal_checkpoint(RESTART)")
+            .unwrap();
+        states.push(state());
+        assert_eq!(states.last(), Some(&state()));
+    }
+    states.sort();
+    states.dedup();
+    assert_eq!(states.len(), 21, "{states:#?}");
+}
+
+#[test]
+fn what_has_no_parts_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("x.db");
+    make(&db, TABLES[0], "DELETE", 10);
+    let connection = Connection::open(&db).unwrap();
+    connection
+        .execute_batch(
+            "CREATE VIEW v AS SELECT * FROM t; CREATE VIRTUAL TABLE f USING fts5(a);
+             CREATE TABLE g (a, b AS (a + 1) VIRTUAL)",
+        )
+        .unwrap();
+    for (read, message) in [
+        (Read::table(&db, "v"), "has no parts"),
+        (Read::table(&db, "f"), "has no parts"),
+        (Read::table(&db, "g"), "has no parts"),
+        (Read::query(&db, "SELECT * FROM t"), "a query has no parts"),
+        (Read::table(&db, "t").limit(3), "exclude each other"),
+        (Read::table(&db, "t").filter("id > 3".to_owned()), "exclude each other"),
+        (Read::table(&db, "t").part((2, 2)), "part 2 of 2 does not exist"),
+        (Read::table(&db, "t").part((0, 0)), "part 0 of 0 does not exist"),
+    ] {
+        let read = if read.part.is_none() { read.part((0, 2)) } else { read };
+        let error = rows(&read).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    // A column that is computed does not keep the others from being read in parts.
+    let stored = Read::table(&db, "g").columns(vec!["a".to_owned()]).part((0, 1));
+    assert!(rows(&stored).is_ok());
+}
