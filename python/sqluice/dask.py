@@ -1,0 +1,72 @@
+"""[Dask](https://docs.dask.org/en/stable/dataframe.html): data frames into SQLite, and out of it.
+
+    >>> to_sqlite(frame, "out.db", "t", primary_key="id", index=["area"])      # doctest: +SKIP
+    >>> frame = read_sqlite("in.db", "t", columns=["id", "area"])              # doctest: +SKIP
+
+Each partition becomes a database of its rows; when all are done, they are merged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._errors import UsageError
+from ._write import Path
+from .distributed import Job, Part, Parts, Shard
+from .distributed._job import Committed
+
+try:
+    import dask
+    import dask.dataframe
+except ImportError as error:
+    raise UsageError(f"sqluice.dask needs Dask: {error}", hint='install it: pip install "dask[dataframe]"') from None
+
+__all__ = ["read_sqlite", "to_sqlite"]
+
+
+def to_sqlite(frame: Any, path: Path, table: str, *, write_index: bool = False, **options: Any) -> Committed:
+    """Writes a data frame to a table of a database, or of a set of databases.
+
+    write_index: whether the index of the frame is a column. The other parameters are those of `sqluice.distributed.Job`.
+    """
+    job = Job(path, table, **options)
+    job.begin()
+    try:
+        write = dask.delayed(_write, pure=False)
+        tasks = [write(job, number, partition, write_index) for number, partition in enumerate(frame.to_delayed())]
+        written: Sequence[list[Shard]] = dask.compute(*tasks)
+    except BaseException:
+        job.abort()
+        raise
+    meta = _arrow(frame._meta, write_index).schema
+    return job.commit([shard for shards in written for shard in shards], schema=meta)
+
+
+def _write(job: Job, number: int, partition: Any, write_index: bool) -> list[Shard]:
+    return job.write([_arrow(partition, write_index)], number)
+
+
+def _arrow(frame: Any, write_index: bool) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_pandas(frame, preserve_index=write_index)
+
+
+def read_sqlite(path: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None) -> Any:
+    """A table of a database that all workers see as a data frame, whose partitions are read by tasks of their own, all of the same state.
+
+    npartitions: by default one for each 64 MiB of the file.
+    """
+    parts = Parts(path, table, columns)
+    count = npartitions or max(1, parts.bytes // (64 << 20))
+    meta = parts.schema.empty_table().to_pandas()
+    return dask.dataframe.from_map(_read, parts.cut(count), meta=meta, label="read-sqlite")
+
+
+def _read(part: Part) -> Any:
+    import pandas
+
+    frame = part.reader().read_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    return frame

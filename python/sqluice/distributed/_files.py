@@ -1,0 +1,148 @@
+"""Files by path or by URL.
+
+A URL is one of fsspec, such as `s3://bucket/out.db`, which must be installed for that. Databases are made on a local disk and then sent.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from .._errors import UsageError
+
+
+def is_url(path: str) -> bool:
+    """Whether it is a URL of another file system than the local one."""
+    scheme, found, _ = path.partition("://")
+    return bool(found) and scheme != "file"
+
+
+def local(path: str) -> str:
+    """A local path, which may be given as a URL."""
+    return path.removeprefix("file://")
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError:
+        scheme = url.partition("://")[0]
+        raise UsageError(f"{scheme}:// needs the package fsspec", hint="install fsspec, or name a path") from None
+    found: tuple[Any, str] = fsspec.core.url_to_fs(url)
+    return found
+
+
+def join(folder: str, name: str) -> str:
+    """The name of a file in a folder."""
+    return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(local(folder), name)
+
+
+def exists(path: str) -> bool:
+    """Whether a file or folder of that name exists."""
+    if not is_url(path):
+        return os.path.lexists(local(path))
+    system, name = _file_system(path)
+    return bool(system.exists(name))
+
+
+def listed(folder: str) -> list[str]:
+    """The names in a folder; none, if it does not exist."""
+    if not is_url(folder):
+        return sorted(os.listdir(local(folder))) if os.path.isdir(local(folder)) else []
+    system, name = _file_system(folder)
+    if not system.exists(name):
+        return []
+    return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(name, detail=False))
+
+
+def make_folder(folder: str) -> None:
+    """Makes a folder and those above it; a store of objects needs none."""
+    if not is_url(folder):
+        os.makedirs(local(folder), exist_ok=True)
+
+
+def remove(path: str) -> None:
+    """Removes a file or a folder with all that it holds, if it exists."""
+    if is_url(path):
+        system, name = _file_system(path)
+        if system.exists(name):
+            system.rm(name, recursive=True)
+    elif os.path.isdir(local(path)) and not os.path.islink(local(path)):
+        shutil.rmtree(local(path), ignore_errors=True)
+    else:
+        try:
+            os.remove(local(path))
+        except FileNotFoundError:
+            pass
+
+
+def read_text(path: str) -> str | None:
+    """The text of a file; None: it does not exist."""
+    try:
+        if is_url(path):
+            system, name = _file_system(path)
+            text: str = system.read_text(name, encoding="utf-8")
+            return text
+        with open(local(path), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes a small file. A reader sees all of it or none."""
+    if is_url(path):
+        system, name = _file_system(path)
+        system.pipe_file(name, text.encode())
+        return
+    temporary = f"{local(path)}.tmp"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, local(path))
+
+
+@contextmanager
+def made_locally(path: str) -> Iterator[str]:
+    """Where to make a file, which is sent to its URL, if it has one, when it is complete."""
+    if not is_url(path):
+        yield local(path)
+        return
+    with TemporaryDirectory(prefix="sqluice-") as folder:
+        file = os.path.join(folder, path.rpartition("/")[2])
+        yield file
+        if os.path.exists(file):
+            system, name = _file_system(path)
+            system.put_file(file, name)
+
+
+@contextmanager
+def held_locally(paths: list[str]) -> Iterator[list[str]]:
+    """Local files with the content of all; those of URLs are fetched and removed again."""
+    with TemporaryDirectory(prefix="sqluice-") as folder:
+        files = []
+        for number, path in enumerate(paths):
+            if is_url(path):
+                system, name = _file_system(path)
+                file = os.path.join(folder, f"{number}-{path.rpartition('/')[2]}")
+                system.get_file(name, file)
+                files.append(file)
+            else:
+                files.append(local(path))
+        yield files
+
+
+def move(source: str, target: str) -> None:
+    """Moves a file; between file systems it is copied and removed."""
+    if not is_url(source) and not is_url(target):
+        shutil.move(local(source), local(target))
+        return
+    with held_locally([source]) as [file], made_locally(target) as made:
+        if file != made:
+            shutil.copyfile(file, made)
+    remove(source)

@@ -1,0 +1,218 @@
+"""A job: rows of many tasks into one table."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from tempfile import mkdtemp
+from typing import Any, Literal
+
+from .._errors import InputError, TargetError, UsageError
+from .._report import MergeReport
+from .._write import MEMORY, OnConflict, Path, names, specs
+from . import _commit, _files, _manifest, _staging
+from ._partition import Partition
+from ._shard import Layout, Shard, write_shards
+
+Mode = Literal["one", "set"]
+IfExists = Literal["fail", "replace", "append"]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a job has made."""
+
+    target: str
+    rows: int
+    shards: int
+    """Shards that were committed."""
+    merge: MergeReport | None
+    """How they were merged into one database; None: a set, or no task had rows."""
+
+
+class Job:
+    """Rows of many tasks into a table of one database, or of a set of databases. It can be pickled, and sent to the tasks.
+
+    target: the path of the database, or of the folder of a set, or a URL of fsspec.
+    mode: `one` database, or a `set`: the shards with a manifest.
+    if_exists: `fail`; `replace` the target; `append` adds the rows to a database, whose table must be declared alike.
+    primary_key, index, unique, types, strict, without_rowid, on_conflict: as `schema`, `primary_key` and so on of `sqluice.write`; they
+        hold for all rows of all tasks. The types of columns that are not named are those of Arrow.
+    partition_by: a set has a database for each partition instead of each task with rows.
+    staging: the folder, or URL, in which shards wait; all workers must see it. By default a hidden folder beside the target.
+    threads, memory: of each task.
+    """
+
+    def __init__(
+        self,
+        target: Path,
+        table: str,
+        *,
+        mode: Mode = "one",
+        if_exists: IfExists = "fail",
+        primary_key: str | Sequence[str] | None = None,
+        index: str | Sequence[str | Sequence[str]] | None = None,
+        unique: str | Sequence[str | Sequence[str]] | None = None,
+        types: Mapping[str, str] | None = None,
+        strict: bool = False,
+        without_rowid: bool = False,
+        on_conflict: OnConflict = "abort",
+        partition_by: Partition | None = None,
+        staging: Path | None = None,
+        threads: int | None = 1,
+        memory: int = MEMORY,
+    ) -> None:
+        if mode not in ("one", "set"):
+            raise UsageError(f"mode is one or set, not {mode}")
+        if if_exists not in ("fail", "replace", "append"):
+            raise UsageError(f"if_exists is fail, replace or append, not {if_exists}")
+        if mode == "set" and if_exists == "append":
+            raise UsageError("a set can't be appended to", hint="make another one, or replace it")
+        if mode == "one" and partition_by is not None:
+            raise UsageError("one database has no partitions", hint='mode="set" makes a database for each')
+        self.target = _absolute(target)
+        self.table, self.mode, self.if_exists, self.partition_by = table, mode, if_exists, partition_by
+        self.staging = _staging.folder_of(self.target) if staging is None else _absolute(staging)
+        self.id = uuid.uuid4().hex
+        self._layout = Layout(
+            table=table,
+            primary_key=tuple(names(primary_key)),
+            index=tuple(specs(index)),
+            unique=tuple(specs(unique)),
+            types=tuple((types or {}).items()),
+            strict=strict,
+            without_rowid=without_rowid,
+            on_conflict=on_conflict,
+            threads=threads,
+            memory=memory,
+        )
+
+    @property
+    def _folder(self) -> str:
+        return _files.join(self.staging, self.id)
+
+    def begin(self, pid: int | None = None) -> None:
+        """Looks at the target, removes what jobs that were killed have left, and makes the folder of the shards. In the driver.
+
+        pid: the process that lives as long as the job; by default this one.
+        """
+        self._refuse()
+        for staging in self._stagings():
+            _staging.begin(staging, self.id, os.getpid() if pid is None else pid)
+
+    def _stagings(self) -> set[str]:
+        """Where shards wait, and where a set is made before it is renamed."""
+        makes_set = self.mode == "set" and not _files.is_url(self.target)
+        return {self.staging, _staging.folder_of(self.target)} if makes_set else {self.staging}
+
+    def _end(self) -> None:
+        for staging in self._stagings():
+            _staging.end(staging, self.id)
+
+    def _refuse(self) -> None:
+        if self.if_exists == "fail" and _files.exists(self.target):
+            raise TargetError(f"{self.target} already exists", hint='name another target, or if_exists="replace" replaces it')
+        if _files.is_url(self.target):
+            return
+        is_folder = os.path.isdir(_files.local(self.target))
+        if self.mode == "one" and is_folder:
+            raise TargetError(f"{self.target} is a folder", hint="name a file in it")
+        if self.mode == "set" and os.path.exists(_files.local(self.target)):
+            if not is_folder:
+                raise TargetError(f"{self.target} is a file; a set is a folder", hint="name a folder")
+            # Only a set is removed as a whole.
+            _manifest.read_manifest(self.target)
+
+    def write(self, batches: Iterable[Any], task: int) -> list[Shard]:
+        """Writes the rows of a task: record batches or tables of Arrow. In the task, any number of times; one result of each is committed."""
+        return write_shards(self._layout, self._folder, task, batches, self.partition_by)
+
+    def commit(self, shards: Iterable[Shard], schema: Any = None) -> Committed:
+        """Makes the target of the shards that the engine has returned, and removes the rest. In the driver.
+
+        schema: the columns, as Arrow has them, for a table without rows.
+        """
+        # In the order of the tasks, whatever the order in which they ended.
+        ordered = sorted(shards, key=lambda shard: (shard.task, shard.partition))
+        twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _place(shard) == _place(after)]
+        if twice:
+            raise InputError(f"two attempts of task {twice[0]} were to be committed")
+        try:
+            merged = self._make(ordered, schema)
+        finally:
+            self._end()
+        return Committed(self.target, sum(shard.rows for shard in ordered), len(ordered), merged)
+
+    def _make(self, shards: list[Shard], schema: Any) -> MergeReport | None:
+        layout, target = self._layout, self.target
+        if self.if_exists == "fail":
+            self._refuse()
+        with _files.held_locally([_files.join(self._folder, shard.name) for shard in shards]) as files:
+            if self.mode == "set":
+                self._make_set(shards, files)
+                return None
+            appends = self.if_exists == "append" and _files.exists(target)
+            if not shards:
+                if not appends:
+                    self._make_empty(schema)
+                return None
+            with _files.made_locally(target) as made:
+                if appends and _files.is_url(target):
+                    with _files.held_locally([target]) as [before]:
+                        os.replace(before, made)
+                scratch = None if _files.is_url(self.staging) else self._folder
+                return _commit.one(layout, shards, files, made, self.if_exists == "replace", scratch)
+
+    def _make_empty(self, schema: Any) -> None:
+        if schema is None:
+            raise InputError("no task has rows, and the columns are not known")
+        with _files.made_locally(self.target) as made:
+            self._layout.write(made, schema.empty_table(), overwrite=self.if_exists == "replace")
+
+    def _make_set(self, shards: list[Shard], files: list[str]) -> None:
+        layout = self._layout
+        key = next(iter(layout.primary_key), None)
+        if not shards:
+            raise InputError("no task has rows: a set has at least one database")
+        if _files.is_url(self.target):
+            made = os.path.join(mkdtemp(prefix="sqluice-"), "set")
+        else:
+            # Beside the target, so that it is renamed as a whole.
+            made = os.path.join(_staging.folder_of(self.target), self.id, "set")
+        try:
+            text = _commit.one_of_each(layout, shards, files, made, self.partition_by, key)
+            self._place_set(made, text)
+        finally:
+            _files.remove(made)
+
+    def _place_set(self, made: str, text: str) -> None:
+        if not _files.is_url(self.target):
+            target = _files.local(self.target)
+            if self.if_exists == "replace" and os.path.isdir(target):
+                _files.remove(target)
+            os.rename(made, target)
+            return
+        before = _files.listed(self.target) if self.if_exists == "replace" else []
+        # Without its manifest it is no set: that goes first and arrives last.
+        for name in sorted(before, key=lambda name: name != _manifest.NAME):
+            _files.remove(_files.join(self.target, name))
+        for name in sorted(os.listdir(made)):
+            if name != _manifest.NAME:
+                _files.move(os.path.join(made, name), _files.join(self.target, name))
+        _files.write_text(_files.join(self.target, _manifest.NAME), text)
+
+    def abort(self) -> None:
+        """Removes the shards. In the driver, when the job has failed."""
+        self._end()
+
+
+def _place(shard: Shard) -> tuple[int, int]:
+    return shard.task, shard.partition
+
+
+def _absolute(path: Path) -> str:
+    """A path that means the same in every task."""
+    text = os.fspath(path)
+    return text.rstrip("/") if _files.is_url(text) else os.path.abspath(_files.local(text))

@@ -1,0 +1,68 @@
+"""A table in parts, each read by a task of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _read
+from .._write import Path, names
+
+BLOCK_BYTES = 64 << 20
+"""Bytes of the tables that a part is read as, so that a task needs little memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a table. It can be pickled, and sent to a task."""
+
+    db: str
+    table: str
+    columns: tuple[str, ...] | None
+    number: int
+    of: int
+    basis: str
+
+    def reader(self) -> Any:
+        """The rows, as a reader of record batches of Arrow."""
+        import pyarrow
+
+        columns = None if self.columns is None else list(self.columns)
+        rows = _read.read(self.db, self.table, columns=columns, part=(self.number, self.of), basis=self.basis, threads=1)
+        return pyarrow.RecordBatchReader.from_stream(rows)
+
+    def tables(self) -> Iterator[Any]:
+        """The rows, as tables of Arrow of some megabytes; one of no rows, if the part has none."""
+        import pyarrow
+
+        reader = self.reader()
+        waiting: list[Any] = []
+        waiting_bytes, is_first = 0, True
+        for batch in reader:
+            waiting.append(batch)
+            waiting_bytes += batch.nbytes
+            if waiting_bytes >= BLOCK_BYTES:
+                yield pyarrow.Table.from_batches(waiting)
+                waiting, waiting_bytes, is_first = [], 0, False
+        if waiting or is_first:
+            yield pyarrow.Table.from_batches(waiting, schema=reader.schema)
+
+
+class Parts:
+    """A table that tasks read in parts, all of one state of the database: an error says that it was changed meanwhile."""
+
+    def __init__(self, db: Path, table: str, columns: str | Sequence[str] | None = None) -> None:
+        self.db, self.table = os.path.abspath(os.fspath(db)), table
+        self.columns = None if columns is None else tuple(names(columns))
+        listed = None if self.columns is None else list(self.columns)
+        self.basis = _read.read(self.db, table, columns=listed).basis()
+        self.schema = Part(self.db, table, self.columns, 0, 1, self.basis).reader().schema
+        """The columns, as Arrow has them."""
+        self.bytes = os.path.getsize(self.db)
+
+    def cut(self, count: int) -> list[Part]:
+        """The table in that many parts, one after another; of a small table some have no rows."""
+        count = max(count, 1)
+        return [Part(self.db, self.table, self.columns, number, count, self.basis) for number in range(count)]

@@ -1,0 +1,123 @@
+"""A task's share of the rows, as a sound database for each partition that has any."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _write
+from .._errors import TargetError
+from .._report import Report
+from . import _files
+from ._partition import Partition, split
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A database that a task has written. What the engine returns to the driver, which commits it."""
+
+    name: str
+    """The name of its file in the staging."""
+    task: int
+    """The number of the task: rows of the result are in the order of the tasks."""
+    partition: int
+    """The number of the partition of a set; 0 without one."""
+    rows: int
+    bytes: int
+    checksum: str | None
+    columns: tuple[tuple[str, str], ...]
+    """Names of the columns, and the types that they are declared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What every shard is like."""
+
+    table: str
+    primary_key: tuple[str, ...]
+    index: tuple[str, ...]
+    unique: tuple[str, ...]
+    types: tuple[tuple[str, str], ...]
+    strict: bool
+    without_rowid: bool
+    on_conflict: _write.OnConflict
+    threads: int | None
+    memory: int
+
+    def write(self, file: str, rows: Any, types: tuple[tuple[str, str], ...] = (), *, overwrite: bool = False) -> Report:
+        """Writes a new database of rows; `types` are those of columns that the layout has none for."""
+        given = dict(types) | dict(self.types)
+        return _write.write(
+            file,
+            rows,
+            self.table,
+            primary_key=self.primary_key or None,
+            index=self.index or None,
+            unique=self.unique or None,
+            schema=given or None,
+            strict=self.strict,
+            without_rowid=self.without_rowid,
+            on_conflict=self.on_conflict,
+            overwrite=overwrite,
+            threads=self.threads,
+            memory=self.memory,
+        )
+
+
+def write_shards(layout: Layout, folder: str, task: int, batches: Iterable[Any], partition: Partition | None) -> list[Shard]:
+    """Writes the rows of one attempt of a task. Without rows it writes nothing."""
+    if not _files.is_url(folder) and not os.path.isdir(_files.local(folder)):
+        raise TargetError(
+            f"the job is over, or this machine does not see its staging: {folder} does not exist",
+            hint="name a folder as staging that all workers see",
+        )
+    attempt = uuid.uuid4().hex[:12]
+    filled = (batch for batch in batches if batch.num_rows > 0)
+    if partition is None:
+        return _written(layout, folder, f"{task:06}-{attempt}-0.db", (task, 0), filled)
+    shards = []
+    with ExitStack() as spools:
+        for place, rows in _by_partition(filled, partition, spools):
+            shards += _written(layout, folder, f"{task:06}-{attempt}-{place}.db", (task, place), rows)
+    return shards
+
+
+def _written(layout: Layout, folder: str, name: str, where: tuple[int, int], batches: Iterator[Any]) -> list[Shard]:
+    first = next(batches, None)
+    if first is None:
+        return []
+
+    def all_batches() -> Iterator[Any]:
+        yield first
+        yield from batches
+
+    task, partition = where
+    with _files.made_locally(_files.join(folder, name)) as file:
+        report = layout.write(file, all_batches())
+    [table] = report.tables
+    columns = tuple((column.name, column.type) for column in table.columns)
+    return [Shard(name, task, partition, report.rows, report.bytes, report.checksum, columns)]
+
+
+def _by_partition(batches: Iterator[Any], partition: Partition, spools: ExitStack) -> Iterator[tuple[int, Iterator[Any]]]:
+    """The rows of each partition, kept on the disk until the last batch is split."""
+    from tempfile import TemporaryFile
+
+    import pyarrow
+
+    files: dict[int, Any] = {}
+    writers: dict[int, Any] = {}
+    for batch in batches:
+        for place, rows in split(batch, partition):
+            if place not in writers:
+                files[place] = spools.enter_context(TemporaryFile(prefix="sqluice-"))
+                writers[place] = pyarrow.ipc.new_stream(files[place], rows.schema)
+            writers[place].write(rows)
+    for place, writer in sorted(writers.items()):
+        writer.close()
+        files[place].seek(0)
+        yield place, iter(pyarrow.ipc.open_stream(files[place]))

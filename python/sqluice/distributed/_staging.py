@@ -1,0 +1,125 @@
+"""Where the shards of a job wait for its commit, and what a driver that was killed has left there.
+
+```text
+ TARGET's folder/.NAME.sqluice-staging/     JOB/driver.json     which process drives the job
+                                            JOB/TASK-ATTEMPT-PARTITION.db
+```
+
+A job is over when the process that drives it is: on the same machine the kernel says so, elsewhere a job counts as over after a week.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+
+from . import _files
+
+_ABANDONED_SECONDS = 7 * 24 * 3600
+
+_BEGINNING_SECONDS = 60
+"""A folder that is younger may get its `driver.json` yet."""
+
+_DRIVER = "driver.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A process, so that no later one of the same number is taken for it."""
+
+    host: str
+    boot: str
+    pid: int
+    started: str
+    time: float
+
+    @staticmethod
+    def of(pid: int) -> Driver:
+        """The process of that number on this machine."""
+        return Driver(socket.gethostname(), _boot(), pid, _started(pid) or "", time.time())
+
+    def is_over(self) -> bool:
+        """Whether it has ended, as far as that is known here."""
+        if self.host == socket.gethostname():
+            return self.boot != _boot() or _started(self.pid) != self.started
+        return time.time() - self.time > _ABANDONED_SECONDS
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str | None:
+    """When a process began, in a form that only this machine understands; None: it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        # A process that has ended and is not yet waited for.
+        return None if fields[0] in "ZX" else fields[19]
+    except OSError:
+        pass
+    if os.path.exists("/proc/self/stat"):
+        return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except OSError:
+        pass
+    return ""
+
+
+def folder_of(target: str) -> str:
+    """Where the jobs of a target have their shards by default: beside it, so that a set is renamed instead of copied."""
+    folder, slash, name = target.rstrip("/").rpartition("/")
+    return f"{folder}{slash}.{name}.sqluice-staging"
+
+
+def begin(staging: str, job: str, pid: int) -> None:
+    """Removes what jobs that are over have left, and makes the folder of another one."""
+    sweep(staging)
+    folder = _files.join(staging, job)
+    _files.make_folder(folder)
+    _files.write_text(_files.join(folder, _DRIVER), json.dumps(asdict(Driver.of(pid))))
+
+
+def sweep(staging: str) -> None:
+    """Removes what jobs that are over have left."""
+    for job in _files.listed(staging):
+        folder = _files.join(staging, job)
+        text = _files.read_text(_files.join(folder, _DRIVER))
+        is_over = _is_old(folder) if text is None else Driver(**json.loads(text)).is_over()
+        if is_over:
+            _files.remove(folder)
+
+
+def _is_old(folder: str) -> bool:
+    if _files.is_url(folder):
+        # A store has no empty folders: tasks have outlived their driver.
+        return True
+    try:
+        return time.time() - os.stat(_files.local(folder)).st_mtime > _BEGINNING_SECONDS
+    except OSError:
+        return False
+
+
+def end(staging: str, job: str) -> None:
+    """Removes the folder of a job, and the staging if no other job uses it."""
+    folder = _files.join(staging, job)
+    # Last what says that it was begun: what is left of a folder is swept.
+    for name in _files.listed(folder):
+        if name != _DRIVER:
+            _files.remove(_files.join(folder, name))
+    _files.remove(folder)
+    if not _files.is_url(staging):
+        try:
+            os.rmdir(_files.local(staging))
+        except OSError:
+            pass

@@ -1,0 +1,162 @@
+"""Ray, Spark and Dask with several workers: what they write is what one process would write, and what they read is what it holds."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+import sqluice
+import sqluice.dask
+import sqluice.ray
+import sqluice.spark
+
+Write = Callable[..., None]
+
+
+def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
+    """Statements, and rows with the classes of their values, sorted."""
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join(f'"{name}", typeof("{name}")' for name in names)
+        rows = connection.execute(f"SELECT {values} FROM {table}").fetchall()
+        statements = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    return statements, sorted(rows, key=repr)
+
+
+def by_ray(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> None:
+    import ray
+
+    ray.data.from_arrow(shares(data, tasks)).write_datasink(sqluice.ray.SQLiteDatasink(target, "t", **options))
+
+
+def by_spark(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> None:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    writer = session.createDataFrame(data).repartition(tasks).write.format("sqluice").mode("append")
+    writer = writer.option("path", str(target)).option("table", "t")
+    for name, value in {"primaryKey": options.get("primary_key"), "index": ";".join(options.get("index", [])), "outputMode": options.get("mode")}.items():
+        writer = writer.option(name, value) if value else writer
+    writer.save()
+
+
+def by_dask(data: pyarrow.Table, tasks: int, target: Path, **options: Any) -> None:
+    import dask
+    import dask.dataframe
+    import pandas
+
+    parts = [dask.delayed(share.to_pandas(types_mapper=pandas.ArrowDtype)) for share in shares(data, tasks)]
+    frame = dask.dataframe.from_delayed(parts, meta=data.schema.empty_table().to_pandas(types_mapper=pandas.ArrowDtype))
+    sqluice.dask.to_sqlite(frame, target, "t", **options)
+
+
+ENGINES: list[tuple[str, Write]] = [("ray", by_ray), ("spark", by_spark), ("dask", by_dask)]
+
+
+def shares(data: pyarrow.Table, tasks: int) -> list[pyarrow.Table]:
+    """The rows for each task, of the last of several none."""
+    size = -(-data.num_rows // tasks)
+    return [data.slice(start * size, size) for start in range(tasks)]
+
+
+def random_rows(chance: random.Random) -> pyarrow.Table:
+    """Columns of every class, with NULLs; in some, all of the first values."""
+    count = chance.choice([1, 5, 300, 5000])
+    rare = chance.random() < 0.3
+    ids = chance.sample(range(-(10**6), 10**12), count)
+
+    def some(value: Callable[[], Any]) -> list[Any]:
+        return [None if chance.random() < 0.2 or (rare and row < count * 0.8) else value() for row in range(count)]
+
+    return pyarrow.table(
+        {
+            "id": pyarrow.array(ids, "int64"),
+            "i": pyarrow.array(some(lambda: chance.randrange(-(2**63), 2**63)), "int64"),
+            "text": pyarrow.array(some(lambda: "".join(chance.choices("aäß\U0001f40d '\"", k=chance.randrange(12)))), "string"),
+            "real": pyarrow.array(some(lambda: chance.uniform(-1e9, 1e9)), "float64"),
+            "blob": pyarrow.array(some(lambda: chance.randbytes(chance.randrange(20))), "binary"),
+            "flag": pyarrow.array(some(lambda: chance.random() < 0.5), "bool"),
+        }
+    )
+
+
+@pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
+def test_random_rows_are_those_that_one_process_writes(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+    request.getfixturevalue(engine)
+    chance = random.Random(7)
+    for lap in range(int(os.environ.get("SQLUICE_DATASETS", "4"))):
+        data = random_rows(chance)
+        options: dict[str, Any] = {"primary_key": "id", "index": ["text", "real, i DESC"]} if chance.random() < 0.7 else {}
+        sqluice.write(tmp_path / f"one-{lap}.db", data, "t", **options)
+        wanted = content(tmp_path / f"one-{lap}.db")
+        for tasks in [1, 2, 7]:
+            target = tmp_path / f"{lap}-{tasks}.db"
+            write(data, tasks, target, **options)
+            assert content(target) == wanted, (engine, lap, tasks)
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
+def test_a_key_of_two_tasks_fails_the_job_and_leaves_nothing(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+    request.getfixturevalue(engine)
+    data = pyarrow.table({"id": [1, 2, 3, 1], "x": ["a", "b", "c", "d"]})
+    with pytest.raises(Exception, match=r"t\.id = 1 "):
+        write(data, 4 if engine != "spark" else 1, tmp_path / "t.db", primary_key="id")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("engine", "write"), ENGINES, ids=[name for name, _ in ENGINES])
+def test_a_set_has_all_rows(request: pytest.FixtureRequest, tmp_path: Path, engine: str, write: Write) -> None:
+    request.getfixturevalue(engine)
+    write(pyarrow.table({"id": range(100)}), 4, tmp_path / "all", mode="set")
+    about = sqluice.distributed.read_manifest(str(tmp_path / "all"))
+    assert about["rows"] == 100 and len(about["databases"]) > 1
+    found = [row[0] for member in about["databases"] for row in content(tmp_path / "all" / member["file"])[1]]
+    assert sorted(found) == list(range(100))
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    rows = 30_000
+    data = {"id": range(rows), "text": [f"row {row}" for row in range(rows)], "real": [row / 8 for row in range(rows)]}
+    sqluice.write(tmp_path / "in.db", pyarrow.table(data), "t", primary_key="id")
+    return tmp_path / "in.db"
+
+
+def test_ray_reads_all_parts(ray: Any, db: Path) -> None:
+    source = sqluice.ray.SQLiteDatasource(db, "t", columns=["text", "id"])
+    found = ray.data.read_datasource(source, override_num_blocks=5)
+    assert found.schema().names == ["text", "id"]
+    assert sorted(row["id"] for row in found.iter_rows()) == list(range(30_000))
+
+
+def test_ray_keeps_the_order_of_sorted_data(ray: Any, tmp_path: Path) -> None:
+    found = ray.data.range(50_000, override_num_blocks=6).random_shuffle(seed=1).sort("id")
+    sink = sqluice.ray.SQLiteDatasink(tmp_path / "t.db", "t", primary_key="id")
+    found.write_datasink(sink)
+    assert sink.committed is not None and sink.committed.rows == 50_000
+    assert sink.committed.merge is not None and sink.committed.shards > 1
+    [merged] = sink.committed.merge.tables
+    assert merged.method == "concatenated"
+
+
+def test_spark_reads_all_parts(spark: Any, db: Path) -> None:
+    frame = spark.read.format("sqluice").option("path", str(db)).option("table", "t").option("parts", "5").load()
+    assert frame.columns == ["id", "text", "real"] and frame.rdd.getNumPartitions() == 5
+    assert frame.selectExpr("count(*)", "sum(id)", "max(real)").first()[:] == (30_000, 30_000 * 29_999 // 2, 29_999 / 8)
+
+
+def test_dask_reads_all_parts(dask: Any, db: Path) -> None:
+    frame = sqluice.dask.read_sqlite(db, "t", columns=["id", "text"], npartitions=5)
+    assert frame.npartitions == 5 and list(frame.columns) == ["id", "text"]
+    assert frame["id"].sum().compute() == 30_000 * 29_999 // 2
+    assert len(frame) == 30_000

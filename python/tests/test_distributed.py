@@ -1,0 +1,309 @@
+"""Shards of many tasks become one database, or a set, without an engine: what Ray, Spark and Dask are given."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+import sqluice
+from hypothesis import given
+from hypothesis import strategies as st
+from sqluice.distributed import Hash, Job, Parts, Range, Shard, read_manifest
+
+
+def content(db: Path, table: str = "t") -> tuple[list[Any], list[Any]]:
+    """Statements, and rows with the classes of their values, sorted."""
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join(f'"{name}", typeof("{name}")' for name in names)
+        rows = connection.execute(f"SELECT {values} FROM {table}").fetchall()
+        statements = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    return statements, sorted(rows, key=repr)
+
+
+def run(job: Job, shares: Sequence[pyarrow.Table | list[pyarrow.RecordBatch]]) -> Any:
+    """What an engine does: tasks have a copy of the job, which is pickled."""
+    job.begin()
+    shards: list[Shard] = []
+    for task, share in enumerate(shares):
+        batches = share.to_batches() if isinstance(share, pyarrow.Table) else share
+        shards += pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)).write(batches, task)))
+    return job.commit(shards, shares[0].schema if isinstance(shares[0], pyarrow.Table) else None)
+
+
+def staged(folder: Path) -> list[str]:
+    """What is left in a folder besides databases that are wanted."""
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+def table(ids: Sequence[int], **more: Any) -> pyarrow.Table:
+    return pyarrow.table({"id": list(ids), "area": [f"area {number % 7}" for number in ids], **more})
+
+
+rows_of_any_kind = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)),
+        st.one_of(st.none(), st.text()),
+        st.one_of(st.none(), st.floats(allow_nan=False)),
+        st.one_of(st.none(), st.binary()),
+    ),
+    max_size=60,
+)
+
+
+@given(rows=rows_of_any_kind, tasks=st.sampled_from([1, 2, 7]), indexed=st.booleans(), data=st.data())
+def test_rows_of_many_tasks_are_those_that_one_would_write(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], tasks: int, indexed: bool, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("t")
+    schema = pyarrow.schema([("id", "int64"), ("i", "int64"), ("text", "string"), ("real", "float64"), ("blob", "binary")])
+    columns = list(zip(*rows, strict=True)) if rows else [[], [], [], []]
+    whole = pyarrow.Table.from_arrays([pyarrow.array(column, field.type) for column, field in zip([range(len(rows)), *columns], schema, strict=True)], schema=schema)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), min_size=tasks - 1, max_size=tasks - 1)))
+    shares = [whole.slice(start, end - start) for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    given = {"primary_key": "id", "index": ["text", "real DESC, i"]} if indexed else {}
+    committed = run(Job(folder / "many.db", "t", **given), shares)  # type: ignore[arg-type]
+    sqluice.write(folder / "one.db", whole, "t", **given)  # type: ignore[arg-type]
+    assert content(folder / "many.db") == content(folder / "one.db")
+    assert committed.rows == len(rows)
+    assert staged(folder) == []
+
+
+def test_sorted_shares_are_joined_leaf_by_leaf(tmp_path: Path) -> None:
+    shares = [table(range(start, start + 20_000)) for start in range(0, 80_000, 20_000)]
+    committed = run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)
+    [merged] = committed.merge.tables
+    assert merged.method == "concatenated" and merged.relocated_leaves > merged.leaf_pages // 2
+    assert content(tmp_path / "t.db")[1][:1] == [(0, "integer", "area 0", "text")]
+
+
+def test_attempts_that_the_engine_did_not_return_are_left_out(tmp_path: Path) -> None:
+    job = Job(tmp_path / "t.db", "t", primary_key="id")
+    job.begin()
+    batches = table(range(100)).to_batches()
+    first, again = job.write(batches, 0), job.write(batches, 0)
+    assert first[0].name != again[0].name
+    with pytest.raises(sqluice.InputError, match="two attempts of task 0"):
+        job.commit([*first, *again])
+    assert not (tmp_path / "t.db").exists() and staged(tmp_path) == []
+    job = Job(tmp_path / "t.db", "t", primary_key="id")
+    job.begin()
+    job.write(batches, 0)
+    # An attempt that failed half way.
+    (Path(job.staging) / job.id / "000001-torn-0.db").write_bytes(b"half of a page")
+    assert job.commit(job.write(batches, 0)).rows == 100
+    assert staged(tmp_path) == []
+
+
+def test_a_key_of_two_tasks_is_an_error_that_leaves_nothing_or_is_decided(tmp_path: Path) -> None:
+    shares = [table([1, 2]), table([2, 3])]
+    with pytest.raises(sqluice.InputError, match=r"t\.id = 2 is in both"):
+        run(Job(tmp_path / "t.db", "t", primary_key="id"), shares)
+    assert os.listdir(tmp_path) == []
+    assert run(Job(tmp_path / "t.db", "t", primary_key="id", on_conflict="ignore"), shares).merge.left_out_rows == 1
+
+
+def test_columns_without_values_in_some_tasks_have_the_type_of_the_others(tmp_path: Path) -> None:
+    shares = [
+        table([1, 2], x=pyarrow.array([None, None], pyarrow.null()), y=[1, 2]),
+        table([3, 4], x=["a", None], y=[None, 4]),
+        table([5], x=pyarrow.array([None], pyarrow.null()), y=[0.5]),
+    ]
+    run(Job(tmp_path / "t.db", "t", primary_key="id", index="x"), shares)
+    whole = table([1, 2, 3, 4, 5], x=[None, None, "a", None, None], y=[1.0, 2.0, None, 4.0, 0.5])
+    sqluice.write(tmp_path / "one.db", whole, "t", primary_key="id", index="x")
+    assert content(tmp_path / "t.db") == content(tmp_path / "one.db")
+    with pytest.raises(sqluice.InputError, match="column x is TEXT in task 0 and INTEGER in task 1"):
+        run(Job(tmp_path / "other.db", "t"), [table([1], x=["a"]), table([2], x=[5])])
+    with pytest.raises(sqluice.InputError, match="task 0 has the columns id, area, task 1 id, area, x"):
+        run(Job(tmp_path / "other.db", "t"), [table([1]), table([2], x=[5])])
+
+
+def test_a_target_that_exists_is_kept_replaced_or_added_to(tmp_path: Path) -> None:
+    db = tmp_path / "t.db"
+    run(Job(db, "t", primary_key="id"), [table([1, 2])])
+    with pytest.raises(sqluice.TargetError, match="already exists"):
+        Job(db, "t").begin()
+    assert run(Job(db, "t", primary_key="id", if_exists="append"), [table([3]), table([4])]).rows == 2
+    assert len(content(db)[1]) == 4
+    run(Job(db, "t", primary_key="id", if_exists="replace"), [table([9])])
+    assert len(content(db)[1]) == 1
+    run(Job(db, "t", if_exists="replace"), [table([])])
+    assert content(db)[1] == [] and staged(tmp_path) == []
+    for options in ({"mode": "set", "if_exists": "append"}, {"partition_by": Hash("id", 2)}, {"mode": "other"}):
+        with pytest.raises(sqluice.UsageError):
+            Job(db, "t", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("partition", [None, Hash("id", 3), Hash("area", 3), Range("id", [30, 60]), Range("area", ["area 3"])])
+def test_a_set_has_all_rows_and_says_where(tmp_path: Path, partition: Hash | Range | None) -> None:
+    target = tmp_path / "all"
+    shares = [table(random.Random(task).sample(range(task * 25, task * 25 + 25), 25)) for task in range(4)]
+    committed = run(Job(target, "t", mode="set", primary_key="id", index="area", partition_by=partition), shares)
+    about = read_manifest(str(target))
+    assert (about["rows"], committed.rows) == (100, 100)
+    assert sorted(os.listdir(target)) == sorted([*(member["file"] for member in about["databases"]), "manifest.json"])
+    places: dict[Any, set[int]] = {}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        os.chdir(target)
+        for statement in [*about["attach"], about["view"]]:
+            connection.execute(statement)
+        assert connection.execute("SELECT count(*), count(DISTINCT id), min(id), max(id) FROM t").fetchone() == (100, 100, 0, 99)
+    for member in about["databases"]:
+        assert (target / member["file"]).stat().st_size == member["bytes"]
+        rows = content(target / member["file"])[1]
+        assert len(rows) == member["rows"]
+        assert member["key"] == {"column": "id", "min": min(row[0] for row in rows), "max": max(row[0] for row in rows)}
+        for row in rows:
+            places.setdefault(row[0] if partition is None or partition.column == "id" else row[2], set()).add(member["partition"])
+    assert all(len(found) == 1 for found in places.values())
+    if isinstance(partition, Range) and partition.column == "id":
+        assert {place: next(iter(found)) for place, found in places.items()} == {number: (number >= 30) + (number >= 60) for number in range(100)}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in about["schema"]:
+            connection.execute(statement)
+    with pytest.raises(sqluice.TargetError, match="already exists"):
+        Job(target, "t", mode="set").begin()
+    run(Job(target, "t", mode="set", if_exists="replace"), [table([1])])
+    assert read_manifest(str(target))["rows"] == 1 and staged(tmp_path) == []
+    # A folder that is no set is not replaced.
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(sqluice.InputError, match="is not a set"):
+        Job(tmp_path / "mine", "t", mode="set", if_exists="replace").begin()
+
+
+DRIVER = """
+import sys, time, pyarrow
+from sqluice.distributed import Job
+target, mode, when = sys.argv[1:]
+job = Job(target, "t", mode=mode, primary_key="id", index="area")
+job.begin()
+shards = []
+for task in range(4):
+    ids = range(task * 20_000, task * 20_000 + 20_000)
+    shards += job.write([pyarrow.record_batch({"id": list(ids), "area": [f"area {n % 7}" for n in ids]})], task)
+print("written", flush=True)
+if when == "before":
+    time.sleep(60)
+job.commit(shards)
+print("committed", flush=True)
+time.sleep(60)
+"""
+
+
+def rounds() -> int:
+    return int(os.environ.get("SQLUICE_DRIVERS", "8"))
+
+
+@pytest.mark.parametrize("mode", ["one", "set"])
+def test_a_driver_that_is_killed_leaves_no_half_of_a_target(tmp_path: Path, mode: str) -> None:
+    chance = random.Random(5)
+    seen = set()
+    for lap in range(rounds()):
+        folder = tmp_path / str(lap)
+        folder.mkdir()
+        target = folder / ("all" if mode == "set" else "t.db")
+        when = ["before", "during", "after"][lap % 3]
+        with subprocess.Popen([sys.executable, "-c", DRIVER, target, mode, when], stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdout is not None
+            assert driver.stdout.readline() == "written\n"
+            if when == "during":
+                time.sleep(chance.uniform(0, 0.15))
+            elif when == "after":
+                assert driver.stdout.readline() == "committed\n"
+            driver.send_signal(signal.SIGKILL)
+        is_there = (target / "manifest.json" if mode == "set" else target).exists()
+        seen.add(is_there)
+        assert is_there or when != "after"
+        assert not is_there or when != "before"
+        if is_there:
+            files = [target] if mode == "one" else sorted(target.glob("*.db"))
+            assert sum(len(content(file)[1]) for file in files) == 80_000
+        elif mode == "set":
+            assert not target.exists()
+        # The next run removes what was left, and makes it.
+        job = Job(target, "t", mode=mode, if_exists="replace" if is_there else "fail")  # type: ignore[arg-type]
+        assert run(job, [table([1])]).rows == 1
+        assert os.listdir(folder) == [target.name]
+    assert seen == {True, False}
+
+
+def test_a_job_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
+    job = Job(tmp_path / "t.db", "t")
+    job.begin()
+    shards = job.write(table([1]).to_batches(), 0)
+    other = Job(tmp_path / "t.db", "t")
+    other.begin()
+    other.abort()
+    assert job.commit(shards).rows == 1
+    assert os.listdir(tmp_path) == ["t.db"]
+    with pytest.raises(sqluice.TargetError, match="the job is over"):
+        job.write(table([1]).to_batches(), 0)
+
+
+@pytest.mark.parametrize("mode", ["one", "set"])
+def test_targets_and_staging_may_be_urls(tmp_path: Path, mode: str) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    name = "out/t.db" if mode == "one" else "out/all"
+    job = Job(f"memory://{name}", "t", mode=mode, primary_key="id")  # type: ignore[arg-type]
+    assert run(job, [table([1, 2]), table([3])]).rows == 3
+    files = sorted(found for found in memory.find("/out"))
+    if mode == "one":
+        assert files == ["/out/t.db"]
+        memory.get_file("/out/t.db", str(tmp_path / "t.db"))
+        assert len(content(tmp_path / "t.db")[1]) == 3
+        run(Job(f"memory://{name}", "t", primary_key="id", if_exists="append"), [table([4])])
+        memory.get_file("/out/t.db", str(tmp_path / "again.db"))
+        assert len(content(tmp_path / "again.db")[1]) == 4
+    else:
+        assert files == ["/out/all/manifest.json", "/out/all/t-00000.db", "/out/all/t-00001.db"]
+        assert read_manifest(f"memory://{name}")["rows"] == 3
+    # A local target with shards elsewhere.
+    staging = "memory://waiting"
+    assert run(Job(tmp_path / "local.db", "t", staging=staging), [table([1])]).rows == 1
+    assert memory.find("/waiting") == []
+    with pytest.raises(sqluice.TargetError, match="already exists"):
+        Job(f"memory://{name}", "t", mode=mode).begin()  # type: ignore[arg-type]
+
+
+def test_a_table_is_read_in_parts_of_one_state(tmp_path: Path) -> None:
+    db = tmp_path / "t.db"
+    sqluice.write(db, table(range(50_000)), "t")
+    parts = Parts(db, "t", ["area", "id"])
+    assert parts.schema.names == ["area", "id"]
+    tables = [pyarrow.concat_tables(pickle.loads(pickle.dumps(part)).tables()) for part in parts.cut(7)]
+    assert pyarrow.concat_tables(tables)["id"].to_pylist() == list(range(50_000))
+    assert min(part.num_rows for part in tables) > 1000
+    with closing(sqlite3.connect(db)) as connection:
+        connection.execute("DELETE FROM t WHERE id = 5")
+        connection.commit()
+    with pytest.raises(sqluice.Error, match="changed"):
+        list(parts.cut(7)[0].tables())
+
+
+def test_a_manifest_is_json(tmp_path: Path) -> None:
+    run(Job(tmp_path / "all", "it's \"t\"", mode="set"), [table([1]), table([2])])
+    about = json.loads((tmp_path / "all/manifest.json").read_text())
+    assert about["format"] == "sqluice-set" and len(about["databases"]) == 2
+    with closing(sqlite3.connect(":memory:")) as connection:
+        os.chdir(tmp_path / "all")
+        for statement in [*about["attach"], about["view"]]:
+            connection.execute(statement)
+        assert connection.execute('SELECT sum(id) FROM "it\'s ""t"""').fetchone() == (3,)
