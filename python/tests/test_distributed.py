@@ -285,11 +285,11 @@ def test_targets_and_staging_may_be_urls(tmp_path: Path, mode: str) -> None:
 
 def test_a_table_is_read_in_parts_of_one_state(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
-    sqluice.write(db, table(range(50_000)), "t")
+    sqluice.write(db, table(range(600_000)), "t")
     parts = Parts(db, "t", ["area", "id"])
     assert parts.schema.names == ["area", "id"]
     tables = [pyarrow.concat_tables(pickle.loads(pickle.dumps(part)).tables()) for part in parts.cut(7)]
-    assert pyarrow.concat_tables(tables)["id"].to_pylist() == list(range(50_000))
+    assert pyarrow.concat_tables(tables)["id"].to_pylist() == list(range(600_000))
     assert min(part.num_rows for part in tables) > 1000
     with closing(sqlite3.connect(db)) as connection:
         connection.execute("DELETE FROM t WHERE id = 5")

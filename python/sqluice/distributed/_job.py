@@ -136,10 +136,10 @@ class Job:
         """
         # In the order of the tasks, whatever the order in which they ended.
         ordered = sorted(shards, key=lambda shard: (shard.task, shard.partition))
-        twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _place(shard) == _place(after)]
-        if twice:
-            raise InputError(f"two attempts of task {twice[0]} were to be committed")
         try:
+            twice = [shard.task for shard, after in zip(ordered, ordered[1:], strict=False) if _place(shard) == _place(after)]
+            if twice:
+                raise InputError(f"two attempts of task {twice[0]} were to be committed")
             merged = self._make(ordered, schema)
         finally:
             self._end()
