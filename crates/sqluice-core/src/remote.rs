@@ -26,6 +26,12 @@ pub trait RemoteFile: fmt::Debug + Send + Sync {
     /// Whether ranges of it can be read, and all of it more than once with the same result.
     fn has_ranges(&self) -> bool;
 
+    /// An error once the run is cancelled.
+    ///
+    /// # Errors
+    /// When it is.
+    fn check(&self) -> Result<()>;
+
     /// Begins to read a range; `done` is called by another thread.
     fn fetch(&self, range: Range<u64>, done: Fetched);
 
@@ -93,7 +99,10 @@ mod tests {
     #[test]
     fn names_have_no_secrets() {
         let name = |url: &str| without_secrets(Path::new(url)).display().to_string();
-        assert_eq!(name("https://u:p@example.org:80/a/b.csv?sig=xyz&a=@/#f"), "https://example.org:80/a/b.csv");
+        assert_eq!(
+            name("https://u:p@example.org:80/a/b.csv?sig=xyz&a=@/#f"),
+            "https://example.org:80/a/b.csv"
+        );
         assert_eq!(name("https://u:p@example.org?sig=xyz"), "https://example.org");
         assert_eq!(name("http://example.org/a@b?x"), "http://example.org/a@b");
         assert_eq!(name("s3://bucket/a?b#c"), "s3://bucket/a?b#c");

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
 use crate::options::WriteOptions;
@@ -23,7 +24,7 @@ use crate::plan::Plan;
 use crate::reject::RejectFile;
 use crate::report::Report;
 use crate::target::TargetSnapshot;
-use crate::{existing, existing_database, new_database};
+use crate::{existing, existing_database, new_database, output};
 
 /// How often a database is planned for, if each time another process changes its schema before it is locked.
 const SCHEMAS_MAX: usize = 10;
@@ -111,7 +112,18 @@ pub fn run<S, R>(
 /// # Errors
 /// When the file is not a database that can be read and written.
 pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
-    target.map_or(Ok(None), |target| existing::look(target, options))
+    let Some(target) = target else { return Ok(None) };
+    let Some(destination) = &options.destination else {
+        return if remote::is_url(target) {
+            Err(remote::not_supported(target))
+        } else {
+            existing::look(target, options)
+        };
+    };
+    match destination.old_bytes() {
+        Some(_) if !options.overwrite => Err(output::exists_at(&**destination)),
+        _ => Ok(None),
+    }
 }
 
 /// One attempt: writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a new database or into the

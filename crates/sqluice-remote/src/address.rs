@@ -37,7 +37,8 @@ impl Kind {
             Kind::Azure => "AZURE_",
             Kind::Web => return true,
         };
-        let is_one = |name: &str| name.starts_with(prefix) && !name.contains("ENDPOINT") && !name.contains("REGION");
+        let is_one =
+            |name: &str| name.starts_with(prefix) && !name.contains("ENDPOINT") && !name.contains("REGION");
         std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_one))
     }
 }
@@ -81,9 +82,8 @@ impl Address {
 
     fn of_web(text: &str, name: PathBuf) -> Result<Address> {
         let shown = name.display();
-        let mut url = Url::parse(text).map_err(|error| {
-            Error::usage(format!("{shown} is not a valid URL")).because(error)
-        })?;
+        let mut url = Url::parse(text)
+            .map_err(|error| Error::usage(format!("{shown} is not a valid URL")).because(error))?;
         let authorization = match (url.username(), url.password()) {
             ("", None) => None,
             (user, password) => {

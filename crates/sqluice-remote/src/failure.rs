@@ -66,7 +66,9 @@ impl Tried<'_> {
                 });
             }
             object_store::Error::Precondition { .. } => {
-                return Some("it has changed since it was opened: run again when no program writes to it".to_owned());
+                return Some(
+                    "it has changed since it was opened: run again when no program writes to it".to_owned(),
+                );
             }
             _ => {}
         }
@@ -77,9 +79,12 @@ impl Tried<'_> {
         }
         if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) {
             let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
-            return Some(format!("check the network and the name of the server{endpoint}; it was tried several times"));
+            return Some(format!(
+                "check the network and the name of the server{endpoint}; it was tried several times"
+            ));
         }
-        has(&["500", "502", "503", "504", "SlowDown"]).then(|| "the store is busy: run again later".to_owned())
+        has(&["500", "502", "503", "504", "SlowDown"])
+            .then(|| "the store is busy: run again later".to_owned())
     }
 }
 
@@ -153,14 +158,18 @@ mod tests {
     fn what_a_store_says_is_its_status_its_code_and_its_message() {
         let body = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>Wrong</Message>\
                     <AWSAccessKeyId>AKIA</AWSAccessKeyId><StringToSign>secret</StringToSign></Error>";
-        assert_eq!(answered(&format!("403 Forbidden: {body}")), "403 Forbidden: SignatureDoesNotMatch: Wrong");
+        assert_eq!(
+            answered(&format!("403 Forbidden: {body}")),
+            "403 Forbidden: SignatureDoesNotMatch: Wrong"
+        );
         assert_eq!(answered("500 Internal Server Error: <html>secret</html>"), "500 Internal Server Error");
         assert_eq!(answered("503 Service Unavailable"), "503 Service Unavailable");
     }
 
     #[test]
     fn urls_in_texts_lose_users_and_queries() {
-        let text = "error for url (http://u:p@h:1/x?sig=abc&d=e): closed, see https://h/#t and \"s3://b/k?v=1\"";
+        let text =
+            "error for url (http://u:p@h:1/x?sig=abc&d=e): closed, see https://h/#t and \"s3://b/k?v=1\"";
         let shown = "error for url (http://h:1/x): closed, see https://h/ and \"s3://b/k\"";
         assert_eq!(without_secrets(text), shown);
         assert_eq!(without_secrets("no url"), "no url");

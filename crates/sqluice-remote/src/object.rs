@@ -59,10 +59,7 @@ impl Object {
     }
 
     /// One of its ranges, as a future.
-    pub(crate) fn get(
-        &self,
-        range: Range<u64>,
-    ) -> impl Future<Output = Result<Vec<u8>>> + Send + 'static {
+    pub(crate) fn get(&self, range: Range<u64>) -> impl Future<Output = Result<Vec<u8>>> + Send + 'static {
         let object = self.clone();
         async move {
             let Object { store, version, .. } = &object;
@@ -125,6 +122,10 @@ impl RemoteFile for Object {
 
     fn has_ranges(&self) -> bool {
         self.ranges
+    }
+
+    fn check(&self) -> Result<()> {
+        self.cancel.check()
     }
 
     fn fetch(&self, range: Range<u64>, done: Fetched) {

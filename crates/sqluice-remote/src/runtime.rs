@@ -90,10 +90,7 @@ pub(crate) fn receive_or_cancel<T>(receive: &Receiver<T>, cancel: &Cancel) -> Re
 }
 
 /// The next message of a channel of the runtime, or an error when the run is cancelled.
-pub(crate) fn receive_piece<T>(
-    receive: &mut tokio::sync::mpsc::Receiver<T>,
-    cancel: &Cancel,
-) -> Result<T> {
+pub(crate) fn receive_piece<T>(receive: &mut tokio::sync::mpsc::Receiver<T>, cancel: &Cancel) -> Result<T> {
     loop {
         cancel.check()?;
         match receive.try_recv() {

@@ -83,7 +83,9 @@ impl Destination {
         let address = Address::parse(url)?;
         if address.kind == Kind::Web {
             let message = format!("a database can't be written to a web server: {}", address.name.display());
-            return Err(Error::usage(message).hint("name a file, or an object: s3://bucket/name, gs://, az://"));
+            return Err(
+                Error::usage(message).hint("name a file, or an object: s3://bucket/name, gs://, az://")
+            );
         }
         let store = Arc::new(Store::new(address, true)?);
         let old = look(&store, cancel)?;
