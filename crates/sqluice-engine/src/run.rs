@@ -115,7 +115,7 @@ pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<Targ
     let Some(target) = target else { return Ok(None) };
     let Some(destination) = &options.destination else {
         return if remote::is_url(target) {
-            Err(remote::not_supported(target))
+            Err(not_written(target))
         } else {
             existing::look(target, options)
         };
@@ -124,6 +124,13 @@ pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<Targ
         Some(_) if !options.overwrite => Err(output::exists_at(&**destination)),
         _ => Ok(None),
     }
+}
+
+/// The error for a URL where a file is needed.
+fn not_written(target: &Path) -> Error {
+    let name = remote::without_secrets(target);
+    Error::usage(format!("{} is a URL, and this needs a file", name.display()))
+        .hint("make a file, and copy that to the URL")
 }
 
 /// One attempt: writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a new database or into the

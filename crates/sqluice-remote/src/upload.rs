@@ -58,7 +58,6 @@ pub struct Destination {
     store: Arc<Store>,
     /// What is there.
     old: Option<ObjectMeta>,
-    cancel: Cancel,
 }
 
 /// How an object is uploaded.
@@ -89,7 +88,7 @@ impl Destination {
         }
         let store = Arc::new(Store::new(address, true)?);
         let old = look(&store, cancel)?;
-        Ok(Destination { store, old, cancel: cancel.clone() })
+        Ok(Destination { store, old })
     }
 
     /// Its URL without credentials.
@@ -102,11 +101,11 @@ impl Destination {
         self.old.as_ref().map(|old| old.size)
     }
 
-    /// Refuses what can't be uploaded with so much memory.
+    /// The size of the parts of an object.
     ///
     /// # Errors
     /// When an object of that size takes larger parts than the memory has room for.
-    pub fn refuse(&self, options: &UploadOptions) -> Result<u64> {
+    pub fn part_bytes(&self, options: &UploadOptions) -> Result<u64> {
         let room = options.memory_bytes / PARTS_IN_MEMORY_MIN;
         let usual = room.clamp(PART_BYTES_MIN, PART_BYTES);
         let least = options.estimated_bytes.unwrap_or(0).div_ceil(ESTIMATED_PARTS_MAX);
@@ -123,14 +122,14 @@ impl Destination {
         Ok(part_bytes)
     }
 
-    /// Begins to upload.
+    /// Begins to upload, until `cancel` is set.
     ///
     /// # Errors
     /// When it can't be begun.
-    pub fn create(&self, options: UploadOptions) -> Result<Upload> {
-        let part_bytes = self.refuse(&options)?;
+    pub fn create(&self, options: UploadOptions, cancel: &Cancel) -> Result<Upload> {
+        let part_bytes = self.part_bytes(&options)?;
         let store = Arc::clone(&self.store);
-        let begun = runtime::wait(&self.cancel, async move {
+        let begun = runtime::wait(cancel, async move {
             match &store.parts {
                 Some(parts) => parts.create_multipart(&store.key).await,
                 None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
@@ -140,6 +139,7 @@ impl Destination {
         let (send, receive) = unbounded();
         Ok(Upload {
             to: self.clone(),
+            cancel: cancel.clone(),
             id: Some(id),
             part_bytes,
             parts_max: (options.memory_bytes / part_bytes).max(2) as usize,
@@ -169,6 +169,7 @@ fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
 #[derive(Debug)]
 pub struct Upload {
     to: Destination,
+    cancel: Cancel,
     /// `None` once the store has forgotten it.
     id: Option<String>,
     options: UploadOptions,
@@ -272,7 +273,7 @@ impl Upload {
     }
 
     fn wait_for_part(&mut self) -> Result<()> {
-        let (number, done) = runtime::receive_or_cancel(&self.receive, &self.to.cancel)?;
+        let (number, done) = runtime::receive_or_cancel(&self.receive, &self.cancel)?;
         self.uploading.remove(&number);
         let id = done.map_err(|error| {
             let what = format!("upload part {} of", number + 1);
@@ -309,7 +310,7 @@ impl Upload {
     }
 
     fn complete(&mut self) -> Result<()> {
-        let now = look(&self.to.store, &self.to.cancel)?;
+        let now = look(&self.to.store, &self.cancel)?;
         if now.is_some() && !self.options.replaces {
             return Err(Error::target(format!("{} already exists", self.to.name().display()))
                 .about(self.to.name())

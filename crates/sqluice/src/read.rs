@@ -22,9 +22,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::setters;
-use sqluice_reader::Snapshot;
 use sqluice_reader::rows::{Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_writers::arrow::{ArrowEncoder, ArrowPiece};
@@ -32,6 +31,7 @@ use sqluice_writers::in_order::InOrder;
 use sqluice_writers::unfit::{Mixed, Nulled};
 
 use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
+use crate::remote;
 
 /// What is read.
 #[derive(Clone, Debug)]
@@ -117,7 +117,8 @@ impl Read {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
-        let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
+        let folder = std::env::temp_dir();
+        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (&Silent, cancel))?);
         match &self.what {
             What::Table(table) => {
                 let selection = Selection::default()

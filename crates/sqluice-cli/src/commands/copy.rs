@@ -31,7 +31,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .user_version(args.user_version)
         .application_id(args.application_id)
         .interior_first(args.interior_first)
-        .write(write);
+        .write(write)
+        .connect(cancel)?;
     if args.dry_run {
         let plan = copy.plan(cancel)?;
         if printer.is_json() {
@@ -64,6 +65,9 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         Bytes(report.bytes),
         rate(report.rows, *seconds)
     ));
+    if report.fetched {
+        printer.detail(&format!("{} was fetched to a temporary file", report.source.display()));
+    }
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
     for table in tables.iter().filter(|table| table.sorted) {
         printer.note(&format!("table {} was out of order, and was sorted", table.name));

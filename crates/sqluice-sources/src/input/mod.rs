@@ -47,7 +47,7 @@ use sqluice_core::setters;
 pub use self::compression::Compression;
 pub use self::encoding::Encoding;
 pub use self::file::{InputFile, Sample};
-pub use self::names::{expand, stem, stem_with_folders};
+pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
 pub use self::ranges::RemoteRanges;
 
 /// What messages call standard input, whose path is `-`.

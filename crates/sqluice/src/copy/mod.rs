@@ -23,10 +23,12 @@ mod selection;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
-use sqluice_engine::output::{Exclusive, Wanted};
+use sqluice_engine::options::WriteOptions;
+use sqluice_engine::output::{Exclusive, Wanted, temp_dir as temp_dir_of};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
 use sqluice_format::page::Geometry;
@@ -38,6 +40,7 @@ pub use plan::{CopyPlan, PlannedTree};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
 
+use crate::remote;
 use crate::same_file::is_same_file;
 
 /// What both the plan and the run begin with.
@@ -49,13 +52,25 @@ struct Prepared {
 }
 
 impl Copy {
+    /// Connects to the store, if the target is a URL. The plan and the run do so otherwise.
+    ///
+    /// # Errors
+    /// When it can't be reached.
+    pub fn connect(mut self, cancel: &Cancel) -> Result<Copy> {
+        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+        Ok(self)
+    }
+
     /// What [`Copy::run`] would do now.
     ///
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.plan(cancel);
+        }
         self.refuse_target()?;
-        let prepared = self.prepare(None, cancel)?;
+        let prepared = self.prepare(None, &Silent, cancel)?;
         let mode = self.mode(prepared.snapshot.journal_mode() == "wal");
         let header = self.header(&prepared.snapshot, mode)?;
         Ok(CopyPlan::new(self, &prepared, &header, mode))
@@ -67,12 +82,15 @@ impl Copy {
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.run(progress, cancel);
+        }
         self.refuse_target()?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
         let was_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.was_wal());
-        let prepared = self.prepare(exclusive.as_deref(), cancel)?;
+        let prepared = self.prepare(exclusive.as_deref(), progress, cancel)?;
         let Prepared { snapshot, schema, objects, selection } = &prepared;
         let header = self.header(snapshot, self.mode(was_wal))?;
         let copied: Vec<CopiedObject<'_>> = objects
@@ -102,7 +120,12 @@ impl Copy {
     }
 
     /// `exclusive` has the source, if the copy is to take its place.
-    fn prepare(&self, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
+    fn prepare(
+        &self,
+        exclusive: Option<&Exclusive>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Prepared> {
         if self.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
@@ -114,7 +137,11 @@ impl Copy {
         options.pending_byte = Some(self.write.tuning.pending_byte);
         let snapshot = match exclusive {
             Some(exclusive) => Snapshot::of_exclusive(&self.source, exclusive.connection(), &options)?,
-            None => Snapshot::begin(&self.source, &options, cancel)?,
+            None => {
+                let WriteOptions { temp_dir, destination, .. } = &self.write;
+                let folder = temp_dir_of(temp_dir.as_deref(), Some(&self.target), destination.as_ref())?;
+                remote::snapshot(&self.source, &folder, &options, (progress, cancel))?
+            }
         };
         self.refuse_interior_first(&snapshot)?;
         let objects = snapshot.objects(cancel)?;
@@ -129,7 +156,9 @@ impl Copy {
         if self.is_in_place() {
             return Ok(());
         }
-        if !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        let is_file = self.write.destination.is_none();
+        if is_file && !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir())
+        {
             return Err(Error::target(format!("{} already exists", self.target.display()))
                 .about(&self.target)
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
@@ -157,7 +186,7 @@ impl Copy {
 
     /// The file that is wanted.
     pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { path: &self.target, replaces: self.write.overwrite, estimated_bytes: None }
+        Wanted::new(&self.target, self.write.overwrite, None, &self.write)
     }
 
     /// The journal mode of the copy, if the source is in WAL mode or not.

@@ -16,6 +16,9 @@ use super::{AutoVacuum, Copy, JournalMode, Prepared};
 pub struct CopyPlan {
     /// The database that is copied.
     pub source: PathBuf,
+    /// Whether it was fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
     /// The new file.
     pub target: PathBuf,
     /// Bytes of the source.
@@ -72,7 +75,8 @@ impl CopyPlan {
             Some(PlannedTree { kind, name, how: format!("{by_leaves}{order}") })
         });
         CopyPlan {
-            source: copy.source.clone(),
+            source: snapshot.name().to_owned(),
+            fetched: snapshot.is_fetched(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             source_journal_mode: snapshot.journal_mode().to_owned(),
@@ -94,11 +98,15 @@ impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);
         writeln!(f, "{} to {}: {bytes}", self.source.display(), self.target.display())?;
+        if self.fetched {
+            writeln!(f, "the source is fetched to a temporary file first")?;
+        }
         let others = match self.others_can_commit {
             _ if self.in_place => "no other process may use it meanwhile, and the copy takes its place",
             true => "other processes can write to it meanwhile, and its log grows",
             false => "other processes can read it meanwhile, and wait with their commits",
         };
+        let others = if self.fetched { "what others do to it meanwhile is not seen" } else { others };
         writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
         writeln!(f, "pages of {} bytes", self.page_bytes)?;
         if self.auto_vacuum != AutoVacuum::None {

@@ -17,6 +17,9 @@ use super::{Copy, Prepared};
 pub struct CopyReport {
     /// The database that was copied.
     pub source: PathBuf,
+    /// Whether it was fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
     /// The new file.
     pub target: PathBuf,
     /// Bytes of the source.
@@ -116,7 +119,8 @@ impl CopyReport {
         let Prepared { snapshot, objects, selection, .. } = prepared;
         let left_out = objects.iter().filter(|object| !selection.has(object));
         let mut report = CopyReport {
-            source: copy.source.clone(),
+            source: snapshot.name().to_owned(),
+            fetched: snapshot.is_fetched(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             bytes: u64::from(made.pages) * geometry.page_bytes() as u64,
