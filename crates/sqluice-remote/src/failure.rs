@@ -6,7 +6,7 @@
 use std::error::Error as _;
 use std::path::Path;
 
-use sqluice_core::error::{Error, Place};
+use sqluice_core::error::Error;
 
 use crate::address::Kind;
 
@@ -42,7 +42,7 @@ impl Tried<'_> {
     pub(crate) fn error(&self, message: String) -> Error {
         match self.is_target {
             true => Error::target(message).about(self.name),
-            false => Error::input(message).at(Place::file(self.name)),
+            false => Error::input(message).about(self.name),
         }
     }
 

@@ -105,7 +105,7 @@ impl Object {
 /// Whether a server has answered a request for a range with all of the file, or has no bytes there.
 fn lacks_ranges(error: &object_store::Error) -> bool {
     let text = error.to_string();
-    ["non-partial", "status code: 416", "status code: 405", "status code: 501"]
+    ["Range request not supported", "non-partial", "status code: 416", "status code: 405", "status code: 501"]
         .iter()
         .any(|word| text.contains(word))
 }

@@ -19,13 +19,7 @@ fn succeeds(command: &mut std::process::Command) -> Ran {
 
 /// A table of several row groups, one of whose columns has most of the bytes.
 fn table(folder: &Path, rows: u64) {
-    let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, -- gen: row()
-        note TEXT, -- gen: words(20)
-        amount INT, -- gen: int(1, 1000000)
-        at REAL -- gen: float(0, 1)
-    )";
     let connection = rusqlite::Connection::open(folder.join("t.db")).unwrap();
-    let _ = sql;
     connection
         .execute_batch(&format!(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, note TEXT, amount INT, at REAL);

@@ -62,7 +62,7 @@ fn an_object_has_the_bytes_of_the_file() {
         (&["load", "TARGET", "one.csv"], 3),
         (&["copy", "one.db", "TARGET"], 3),
         (&["copy", "one.db", "TARGET", "--interior-first", "--page-size", "1024"], 3),
-        (&["merge", "TARGET", "one.db", "two.db"], 4),
+        (&["merge", "TARGET", "one.db", "two.db", "--renumber", "user"], 4),
         // What SQLite finishes is a file first.
         (&["load", "TARGET", "t.csv", "--schema", "view.sql"], 1),
         (&["generate", "TARGET", "--preset", "user", "--rows", "1500k", "--analyze"], 3),
