@@ -23,6 +23,7 @@ use crate::pipeline::Job;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
 use crate::report::Report;
+use crate::sqlite::Work;
 use crate::target::TargetSnapshot;
 use crate::{existing, existing_database, new_database, output};
 
@@ -124,6 +125,16 @@ pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<Targ
         Some(_) if !options.overwrite => Err(output::exists_at(&**destination)),
         _ => Ok(None),
     }
+}
+
+/// Adds to the plan how its database gets to the place that is no file of this machine. To be called when all write paths are known.
+pub fn note_destination(schema: &Schema, plan: &mut Plan) {
+    let note = match (&plan.destination, (Work { schema, plan }).is_needed()) {
+        (None, _) => return,
+        (Some(_), false) => "pages are uploaded as they are made",
+        (Some(_), true) => "SQLite finishes the database in a temporary file, which is uploaded then",
+    };
+    plan.notes.push(note.into());
 }
 
 /// The error for a URL where a file is needed.

@@ -225,6 +225,7 @@ impl Generate {
         for table in &spec.tables {
             table.refuse_more_rows(self.seed, &all)?;
         }
+        run::note_destination(&schema, &mut plan);
         let (generate, extent) = (self.clone(), extent.clone());
         Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
     }

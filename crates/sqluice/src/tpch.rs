@@ -100,6 +100,7 @@ impl Tpch {
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
         plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
+        run::note_destination(&schema, &mut plan);
         Ok(PreparedTpch { tpch: self.clone(), plan, schema })
     }
 }

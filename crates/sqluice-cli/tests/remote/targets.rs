@@ -94,6 +94,12 @@ fn an_object_that_exists_is_replaced_on_request_alone() {
     let report = ran.json();
     assert_eq!((&report["target"], &report["replaced"]["bytes"]), (&target.into(), &14.into()));
     assert_eq!(report["output"], "uploaded");
+    let analyzed =
+        succeeds(store.sqluice(folder).args(generate).args(["--overwrite", "--json", "--analyze"]));
+    assert_eq!(analyzed.json()["output"], "spooled");
+    let planned =
+        succeeds(store.sqluice(folder).args(generate).args(["--overwrite", "--analyze", "--dry-run"]));
+    assert!(planned.stdout.contains("SQLite finishes the database in a temporary file"), "{planned:?}");
     assert!(store.get("x.db").unwrap().starts_with(b"SQLite format 3\0"));
     assert!(names(folder).is_empty());
 }

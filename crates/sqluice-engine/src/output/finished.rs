@@ -130,6 +130,6 @@ impl Output for Finished {
     }
 
     fn describe(&self) -> &'static str {
-        "uploaded"
+        "spooled"
     }
 }

@@ -19,6 +19,9 @@ pub struct CopyPlan {
     /// Whether it was fetched to a temporary file first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fetched: bool,
+    /// Whether the target is an object in a store.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub uploaded: bool,
     /// The new file.
     pub target: PathBuf,
     /// Bytes of the source.
@@ -77,6 +80,7 @@ impl CopyPlan {
         CopyPlan {
             source: snapshot.name().to_owned(),
             fetched: snapshot.is_fetched(),
+            uploaded: copy.write.destination.is_some(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             source_journal_mode: snapshot.journal_mode().to_owned(),
@@ -111,6 +115,14 @@ impl fmt::Display for CopyPlan {
         writeln!(f, "pages of {} bytes", self.page_bytes)?;
         if self.auto_vacuum != AutoVacuum::None {
             writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
+        }
+        if self.uploaded {
+            let how = if self.auto_vacuum == AutoVacuum::None {
+                "as they are made"
+            } else {
+                "when that file is done"
+            };
+            writeln!(f, "pages are uploaded {how}")?;
         }
         if self.interior_first {
             writeln!(f, "interior pages first: the source is read twice, the first time to count them")?;
