@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::http::{Answer, serve, serve_file};
 use crate::store::{Store, with_credentials};
-use crate::support::{Ran, folder, names, run, sqluice};
+use crate::support::{Ran, folder, names, run, sqluice, tell};
 
 #[track_caller]
 fn succeeds(command: &mut std::process::Command) -> Ran {
@@ -161,7 +161,7 @@ fn only_the_bytes_of_the_columns_that_are_loaded_are_fetched() {
                 new
             })
             .sum();
-        println!("{columns}: {sum} of {all} bytes in {} requests, {once} different ones", ranges.len());
+        tell(&format!("{columns}: {sum} of {all} bytes in {} requests, {once} different ones", ranges.len()));
         assert!(sum - once < 200 << 10, "bytes are fetched twice: {sum}, {once}");
         sum
     };
@@ -301,7 +301,7 @@ fn a_stream_takes_little_memory() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert!(child.wait().unwrap().success());
-    println!("a stream of 256 MB with 64 MiB: {peak} bytes resident");
+    tell(&format!("a stream of 256 MB with 64 MiB: {peak} bytes resident"));
     assert!(peak < (64 << 20) + (48 << 20), "{peak}");
     let rows = run(folder, ["info", "x.db", "--json"]);
     assert!(rows.status.success());

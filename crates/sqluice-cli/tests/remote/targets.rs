@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::store::{Deed, Store};
-use crate::support::{Ran, folder, names, run};
+use crate::support::{Ran, folder, names, run, tell};
 
 /// Memory that gives the smallest parts, of 8 MiB.
 const MEMORY: [&str; 2] = ["--memory", "120MiB"];
@@ -174,9 +174,9 @@ fn uploading_stays_within_the_memory() {
     };
     let (remote, local) = (peak("s3://bucket/x.db"), peak("x.db"));
     let bytes = fs::metadata(folder.join("x.db")).unwrap().len();
-    println!(
+    tell(&format!(
         "a database of {bytes} bytes with 96 MiB: {remote} bytes resident to a store, {local} to a file"
-    );
+    ));
     assert!(bytes > 160 << 20, "the database is larger than the memory: {bytes}");
     // Code, stacks, and what the client of the store keeps.
     assert!(remote < (96 << 20) + (48 << 20), "{remote} bytes");

@@ -18,7 +18,6 @@ use serde_json::Value;
 use sqluice::error::Setting;
 use sqluice::splitmix::SplitMix64;
 pub(crate) use sqluice_testkit::names;
-#[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use sqluice_testkit::skip::tell;
 #[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;

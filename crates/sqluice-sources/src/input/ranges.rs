@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn many_readers_get_the_same_bytes() {
         let (counted, ranges) = file(6 << 20, None);
-        ranges.want([3..6 << 20]);
+        ranges.want(std::iter::once(3..6 << 20));
         std::thread::scope(|scope| {
             for reader in 0..4 {
                 let (counted, ranges) = (&counted, &ranges);
@@ -381,7 +381,7 @@ mod tests {
     fn a_block_that_fails_is_an_error_for_who_asks() {
         for fails_at in 0..4 {
             let (_, ranges) = file(4 << 20, Some(fails_at));
-            ranges.want([0..4 << 20]);
+            ranges.want(std::iter::once(0..4 << 20));
             assert!(read(&ranges, 0..4 << 20).is_err(), "request {fails_at}");
         }
     }

@@ -90,7 +90,7 @@ impl FilePart {
 
     /// All of a file behind a URL, whose end is wanted first.
     pub fn of_remote(ranges: RemoteRanges, bytes: u64) -> FilePart {
-        ranges.want([bytes.saturating_sub(FOOTER_BYTES)..bytes]);
+        ranges.want(std::iter::once(bytes.saturating_sub(FOOTER_BYTES)..bytes));
         FilePart { file: FileOf::Remote(Arc::new(ranges)), start: 0, bytes, at: 0 }
     }
 }
@@ -245,7 +245,7 @@ impl ParquetFile {
         ranges.want(groups.flat_map(|group| {
             let columns = group.columns().iter().enumerate();
             let read = columns.filter(|(leaf, _)| read.contains(&roots.get_column_root_idx(*leaf)));
-            read.filter_map(|(_, chunk)| Some(pages::range(chunk, self.input.bytes).ok()?))
+            read.filter_map(|(_, chunk)| pages::range(chunk, self.input.bytes).ok())
         }));
     }
 }
