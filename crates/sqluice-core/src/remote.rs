@@ -1,4 +1,4 @@
-//! Files behind URLs: what sources need of them, and how a URL is told apart from a path.
+//! Files behind URLs: what sources need of them, and how a URL differs from a path.
 //!
 //! This crate opens none: the crate `sqluice-remote` does, with the feature `cloud`.
 

@@ -11,10 +11,9 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `failure`: what went wrong, in words that show no secret
-//! * `runtime`: futures as blocking calls
-//! * `address`: what a URL means; `store`: the client for it
-//! * `object`: objects that are read; `stream`: one from start to end; `list`: those that a pattern means
+//! * `address`: what a URL means; `failure`: what went wrong, in words that show no secret
+//! * `runtime`: futures as blocking calls; `store`: the client for an address
+//! * `stream`: an object from start to end; `object`: objects that are read; `list`: those that a pattern means
 //! * `upload`: an object that appears once it is complete
 //!
 //! Invariant: an object that is uploaded is the old one, or absent, until its last request succeeds.

@@ -92,14 +92,6 @@ impl Object {
             .error(format!("{} has changed while it was read", name.display()))
             .hint("run again when no program writes to it")
     }
-
-    pub(crate) fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
-    pub(crate) fn cancel(&self) -> &Cancel {
-        &self.cancel
-    }
 }
 
 /// Whether a server has answered a request for a range with all of the file, or has no bytes there.
@@ -144,8 +136,12 @@ impl RemoteFile for Object {
 
     fn stream(&self) -> Result<Box<dyn Read + Send>> {
         match self.ranges {
-            true => Ok(Box::new(Blocks::new(self.clone(), self.bytes))),
-            false => stream::of_all(self),
+            true => {
+                let object = self.clone();
+                let fetch = Box::new(move |range, done| object.fetch(range, done));
+                Ok(Box::new(Blocks::new(fetch, self.bytes, &self.cancel)))
+            }
+            false => stream::of_all(&self.store, &self.cancel),
         }
     }
 }

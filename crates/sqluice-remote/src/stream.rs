@@ -9,16 +9,19 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use crossbeam_channel::{Receiver, bounded};
 use futures_util::StreamExt;
 use object_store::ObjectStoreExt;
 use sqluice_core::error::Result;
-use sqluice_core::remote::RemoteFile;
+use sqluice_core::progress::Cancel;
+use sqluice_core::remote::Fetched;
 
-use crate::object::Object;
 use crate::runtime;
+use crate::store::Store;
 
 /// The sizes of the first blocks, and of those after.
 const FIRST_BYTES: [u64; 2] = [128 << 10, 1 << 20];
@@ -30,9 +33,13 @@ const AHEAD: usize = 3;
 /// Pieces of an answer that wait for the reader.
 const PIECES: usize = 16;
 
+/// Begins to read a range.
+pub(crate) type Fetch = Box<dyn Fn(Range<u64>, Fetched) + Send>;
+
 /// Reads an object by blocks.
 pub(crate) struct Blocks {
-    object: Object,
+    fetch: Fetch,
+    cancel: Cancel,
     bytes: u64,
     /// Where the next request begins, and how many there were.
     next: u64,
@@ -43,15 +50,17 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn new(object: Object, bytes: u64) -> Blocks {
-        Blocks { object, bytes, next: 0, requested: 0, ahead: VecDeque::new(), block: Vec::new(), at: 0 }
+    /// An object of `bytes` bytes.
+    pub(crate) fn new(fetch: Fetch, bytes: u64, cancel: &Cancel) -> Blocks {
+        let (ahead, cancel) = (VecDeque::new(), cancel.clone());
+        Blocks { fetch, cancel, bytes, next: 0, requested: 0, ahead, block: Vec::new(), at: 0 }
     }
 
     fn request(&mut self) {
         let bytes = FIRST_BYTES.get(self.requested).copied().unwrap_or(BLOCK_BYTES);
         let end = (self.next + bytes).min(self.bytes);
         let (send, receive) = bounded(1);
-        self.object.fetch(self.next..end, Box::new(move |read| drop(send.send(read))));
+        (self.fetch)(self.next..end, Box::new(move |read| drop(send.send(read))));
         self.ahead.push_back(receive);
         (self.next, self.requested) = (end, self.requested + 1);
     }
@@ -65,7 +74,7 @@ impl Read for Blocks {
                 self.request();
             }
             let Some(receive) = self.ahead.pop_front() else { return Ok(0) };
-            self.block = runtime::receive_or_cancel(&receive, self.object.cancel())??;
+            self.block = runtime::receive_or_cancel(&receive, &self.cancel)??;
             self.at = 0;
         }
         let bytes = buffer.len().min(self.block.len() - self.at);
@@ -76,9 +85,9 @@ impl Read for Blocks {
 }
 
 /// All of an object, as one answer.
-pub(crate) fn of_all(object: &Object) -> Result<Box<dyn Read + Send>> {
+pub(crate) fn of_all(store: &Arc<Store>, cancel: &Cancel) -> Result<Box<dyn Read + Send>> {
     let (send, receive) = tokio::sync::mpsc::channel(PIECES);
-    let store = object.store().clone();
+    let store = Arc::clone(store);
     runtime::begin(async move {
         let failed = |error| store.tried("read", false).failed(&error);
         let mut pieces = match store.client.get(&store.key).await {
@@ -98,11 +107,11 @@ pub(crate) fn of_all(object: &Object) -> Result<Box<dyn Read + Send>> {
         // Without this, a thread that panicked would look like the end.
         let _ = send.send(Ok(Bytes::new())).await;
     })?;
-    Ok(Box::new(Pieces { object: object.clone(), receive, piece: Bytes::new(), ended: false }))
+    Ok(Box::new(Pieces { cancel: cancel.clone(), receive, piece: Bytes::new(), ended: false }))
 }
 
 struct Pieces {
-    object: Object,
+    cancel: Cancel,
     receive: tokio::sync::mpsc::Receiver<Result<Bytes>>,
     piece: Bytes,
     ended: bool,
@@ -111,7 +120,7 @@ struct Pieces {
 impl Read for Pieces {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() && !self.ended {
-            let received = runtime::receive_piece(&mut self.receive, self.object.cancel())?;
+            let received = runtime::receive_piece(&mut self.receive, &self.cancel)?;
             self.piece = received?;
             self.ended = self.piece.is_empty();
         }

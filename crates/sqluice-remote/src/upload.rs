@@ -56,7 +56,7 @@ pub fn memory_bytes(run_bytes: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Destination {
     store: Arc<Store>,
-    /// What is there.
+    /// What has the name now.
     old: Option<ObjectMeta>,
 }
 
