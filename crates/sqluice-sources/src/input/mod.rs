@@ -28,6 +28,7 @@ pub mod foreign;
 mod names;
 mod peek;
 mod position;
+#[cfg(feature = "parquet")]
 mod ranges;
 mod raw;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use self::compression::Compression;
 pub use self::encoding::Encoding;
 pub use self::file::{InputFile, Sample};
 pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
+#[cfg(feature = "parquet")]
 pub use self::ranges::RemoteRanges;
 
 /// What messages call standard input, whose path is `-`.
