@@ -17,7 +17,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint features semver fuzz python wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python mutants install clean
+.PHONY: help setup demo test lint features semver fuzz python remote wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,13 @@ demo: ## 100 million rows from a preset: made, checked, looked at (DEMO_ROWS=1e9
 # that a change fails for what it did; `make soak`, and cargo by itself, try others.
 test: export PROPTEST_RNG_SEED ?= 1
 test: setup lint ## Everything a change must pass: formatting, clippy, the docs, all tests
+	tools/remote --setup
 	tools/rust-tests --workspace --locked
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python
+
+remote: ## Tests of objects in stores and files of web servers, with a server that speaks S3 (ARGS='targets' for some)
+	@tools/setup test
+	tools/remote $(ARGS)
 
 python: ## The Python package: built, its types checked, its tests run (ARGS='-k frames' for some)
 	@tools/setup test
@@ -65,6 +70,7 @@ setup: ## Install what the tests need and this machine lacks
 	@tools/setup test
 
 soak: setup ## The tests with many more kills, tries, random cases and rows (an hour or more)
+	tools/remote --setup
 	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast

@@ -7,6 +7,7 @@
 //!   [`append`]: short byte strings and digits
 //! * [`affinity`]: values as SQLite converts them for a column
 //! * [`error`]: what went wrong, where, and what to do; [`progress`]: what runs are watched by, and what ends them
+//! * [`remote`]: files behind URLs
 //! * [`batch`]: rows, column by column; [`sqlite_error`]: errors of SQLite as errors of sqluice; [`database_path`]: how SQLite
 //!   reads the name of a database
 //! * [`schema`]: tables and indexes, as SQLite declares them
@@ -22,6 +23,7 @@ pub mod checksum;
 pub mod database_path;
 pub mod error;
 pub mod progress;
+pub mod remote;
 pub mod rows;
 pub mod schema;
 mod setters;

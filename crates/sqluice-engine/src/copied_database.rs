@@ -37,7 +37,7 @@ use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};
 use crate::options::{OnConflict, WriteOptions};
-use crate::output::{self, Discard, Exclusive, NewFile, Output, ReadBack, Replaced, Scratch, Wanted};
+use crate::output::{self, Created, Discard, Exclusive, Output, ReadBack, Replaced, Scratch, Wanted};
 use crate::phases::{PhaseReport, Phases};
 use crate::pipeline::{
     self, Appender, Changes, CopyTree, IndexJob, Keep, KeyNames, Piece, Settings, TreeCopy, UnionTree,
@@ -198,7 +198,8 @@ fn attempt(
     let geometry = job.header.geometry;
     let memory = Memory::divide(job.options, sorts.contains(&true))?;
     let place = output::place(job.target)?;
-    let temp_dir = job.options.temp_dir.clone().unwrap_or_else(|| place.folder.clone());
+    let to = job.options.destination.as_ref();
+    let temp_dir = output::temp_dir(job.options.temp_dir.as_deref(), Some(job.target), to)?;
     let settings = Settings {
         geometry,
         workers: memory.threads,
@@ -209,17 +210,10 @@ fn attempt(
         on_conflict: OnConflict::Abort,
         page_count: 1,
     };
-    let wanted = Wanted {
-        path: job.target,
-        replaces: job.options.overwrite,
-        estimated_bytes: Some(job.source_bytes.1),
-    };
-    let file = match &job.exclusive {
-        Some(exclusive) => NewFile::create_instead_of(exclusive, &wanted, geometry.page_bytes())?,
-        None => NewFile::create(&wanted, geometry.page_bytes())?,
-    };
-    let replaced = file.replaced().cloned();
-    let mut file: Box<dyn Output> = Box::new(file);
+    let wanted = Wanted::new(job.target, job.options.overwrite, Some(job.source_bytes.1), job.options);
+    let folder = (job.auto_vacuum > 0 || job.finish.is_some()).then_some(&*settings.temp_dir);
+    let Created { output: mut file, replaced } =
+        output::create(&wanted, geometry, job.exclusive.as_ref(), folder, cancel)?;
     let mut copying = Copying { job, header: job.header, settings: &settings, phases: &mut phases, cancel };
     if job.auto_vacuum > 0 || job.finish.is_some() {
         // SQLite reads it without a log beside it.

@@ -2,6 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
+//! * [`destination`]: where pages go
 //! * [`options`]: how a database is written; [`phases`]: what a run does, timed
 //! * `tournament`: which of several streams is first
 //! * [`sort`]: index entries and rows in the order of their keys, in memory and on disk
@@ -17,6 +18,7 @@
 #![deny(unsafe_code)]
 
 pub mod copied_database;
+pub mod destination;
 pub mod encode;
 #[doc(hidden)]
 pub mod existing;

@@ -11,7 +11,7 @@ use sqluice_format::database::{Header, SchemaEntry, write_schema};
 use sqluice_format::page::{DATABASE_HEADER_BYTES, PageKind};
 
 use crate::options::{OnConflict, WritePath};
-use crate::output::{self, Discard, NewFile, Output, ReadBack, Scratch};
+use crate::output::{self, Created, Discard, Output, ReadBack, Scratch};
 use crate::phases::Phases;
 use crate::pipeline::{self, Appender, Job, Pages, Settings, Written, WrittenTree, append_empty_leaf};
 use crate::plan::{Plan, TablePlan};
@@ -36,9 +36,12 @@ pub(crate) fn write(
     let mut replaced = None;
     let mut output: Box<dyn Output> = match plan.wanted() {
         Some(wanted) => {
-            let file = NewFile::create(&wanted, plan.geometry().page_bytes())?;
-            replaced = file.replaced().cloned();
-            Box::new(file)
+            let folder = plan.temp_dir()?;
+            let folder = work.is_needed().then_some(&*folder);
+            let Created { output, replaced: old } =
+                output::create(&wanted, plan.geometry(), None, folder, cancel)?;
+            replaced = old;
+            output
         }
         None if work.is_needed() => return Err(nowhere(plan)),
         None => Box::new(Discard),

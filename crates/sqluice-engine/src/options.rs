@@ -1,12 +1,15 @@
 //! The options of a write, and the write paths of rows.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use sqluice_core::setters;
 use sqluice_core::source::PART_BYTES;
 use sqluice_format::page::{PENDING_BYTE, PageSize};
+
+use crate::destination::Destination;
 
 /// The fewest chunks of a worker: one to fill, one that is being written, one in between.
 pub const CHUNKS_PER_WORKER_MIN: usize = 3;
@@ -36,6 +39,8 @@ pub struct WriteOptions {
     pub overwrite: bool,
     /// The folder for temporary files; `None`: the folder of the target.
     pub temp_dir: Option<PathBuf>,
+    /// Where the database is made, if not in a file; the target is its name, then.
+    pub destination: Option<Arc<dyn Destination>>,
     /// How rows with the same key are handled. ON CONFLICT clauses of the schema are not followed.
     pub on_conflict: OnConflict,
     /// Whether to run ANALYZE.
@@ -94,6 +99,7 @@ impl Default for WriteOptions {
             page_size: PageSize::DEFAULT,
             overwrite: false,
             temp_dir: None,
+            destination: None,
             on_conflict: OnConflict::Abort,
             analyze: false,
             foreign_keys: None,
@@ -130,6 +136,8 @@ setters! { WriteOptions:
     overwrite(overwrite: bool) = overwrite;
     /// Sets the folder of temporary files. The default is the target's folder.
     temp_dir(folder: impl Into<PathBuf>) = Some(folder.into());
+    /// Makes the database somewhere else than in a file.
+    destination(destination: impl Into<Option<Arc<dyn Destination>>>) = destination.into();
     /// Sets how rows with the same key are handled.
     on_conflict(on_conflict: OnConflict) = on_conflict;
     /// Runs ANALYZE at the end.

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Assumption, Error, Result};
 use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::remote;
 use sqluice_core::schema::Schema;
 
 use crate::options::WriteOptions;
@@ -22,8 +23,9 @@ use crate::pipeline::Job;
 use crate::plan::Plan;
 use crate::reject::RejectFile;
 use crate::report::Report;
+use crate::sqlite::Work;
 use crate::target::TargetSnapshot;
-use crate::{existing, existing_database, new_database};
+use crate::{existing, existing_database, new_database, output};
 
 /// How often a database is planned for, if each time another process changes its schema before it is locked.
 const SCHEMAS_MAX: usize = 10;
@@ -111,7 +113,35 @@ pub fn run<S, R>(
 /// # Errors
 /// When the file is not a database that can be read and written.
 pub fn look(target: Option<&Path>, options: &WriteOptions) -> Result<Option<TargetSnapshot>> {
-    target.map_or(Ok(None), |target| existing::look(target, options))
+    let Some(target) = target else { return Ok(None) };
+    let Some(destination) = &options.destination else {
+        return if remote::is_url(target) {
+            Err(not_written(target))
+        } else {
+            existing::look(target, options)
+        };
+    };
+    match destination.old_bytes() {
+        Some(_) if !options.overwrite => Err(output::exists_at(&**destination)),
+        _ => Ok(None),
+    }
+}
+
+/// Adds to the plan how its database gets to the place that is no file of this machine. To be called when all write paths are known.
+pub fn note_destination(schema: &Schema, plan: &mut Plan) {
+    let note = match (&plan.destination, (Work { schema, plan }).is_needed()) {
+        (None, _) => return,
+        (Some(_), false) => "pages are uploaded as they are made",
+        (Some(_), true) => "SQLite finishes the database in a temporary file, which is uploaded then",
+    };
+    plan.notes.push(note.into());
+}
+
+/// The error for a URL where a file is needed.
+fn not_written(target: &Path) -> Error {
+    let name = remote::without_secrets(target);
+    Error::usage(format!("{} is a URL, and this needs a file", name.display()))
+        .hint("make a file, and copy that to the URL")
 }
 
 /// One attempt: writes what `plan` says, the tables of `schema` in their order, with the rows of `jobs`, to a new database or into the

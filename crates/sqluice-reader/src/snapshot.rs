@@ -15,6 +15,7 @@
 //!        SQLite      the file  the file          4 and 7: SQLite
 //! ```
 
+use std::any::Any;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -75,6 +76,8 @@ pub struct Snapshot {
     /// A bit for each page that has a frame in the log.
     in_log: Vec<u64>,
     limit: Option<Limit>,
+    /// What removes the file, if it is a temporary one: closed after the connection and the descriptor.
+    fetched: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Snapshot {
@@ -94,6 +97,31 @@ impl Snapshot {
             begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
         let connection = Arc::new(Mutex::new(connection));
         Snapshot::of_transaction(connection, descriptor, name, path, options)
+    }
+
+    /// Begins to read a database that was fetched from `name` to a temporary file at `path`, which exists as long as `file`.
+    ///
+    /// # Errors
+    /// When it is no database.
+    pub fn begin_fetched(
+        name: &Path,
+        path: &Path,
+        file: Box<dyn Any + Send + Sync>,
+        options: &ReadOptions,
+        cancel: &Cancel,
+    ) -> Result<Snapshot> {
+        let path = path.canonicalize().map_err(|error| Error::read(path, error))?;
+        let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
+        let connection =
+            begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
+        let connection = Arc::new(Mutex::new(connection));
+        let snapshot = Snapshot::of_transaction(connection, descriptor, name, path, options)?;
+        Ok(Snapshot { fetched: Some(file), ..snapshot })
+    }
+
+    /// Whether it was fetched to a temporary file.
+    pub fn is_fetched(&self) -> bool {
+        self.fetched.is_some()
     }
 
     /// A database that `connection` has in an exclusive transaction, in a rollback mode.
@@ -154,6 +182,7 @@ impl Snapshot {
             journal_mode,
             in_log,
             limit,
+            fetched: None,
         };
         snapshot.read_header(options.pending_byte)?;
         Ok(snapshot)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Message, Place, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_engine::encode::Conversions;
@@ -18,6 +19,8 @@ use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
 pub use sqluice_generator::{PRESETS, Preset, Preview, PreviewValue};
 use sqluice_generator::{Spec, TableSpec, parents, preview};
+
+use crate::remote;
 
 /// A database to make up.
 ///
@@ -162,7 +165,19 @@ impl Generate {
         Ok(self.clone().write(write))
     }
 
+    /// Connects to the store, if the target is a URL. Otherwise that is done when it is prepared, and can't be cancelled.
+    ///
+    /// # Errors
+    /// When it can't be reached.
+    pub fn connect(mut self, cancel: &Cancel) -> Result<Generate> {
+        remote::connect(self.target.as_deref(), &mut self.write, cancel)?;
+        Ok(self)
+    }
+
     fn prepare_as(&self, extent: &Extent) -> Result<PreparedGenerate> {
+        if self.write.destination.is_none() && self.target.as_deref().is_some_and(is_url) {
+            return self.clone().connect(&Cancel::new())?.prepare_as(extent);
+        }
         let schema = &self.schema;
         let spec = Spec::new(schema)?;
         if schema.tables.is_empty() {
@@ -210,6 +225,7 @@ impl Generate {
         for table in &spec.tables {
             table.refuse_more_rows(self.seed, &all)?;
         }
+        run::note_destination(&schema, &mut plan);
         let (generate, extent) = (self.clone(), extent.clone());
         Ok(PreparedGenerate { generate, extent, plan, first_rows, all, schema, spec, rows, seed: self.seed })
     }

@@ -169,7 +169,7 @@
 //!
 //! # Features
 //!
-//! All are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
+//! All but `cloud` are on by default. Without any of them, [`write::write_tables`], [`generate`], [`index`] and [`check`] remain.
 //!
 //! - `load`: the module [`load`], which loads CSV and JSON files, and [`write::Write`]
 //! - `arrow`: sources of Arrow IPC files, streams and record batches; includes `load`
@@ -178,6 +178,7 @@
 //! - `blob-store`: the module [`blob_store`], blobs by key
 //! - `entity-store`: the module [`entity_store`], typed objects
 //! - `archive`: the module [`archive`], a folder as a database and back; includes `blob-store`
+//! - `cloud`: URLs (`s3://`, `gs://`, `az://`, `https://`) in the place of paths; see [`remote`]. Off by default
 //! - `export`: the module [`export`], tables and queries as files; with `parquet`, these may be Parquet and Arrow files; in [`copy`],
 //!   what Datasette and D1 take
 //!
@@ -185,6 +186,7 @@
 //!
 //! From the bottom up; each uses only those above it in this list:
 //!
+//! * [`remote`]: URLs in the place of paths
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
@@ -225,6 +227,7 @@ pub mod load;
 pub mod merge;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
+pub mod remote;
 mod same_file;
 #[cfg(feature = "tpch")]
 pub mod tpch;

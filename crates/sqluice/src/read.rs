@@ -32,7 +32,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Silent};
 use sqluice_core::setters;
 use sqluice_reader::Snapshot;
 use sqluice_reader::rows::{Rows, Selection};
@@ -43,6 +43,7 @@ use sqluice_writers::types::ColumnType;
 use sqluice_writers::unfit::{Mixed, Nulled};
 
 use crate::export::typed::{BATCH_BYTES, Typed, ValueOptions};
+use crate::remote;
 
 /// What is read.
 #[derive(Clone, Debug)]
@@ -139,7 +140,8 @@ impl Read {
         if self.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
         }
-        let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
+        let folder = std::env::temp_dir();
+        let snapshot = Arc::new(remote::snapshot(&self.source, &folder, &self.read, (&Silent, cancel))?);
         let rows = match &self.what {
             What::Table(table) => {
                 let selection = Selection::default()

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_core::setters;
 use sqluice_engine::encode::Conversions;
@@ -26,6 +27,7 @@ use sqluice_engine::report::Report;
 use sqluice_engine::run::{self, Outcome};
 use sqluice_sources::tpch::{TEXT_BYTES, TpchTable};
 
+use crate::remote;
 use crate::write::plan_tables;
 pub use sqluice_sources::tpch::schema;
 
@@ -67,11 +69,23 @@ impl Tpch {
         Tpch { target: None, scale, write: WriteOptions::default() }
     }
 
+    /// Connects to the store, if the target is a URL. Otherwise that is done when it is prepared, and can't be cancelled.
+    ///
+    /// # Errors
+    /// When it can't be reached.
+    pub fn connect(mut self, cancel: &Cancel) -> Result<Tpch> {
+        remote::connect(self.target.as_deref(), &mut self.write, cancel)?;
+        Ok(self)
+    }
+
     /// Decides what will be done. Nothing is written.
     ///
     /// # Errors
     /// When the scale is out of range, or existing tables are in the way.
     pub fn prepare(&self) -> Result<PreparedTpch> {
+        if self.write.destination.is_none() && self.target.as_deref().is_some_and(is_url) {
+            return self.clone().connect(&Cancel::new())?.prepare();
+        }
         let tables = TpchTable::all(self.scale)?;
         let options = &self.write;
         if options.if_exists != IfExists::Refuse {
@@ -86,6 +100,7 @@ impl Tpch {
         }
         plan.estimated_bytes = Some(tables.iter().map(TpchTable::bytes_about).sum());
         plan.notes.push(format!("{} MiB of text are needed besides the memory", TEXT_BYTES >> 20).into());
+        run::note_destination(&schema, &mut plan);
         Ok(PreparedTpch { tpch: self.clone(), plan, schema })
     }
 }

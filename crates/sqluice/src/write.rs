@@ -24,6 +24,8 @@ use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::run;
 
+use crate::remote;
+
 /// Writes the tables of `schema` to the database `target`, or, if that is `None`, makes its pages and throws them away. Where it is
 /// exists, and is not to be overwritten, its tables must be declared the same, and [`IfExists`](sqluice_engine::options::IfExists)
 /// says how they are handled. `sources` has one source of rows for each table, in the order of [`Schema::tables`].
@@ -43,7 +45,9 @@ pub fn write_tables(
     if tables != given {
         return Err(Error::usage(format!("{given} sources of rows for {tables} tables")));
     }
-    let (schema, plan) = plan_tables(schema, target, options)?;
+    let mut options = options.clone();
+    remote::connect(target, &mut options, cancel)?;
+    let (schema, plan) = plan_tables(schema, target, &options)?;
     progress.phase("write", sources.iter().map(|source| source.total()).try_fold(Amount::default(), add));
     let jobs = schema.tables.iter().zip(sources).map(|(table, source)| Job {
         table,

@@ -19,6 +19,9 @@ use crate::numbers;
 /// Full pages are copied as they are, others are packed again. The order of every index is verified: an index that is out of order is
 /// sorted and reported.
 ///
+/// SOURCE and TARGET may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for SOURCE https://host/name. A source behind a
+/// URL is fetched to a temporary file first; a target in a store is uploaded as it is made, and is complete or absent.
+///
 /// With SOURCE itself as TARGET, the copy replaces it, as with VACUUM: no other program may use the database meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -30,7 +33,7 @@ use crate::numbers;
   without a table:
     sqluice copy app.db shared.db --exclude-table users
   for readers that fetch ranges over a network:
-    sqluice copy app.db site.db --for http
+    sqluice copy app.db s3://bucket/site.db --for http
   as SQL for Cloudflare D1, in a folder:
     sqluice copy app.db app-d1 --for d1")]
 pub(crate) struct Copy {

@@ -15,6 +15,9 @@ use crate::numbers;
 /// are of one committed state of the database, and each appears complete or not at all. In WAL mode others can write to the
 /// database meanwhile; in the other journal modes their commits wait, which --busy-limit limits.
 ///
+/// The database may be a URL, s3://bucket/name, gs://bucket/name, az://container/name or https://host/name: it is fetched to a temporary file
+/// first.
+///
 /// What is written is what `sqluice load` reads back. In CSV and TSV, NULL is an empty field and empty text is "". Numbers have all
 /// digits. CSV and JSON have no place for blobs and infinities: these are errors that name table, row and column, unless --mixed
 /// null writes NULL instead.

@@ -14,6 +14,8 @@ use crate::numbers;
 ///
 /// The schema is ordinary CREATE TABLE statements, with a comment such as `-- gen: int(1, 100)` on a column that needs more
 /// than its type says.
+///
+/// DB may be a URL, s3://bucket/name, gs://bucket/name or az://container/name: it is uploaded as it is made, and is complete or absent.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = generate_help(), override_usage = "sqluice generate [OPTIONS] [DB] [SCHEMA.sql]")]
 pub(crate) struct Generate {

@@ -31,6 +31,10 @@ use sqluice::source::csv::Delimiter;
 /// Of a database all tables are loaded, or the one that --table names: rows and types of columns, not keys and indexes, which --schema
 /// or other flags declare.
 ///
+/// DB and FILES may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for FILES https://host/name. Credentials are those of
+/// the environment (AWS_ACCESS_KEY_ID and so on). A database in a store is uploaded as it is made, and is complete or absent; rows can't
+/// be added to it.
+///
 /// The first bad row ends the load, and then nothing is written; --reject puts such rows into a file and goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -44,6 +48,8 @@ use sqluice::source::csv::Delimiter;
     sqluice load map.db places.geojson --records features
   Parquet, some columns of it:
     sqluice load trips.db trips.parquet --columns vendor,start,fare
+  from a store to a store, in the columns that are needed:
+    sqluice load s3://bucket/trips.db 's3://bucket/2026/*.parquet' --table trips --columns vendor,fare
   from standard input:
     curl -s https://example.org/x.csv | sqluice load x.db - --table x
   tables of another database, with other types, keys or columns:

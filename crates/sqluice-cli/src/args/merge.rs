@@ -19,6 +19,10 @@ use crate::numbers;
 /// column, the merge ends with an error, unless --on-conflict says which row is kept, or --renumber gives new numbers. Foreign keys
 /// are not checked.
 ///
+/// Sources and TARGET may be URLs: s3://bucket/name, gs://bucket/name, az://container/name, and for sources https://host/name. Sources behind
+/// URLs are fetched to temporary files first; a target in a store is uploaded as it is made, and must not exist unless --overwrite
+/// replaces it.
+///
 /// A TARGET that exists is the first of the databases: it keeps its rows and gets those of the others, all of them or none. No other
 /// program may use it meanwhile.
 #[derive(Debug, ClapArgs)]

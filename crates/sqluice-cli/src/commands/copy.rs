@@ -32,7 +32,8 @@ pub(super) fn run(args: &Copy, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         .application_id(args.application_id)
         .interior_first(args.interior_first)
         .purpose(args.purpose.map(Into::into))
-        .write(write);
+        .write(write)
+        .connect(cancel)?;
     if args.dry_run {
         let plan = copy.plan(cancel)?;
         if printer.is_json() {
@@ -66,6 +67,9 @@ fn summarize(report: &CopyReport, printer: &Printer) {
         Bytes(report.bytes),
         rate(report.rows, *seconds)
     ));
+    if report.fetched {
+        printer.detail(&format!("{} was fetched to a temporary file", report.source.display()));
+    }
     for ChosenSetting { name, value, why, .. } in &report.chosen {
         let purpose = report.purpose.map_or("", Purpose::name);
         printer.note(&format!("for {purpose}: {} {value}: {why}", name.replace('_', " ")));

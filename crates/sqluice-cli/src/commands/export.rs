@@ -56,6 +56,9 @@ pub(super) fn run(args: &Export, printer: &Printer, cancel: &Cancel) -> anyhow::
 }
 
 fn summarize(report: &ExportReport, printer: &Printer) {
+    if report.fetched {
+        printer.detail(&format!("{} was fetched to a temporary file", report.source.display()));
+    }
     for file in &report.files {
         let path = file.path.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
         for (column, values) in &file.nulled {

@@ -35,6 +35,9 @@ pub(super) fn run(args: &Generate, printer: &Printer, cancel: &Cancel) -> anyhow
         .target(target)
         .seed(args.seed)
         .write(args.write.options().if_exists(if_exists));
+    if args.preview.is_none() {
+        generate = generate.connect(cancel)?;
+    }
     generate.rows = rows;
     let per_parent = args.rows.iter().filter_map(|rows| match rows {
         RowCount::PerParent(table, factor) => Some((table.clone(), *factor)),
@@ -76,7 +79,8 @@ fn tpch(
     printer: &Printer,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
-    let prepared = Tpch::without_target(scale).target(target).write(args.write.options()).prepare()?;
+    let tpch = Tpch::without_target(scale).target(target).write(args.write.options()).connect(cancel)?;
+    let prepared = tpch.prepare()?;
     if args.write.dry_run {
         return print_plan(prepared.plan(), printer);
     }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use sqluice::input;
 use sqluice::merge::{self, MergeReport, MergedTable, Renumbered};
 use sqluice::options::WriteOptions;
 use sqluice::output::Replaced;
 use sqluice::progress::Cancel;
+use sqluice::remote;
 use sqluice::size::Bytes;
 
 use super::{entries, replaced};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .analyze(args.analyze)
         .on_conflict(args.on_conflict.map(Into::into).unwrap_or_default());
     write.temp_dir.clone_from(&args.temp_dir);
-    let merge = merge::Merge::new(&args.target, input::expand(&args.sources)?)
+    let merge = merge::Merge::new(&args.target, remote::expand(&args.sources, cancel)?)
         .keep_rowids(args.keep_rowids)
         .renumber(&args.renumber)
         .rewrite_references(args.rewrite_references)
@@ -39,7 +39,8 @@ pub(super) fn run(args: &Merge, printer: &Printer, cancel: &Cancel) -> anyhow::R
         .exclude_tables(&args.exclude_tables)
         .compact(args.compact)
         .busy_limit(args.busy_limit)
-        .write(write);
+        .write(write)
+        .connect(cancel)?;
     if args.dry_run {
         let plan = merge.plan(cancel)?;
         if printer.is_json() {
@@ -74,6 +75,9 @@ fn summarize(args: &Merge, report: &MergeReport, printer: &Printer) {
         rate(report.rows, *seconds)
     ));
     replaced::summarize(report.replaced.as_ref(), Some(target), printer);
+    for source in &report.fetched {
+        printer.detail(&format!("{} was fetched to a temporary file", source.display()));
+    }
     if let Some(before) = &report.before {
         printer.note(&added(target, before, report.rows));
     }

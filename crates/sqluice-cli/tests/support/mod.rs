@@ -19,6 +19,7 @@ use sqluice::error::Setting;
 use sqluice::splitmix::SplitMix64;
 pub(crate) use sqluice_testkit::names;
 pub(crate) use sqluice_testkit::skip::tell;
+#[allow(unused_imports, reason = "each test file uses a part")]
 pub(crate) use sqluice_testkit::sqlite::integrity_of as integrity;
 use tempfile::TempDir;
 

@@ -2,6 +2,7 @@
 
 mod direct;
 mod exclusive;
+mod finished;
 mod free_space;
 mod leftover;
 mod new_file;
@@ -16,10 +17,13 @@ mod whole_file;
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+pub use crate::destination::{Destination, NewObject, Output};
 pub(crate) use direct::Direct;
 pub use exclusive::Exclusive;
+pub(crate) use finished::exists_at;
 pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
@@ -32,29 +36,52 @@ pub use wanted::Wanted;
 pub use whole_file::WholeFile;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_core::progress::Cancel;
+use sqluice_format::page::Geometry;
 
-/// Takes finished pages in the order of their numbers; page 1 is the last.
-pub trait Output: Send {
-    /// Writes whole pages from byte `offset` of the file on. The slices follow each other in it.
-    ///
-    /// # Errors
-    /// When they can't be written. Nothing may follow then but dropping the output, which leaves things as they were.
-    fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()>;
+/// A new database in the making.
+pub(crate) struct Created {
+    pub(crate) output: Box<dyn Output>,
+    /// What it replaces.
+    pub(crate) replaced: Option<Replaced>,
+}
 
-    /// Makes what was written durable, and the target.
-    ///
-    /// # Errors
-    /// When it can't be: things are as they were, then.
-    fn commit(self: Box<Self>) -> Result<()>;
-
-    /// The path of the file until it has its name, if any. When page 1 is written, SQLite may open it by this path and change
-    /// it, and must close it before the commit; nothing is written by [`Output::write`] after that.
-    fn path(&self) -> Option<&Path> {
-        None
+/// Begins the database that is wanted, of pages of `geometry`: a file, one that replaces what `exclusive` has, or an object. An object that
+/// SQLite finishes is a file in `sqlite_folder` until then.
+pub(crate) fn create(
+    wanted: &Wanted<'_>,
+    geometry: Geometry,
+    exclusive: Option<&Arc<Exclusive>>,
+    sqlite_folder: Option<&Path>,
+    cancel: &Cancel,
+) -> Result<Created> {
+    let page_bytes = geometry.page_bytes();
+    if let Some(destination) = wanted.destination {
+        let replaced = wanted.refuse_at_destination(&**destination)?;
+        let start = geometry.offset(geometry.lock_page());
+        let lock_page = start..start + page_bytes as u64;
+        let output = wanted.create_at(destination, lock_page, sqlite_folder, cancel)?;
+        return Ok(Created { output, replaced });
     }
+    let file = match exclusive {
+        Some(exclusive) => NewFile::create_instead_of(exclusive, wanted, page_bytes)?,
+        None => NewFile::create(wanted, page_bytes)?,
+    };
+    let replaced = file.replaced().cloned();
+    Ok(Created { output: Box::new(file), replaced })
+}
 
-    /// How pages get to the disk, for the report.
-    fn describe(&self) -> &'static str;
+/// The folder for temporary files of a database at `target`: `given`, or that of the target, or that of the system.
+pub fn temp_dir(
+    given: Option<&Path>,
+    target: Option<&Path>,
+    destination: Option<&Arc<dyn Destination>>,
+) -> Result<PathBuf> {
+    match (given, target) {
+        (Some(folder), _) => Ok(folder.to_owned()),
+        (None, Some(target)) if destination.is_none() => Ok(place(target)?.folder),
+        (None, _) => Ok(std::env::temp_dir()),
+    }
 }
 
 /// Takes pages and forgets them.

@@ -3,11 +3,14 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result};
 
+use crate::options::WriteOptions;
+
 use super::place::{TargetPath, place};
-use super::{Replaced, explained, free_space, replace};
+use super::{Destination, Replaced, explained, free_space, replace};
 
 /// A database file that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +21,23 @@ pub struct Wanted<'a> {
     pub replaces: bool,
     /// Its rough size, if it can be estimated.
     pub estimated_bytes: Option<u64>,
+    /// Where it is made, if not in a file.
+    pub destination: Option<&'a Arc<dyn Destination>>,
+    /// Bytes of memory of the run.
+    pub memory_bytes: u64,
+}
+
+impl<'a> Wanted<'a> {
+    /// The database at `path`, or at the destination of `options`.
+    pub fn new(
+        path: &'a Path,
+        replaces: bool,
+        estimated_bytes: Option<u64>,
+        options: &'a WriteOptions,
+    ) -> Wanted<'a> {
+        let destination = options.destination.as_ref();
+        Wanted { path, replaces, estimated_bytes, destination, memory_bytes: options.memory_bytes }
+    }
 }
 
 impl Wanted<'_> {
@@ -28,6 +48,9 @@ impl Wanted<'_> {
     /// When something has this name that may not be replaced, a `-journal` or `-wal` exists without a database, or
     /// the disk has too little room.
     pub fn refuse(&self) -> Result<()> {
+        if let Some(destination) = self.destination {
+            return self.refuse_at_destination(&**destination).map(|_| ());
+        }
         self.refuse_at(&place(self.path)?).map(|_| ())
     }
 
@@ -37,6 +60,9 @@ impl Wanted<'_> {
     /// # Errors
     /// As [`Wanted::refuse`].
     pub fn look_at_replaced(&self) -> Result<Option<Replaced>> {
+        if let Some(destination) = self.destination {
+            return self.refuse_at_destination(&**destination);
+        }
         let place = place(self.path)?;
         Ok(self.refuse_at(&place)?.map(|_| Replaced::read(&place)))
     }
@@ -46,6 +72,9 @@ impl Wanted<'_> {
     /// # Errors
     /// As [`NewFile::create`](super::NewFile::create) for the database that is replaced: it may be in use.
     pub fn recover_replaced(&self) -> Result<Option<Replaced>> {
+        if let Some(destination) = self.destination {
+            return self.refuse_at_destination(&**destination);
+        }
         let place = place(self.path)?;
         let Some(old) = self.refuse_at(&place)? else { return Ok(None) };
         old.recover()?;

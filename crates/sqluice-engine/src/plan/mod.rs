@@ -5,6 +5,7 @@ mod existing;
 mod print;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -20,7 +21,7 @@ pub use existing::ExpectedRows;
 use crate::options::{
     Action, CHUNKS_PER_WORKER_MAX, CHUNKS_PER_WORKER_MIN, OnConflict, WriteOptions, WritePath,
 };
-use crate::output::{self, Replaced, Wanted};
+use crate::output::{self, Destination, Replaced, Wanted};
 
 /// The plan of a run; see the module's description.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +59,9 @@ pub struct Plan {
     /// The folder for temporary files; `None`: the folder of the target.
     #[serde(serialize_with = "path_as_text")]
     pub temp_dir: Option<PathBuf>,
+    /// Where the database is made, if not in a file.
+    #[serde(skip)]
+    pub destination: Option<Arc<dyn Destination>>,
     /// How rows with the same key are handled.
     pub on_conflict: OnConflict,
     /// Whether ANALYZE runs at the end.
@@ -155,7 +159,11 @@ impl Plan {
         }
         let memory = Memory::divide(options, tables.iter().any(TablePlan::sorts))?;
         let triggers = schema.others.iter().filter(|object| object.kind == "trigger");
-        let replaces = options.overwrite && target.as_ref().is_some_and(|target| target.exists());
+        let exists = |target: &PathBuf| match &options.destination {
+            Some(destination) => destination.old_bytes().is_some(),
+            None => target.exists(),
+        };
+        let replaces = options.overwrite && target.as_ref().is_some_and(exists);
         Ok(Plan {
             target,
             replaces,
@@ -165,7 +173,7 @@ impl Plan {
             threads: memory.threads,
             chunk_bytes: options.tuning.chunk_bytes,
             chunks_per_worker: memory.chunks_per_worker,
-            buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes,
+            buffer_bytes: memory.chunk_bytes(options) + memory.sort_bytes + Memory::for_upload(options),
             sort_bytes: memory.sort_bytes,
             estimated_bytes: None,
             tables,
@@ -177,6 +185,7 @@ impl Plan {
                 })
                 .collect(),
             temp_dir: options.temp_dir.clone(),
+            destination: options.destination.clone(),
             on_conflict: options.on_conflict,
             analyze: options.analyze,
             foreign_keys: options.foreign_keys.unwrap_or(true),
@@ -219,7 +228,7 @@ impl Plan {
         let memory = Memory::divide(options, self.tables.iter().any(TablePlan::sorts))?;
         (self.threads, self.chunks_per_worker) = (memory.threads, memory.chunks_per_worker);
         self.sort_bytes = memory.sort_bytes;
-        self.buffer_bytes = memory.chunk_bytes(options) + memory.sort_bytes;
+        self.buffer_bytes = memory.chunk_bytes(options) + memory.sort_bytes + Memory::for_upload(options);
         Ok(())
     }
 
@@ -231,9 +240,10 @@ impl Plan {
 
     /// The new file that will be written, so that an existing one can be checked before.
     pub fn wanted(&self) -> Option<Wanted<'_>> {
-        let Plan { replaces, estimated_bytes, .. } = *self;
-        let path = self.target.as_deref().filter(|_| self.existing.is_none());
-        path.map(|path| Wanted { path, replaces, estimated_bytes })
+        let Plan { replaces, estimated_bytes, memory_bytes, .. } = *self;
+        let path = self.target.as_deref().filter(|_| self.existing.is_none())?;
+        let destination = self.destination.as_ref();
+        Some(Wanted { path, replaces, estimated_bytes, destination, memory_bytes })
     }
 
     /// Refuses what the run would refuse because of an existing file or too little room. Nothing is changed.
@@ -261,11 +271,7 @@ impl Plan {
 
     /// The folder for temporary files: that of the target, if the user names no other.
     pub(crate) fn temp_dir(&self) -> Result<PathBuf> {
-        match (&self.temp_dir, &self.target) {
-            (Some(folder), _) => Ok(folder.clone()),
-            (None, Some(target)) => Ok(output::place(target)?.folder),
-            (None, None) => Ok(std::env::temp_dir()),
-        }
+        output::temp_dir(self.temp_dir.as_deref(), self.target.as_deref(), self.destination.as_ref())
     }
 
     /// The pages of the file.
@@ -292,23 +298,31 @@ impl Memory {
     /// As many threads as the memory has chunks for, up to the wanted number. Sorting gets the rest of the memory.
     pub fn divide(options: &WriteOptions, sorts: bool) -> Result<Memory> {
         let least = ((CHUNKS_PER_WORKER_MIN + usize::from(sorts)) * options.tuning.chunk_bytes) as u64;
-        if options.memory_bytes < least {
+        let given_bytes = options.memory_bytes.saturating_sub(Memory::for_upload(options));
+        if given_bytes < least {
             let what = if sorts { " to sort with" } else { "" };
+            // What uploading takes is a part of the memory, and has a minimum.
+            let least = least + options.destination.as_ref().map_or(0, |to| to.memory_bytes(0));
             let (given, enough) = (Mebibytes(options.memory_bytes), Mebibytes::at_least(least));
             let message = format!("{given} of memory are too little{what}: {enough} are enough");
             let setting = Setting::Memory.to(enough.to_string().replace(' ', ""));
             return Err(Error::usage(message).hint(message!["give at least ", setting]));
         }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = options.threads.unwrap_or_else(cores).min((options.memory_bytes / least) as usize);
-        let chunks = (options.memory_bytes / options.tuning.chunk_bytes as u64) as usize;
+        let threads = options.threads.unwrap_or_else(cores).min((given_bytes / least) as usize);
+        let chunks = (given_bytes / options.tuning.chunk_bytes as u64) as usize;
         let chunks_per_worker = match sorts {
             true => CHUNKS_PER_WORKER_MIN,
             false => (chunks / threads).min(CHUNKS_PER_WORKER_MAX),
         };
         let memory = Memory { threads, chunks_per_worker, sort_bytes: 0 };
-        let rest = options.memory_bytes - memory.chunk_bytes(options);
+        let rest = given_bytes - memory.chunk_bytes(options);
         Ok(Memory { sort_bytes: if sorts { rest } else { 0 }, ..memory })
+    }
+
+    /// Bytes that uploading takes.
+    fn for_upload(options: &WriteOptions) -> u64 {
+        options.destination.as_ref().map_or(0, |to| to.memory_bytes(options.memory_bytes))
     }
 
     /// Bytes of all chunks.

@@ -3,6 +3,8 @@
 //! | where it is | read how often |
 //! |---|---|
 //! | a regular file, also as standard input | as often as one likes |
+//! | a URL whose server gives ranges | as often as one likes, as long as it does not change |
+//! | a URL of another server | once |
 //! | a pipe, a terminal | once: what a sample took of it is kept and given first |
 //! | a pipe that was spooled | as often as one likes, from a temporary file that has no name |
 //!
@@ -19,6 +21,7 @@ use std::sync::atomic::AtomicU64;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Progress};
+use sqluice_core::remote::RemoteFile;
 
 use super::ahead::{Ahead, BLOCK_BYTES};
 use super::decoded::Decoded;
@@ -43,6 +46,8 @@ enum FileAt {
     Path(PathBuf),
     /// A regular file that is open, from `start` on.
     Open { file: Arc<File>, start: u64, bytes: u64 },
+    /// Behind a URL; ranges of it can be read.
+    Remote(Arc<dyn RemoteFile>),
     /// What can be read only once.
     Stream(Stream),
 }
@@ -115,7 +120,28 @@ impl InputFile {
         Ok(InputFile { name, options, place, kept: None })
     }
 
-    /// As the user named it, or `standard input`.
+    /// A file behind a URL, from its start.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn of_remote(remote: Arc<dyn RemoteFile>, options: InputOptions) -> Result<InputFile> {
+        let name = remote.name().to_owned();
+        let place = match remote.has_ranges() {
+            true => FileAt::Remote(remote),
+            false => FileAt::Stream(Stream::start(remote.stream()?, &name, &options)?),
+        };
+        Ok(InputFile { name, options, place, kept: None })
+    }
+
+    /// The file behind a URL that it is, if ranges of it can be read.
+    pub fn remote(&self) -> Option<&Arc<dyn RemoteFile>> {
+        match &self.place {
+            FileAt::Remote(remote) => Some(remote),
+            _ => None,
+        }
+    }
+
+    /// As the user named it, or `standard input`; a URL without credentials.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -125,6 +151,7 @@ impl InputFile {
         match &self.place {
             FileAt::Path(path) => fs::metadata(path).ok().map(|about| about.len()),
             FileAt::Open { bytes, .. } => Some(*bytes),
+            FileAt::Remote(remote) => remote.bytes(),
             FileAt::Stream(_) => None,
         }
     }
@@ -204,6 +231,17 @@ impl InputFile {
         if self.can_reopen() {
             return Ok(());
         }
+        self.keep(folder, progress)
+    }
+
+    /// Copies what is no file of this machine to a temporary file in `folder`, so that it can be read anywhere.
+    ///
+    /// # Errors
+    /// As [`InputFile::spool`].
+    pub fn keep(&mut self, folder: &Path, progress: &dyn Progress) -> Result<()> {
+        if matches!(self.place, FileAt::Path(_) | FileAt::Open { .. }) {
+            return Ok(());
+        }
         let mut file = tempfile::tempfile_in(folder).map_err(|error| cannot_spool(folder, error))?;
         let raw = self.take_bytes()?.reader;
         let bytes = copy(raw, &mut file, &self.name, folder, progress)?;
@@ -218,7 +256,7 @@ impl InputFile {
     pub fn file(&self) -> Result<(Arc<File>, u64, u64)> {
         match &self.place {
             FileAt::Open { file, start, bytes } => Ok((Arc::clone(file), *start, *bytes)),
-            FileAt::Stream(_) => Err(read_before(&self.name)),
+            FileAt::Stream(_) | FileAt::Remote(_) => Err(read_before(&self.name)),
             FileAt::Path(path) => {
                 let unreadable = |error| Error::read(&self.name, error);
                 let file = File::open(path).map_err(unreadable)?;
@@ -233,6 +271,11 @@ impl InputFile {
         let unreadable = |error| Error::read(&self.name, error);
         let (file, start, bytes) = match &mut self.place {
             FileAt::Stream(stream) => return stream.take(&self.name),
+            FileAt::Remote(remote) => {
+                let (bytes, bytes_read) = (remote.bytes(), Arc::new(AtomicU64::new(0)));
+                let reader = Raw::new(remote.stream()?, self.name.clone(), Arc::clone(&bytes_read));
+                return Ok(Bytes { reader: Box::new(reader), bytes, bytes_read });
+            }
             FileAt::Open { file, start, bytes } => (Arc::clone(file), *start, *bytes),
             FileAt::Path(path) => {
                 let file = File::open(path).map_err(unreadable)?;

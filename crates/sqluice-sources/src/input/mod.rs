@@ -1,7 +1,8 @@
-//! Inputs: a path or standard input becomes a stream of UTF-8 bytes, whatever it is compressed with or encoded in.
+//! Inputs: a path, a URL or standard input becomes a stream of UTF-8 bytes, whatever it is compressed with or encoded in.
 //!
 //! ```text
-//!  file ────────────┐
+//!  URL ─────────────┐
+//!  file ────────────┤
 //!  spooled file ────┤   raw     ┌─────────┐  which   ┌────────────┐  which   ┌───────────┐
 //!                   ├─────────> │ counted │ ───────> │ decompress │ ───────> │ transcode │ ──> [ahead] ──> reader
 //!  pipe ──> ahead ──┘           └─────────┘  magic   └────────────┘  mark    └───────────┘
@@ -27,6 +28,8 @@ pub mod foreign;
 mod names;
 mod peek;
 mod position;
+#[cfg(feature = "parquet")]
+mod ranges;
 mod raw;
 #[cfg(test)]
 mod tests;
@@ -45,7 +48,9 @@ use sqluice_core::setters;
 pub use self::compression::Compression;
 pub use self::encoding::Encoding;
 pub use self::file::{InputFile, Sample};
-pub use self::names::{expand, stem, stem_with_folders};
+pub use self::names::{expand, refuse_stdin_twice, stem, stem_with_folders};
+#[cfg(feature = "parquet")]
+pub use self::ranges::RemoteRanges;
 
 /// What messages call standard input, whose path is `-`.
 pub const STANDARD_INPUT: &str = "standard input";

@@ -59,10 +59,19 @@ pub fn expand<P: AsRef<Path>>(patterns: &[P]) -> Result<Vec<PathBuf>> {
             files.push(pattern.to_owned());
         }
     }
+    refuse_stdin_twice(&files)?;
+    Ok(files)
+}
+
+/// Refuses standard input (`-`) that is named twice.
+///
+/// # Errors
+/// When it is.
+pub fn refuse_stdin_twice(files: &[PathBuf]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(Error::usage("standard input (-) is named twice").hint("it can be read only once"));
     }
-    Ok(files)
+    Ok(())
 }
 
 /// Whether a name may be a pattern. One that is no UTF-8 is just a name.

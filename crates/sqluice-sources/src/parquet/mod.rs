@@ -24,6 +24,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::input::RemoteRanges;
 use arrow_schema::{DataType, Fields, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{
@@ -61,11 +62,13 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// Rows that are decoded at once where texts are read as blobs, which multiplies other blobs.
 const BATCH_ROWS_AS_BLOBS: u64 = 32;
 
-/// A part of a file that is a file: each reader has a place of its own.
+/// What is read of the end of a file behind a URL: most footers are smaller.
+const FOOTER_BYTES: u64 = 64 << 10;
+
+/// A part of a file that is a file, or a file behind a URL: each reader has a place of its own.
 #[derive(Clone, Debug)]
 pub struct FilePart {
-    /// The file.
-    pub file: Arc<File>,
+    file: FileOf,
     /// Where the part begins, in bytes.
     pub start: u64,
     /// How long it is, in bytes.
@@ -73,10 +76,36 @@ pub struct FilePart {
     at: u64,
 }
 
+#[derive(Clone, Debug)]
+enum FileOf {
+    Local(Arc<File>),
+    Remote(Arc<RemoteRanges>),
+}
+
 impl FilePart {
     /// `bytes` bytes of `file` from `start` on.
     pub fn new(file: Arc<File>, start: u64, bytes: u64) -> FilePart {
-        FilePart { file, start, bytes, at: 0 }
+        FilePart { file: FileOf::Local(file), start, bytes, at: 0 }
+    }
+
+    /// All of a file behind a URL, whose end is wanted first.
+    pub fn of_remote(ranges: RemoteRanges, bytes: u64) -> FilePart {
+        ranges.want(std::iter::once(bytes.saturating_sub(FOOTER_BYTES)..bytes));
+        FilePart { file: FileOf::Remote(Arc::new(ranges)), start: 0, bytes, at: 0 }
+    }
+}
+
+impl FilePart {
+    fn has_failed(&self) -> bool {
+        matches!(&self.file, FileOf::Remote(ranges) if ranges.has_failed())
+    }
+
+    /// Why it could not be read, if that is no fault of its content.
+    fn take_failure(&self) -> Option<Error> {
+        match &self.file {
+            FileOf::Local(_) => None,
+            FileOf::Remote(ranges) => ranges.take_failure(),
+        }
     }
 }
 
@@ -84,7 +113,11 @@ impl Read for FilePart {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(left);
-        let read = self.file.read_at(&mut buffer[..wanted], self.start + self.at)?;
+        let (buffer, at) = (&mut buffer[..wanted], self.start + self.at);
+        let read = match &self.file {
+            FileOf::Local(file) => file.read_at(buffer, at)?,
+            FileOf::Remote(ranges) => ranges.read_at(buffer, at)?,
+        };
         self.at += read as u64;
         Ok(read)
     }
@@ -142,6 +175,9 @@ impl ParquetFile {
     /// When it is no Parquet file, is damaged, or can't be read.
     pub fn open(input: FilePart, name: &Path) -> Result<ParquetFile> {
         let (metadata, unreadable_hint) = footer(&input).map_err(|error| {
+            if let Some(failure) = input.take_failure() {
+                return failure;
+            }
             if let Some(refused) = refused::why(&input) {
                 return refused.at(Place::file(name));
             }
@@ -187,6 +223,7 @@ impl ParquetFile {
         let mut read: Vec<usize> = columns.iter().filter_map(field).collect();
         read.sort_unstable();
         read.dedup();
+        self.want(&read);
         // Columns are read in the order of the file.
         let columns = columns.into_iter().map(|column| match column {
             ColumnFrom::Field(field) => ColumnFrom::Field(read.partition_point(|other| *other < field)),
@@ -195,6 +232,21 @@ impl ParquetFile {
         let rows_of = ArrowRows::new(self.name.clone(), read.len(), columns.collect(), as_text, options);
         let shared = Shared { file: self.clone(), read, memory: options.memory, rows: rows_of };
         ParquetSource { shared: Arc::new(shared), group: 0, row: 0, rows_done: 0, numbers: rows }
+    }
+}
+
+impl ParquetFile {
+    /// Says which columns will be read, where bytes that are not needed need not be fetched.
+    fn want(&self, read: &[usize]) {
+        let FileOf::Remote(ranges) = &self.input.file else { return };
+        let metadata = self.metadata.metadata();
+        let roots = metadata.file_metadata().schema_descr();
+        let groups = metadata.row_groups().iter();
+        ranges.want(groups.flat_map(|group| {
+            let columns = group.columns().iter().enumerate();
+            let read = columns.filter(|(leaf, _)| read.contains(&roots.get_column_root_idx(*leaf)));
+            read.filter_map(|(_, chunk)| pages::range(chunk, self.input.bytes).ok())
+        }));
     }
 }
 
@@ -329,7 +381,9 @@ impl Part for ParquetPart {
                 Err(Stopped::TooLarge(_)) if batch_rows > 1 => batch_rows = batch_rows.div_ceil(16),
                 Err(Stopped::TooLarge(error)) => return Err(error.at(self.shared.rows.place())),
                 // Perhaps one text is not UTF-8: the row that has it is a bad one.
-                Err(Stopped::Damaged(_)) if texts == Texts::Checked => {
+                Err(Stopped::Damaged(_))
+                    if texts == Texts::Checked && !self.shared.file.input.has_failed() =>
+                {
                     (texts, batch_rows) = (Texts::AsBlobs, batch_rows.min(BATCH_ROWS_AS_BLOBS));
                 }
                 Err(Stopped::Damaged(error)) => return Err(self.damaged(error)),
@@ -395,6 +449,9 @@ impl ParquetPart {
     }
 
     fn damaged(&self, error: BoxedError) -> Error {
+        if let Some(failure) = self.shared.file.input.take_failure() {
+            return failure;
+        }
         let place = self.shared.rows.place();
         if let Some(refused) = refused::why(&self.shared.file.input) {
             return refused.at(place);

@@ -10,6 +10,7 @@
 //! Invariant: nothing is allocated for a page before its size is taken from the memory that its part has ([`PageMemory`]).
 
 use std::iter;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -89,6 +90,17 @@ impl PageMemory {
     }
 }
 
+/// The bytes of a column of a row group, in a file of `file_bytes` bytes.
+pub(super) fn range(chunk: &ColumnChunkMetaData, file_bytes: u64) -> Result<Range<u64>> {
+    // 0 is what old writers say of a dictionary that is not there.
+    let data = chunk.data_page_offset();
+    let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
+    let [start, bytes] = [start, chunk.compressed_size()]
+        .map(|number| u64::try_from(number).map_err(|_| damaged("a column has no place")));
+    let (start, bytes) = (start?, bytes?);
+    Ok(start..start.saturating_add(bytes).saturating_add(SLACK_BYTES).min(file_bytes))
+}
+
 /// A row group whose pages are read so.
 pub(super) struct Group {
     pub(super) file: FilePart,
@@ -152,16 +164,11 @@ struct Pages {
 
 impl Pages {
     fn new(file: FilePart, chunk: &ColumnChunkMetaData, held: Arc<PageMemory>) -> Result<Pages> {
-        // 0 is what old writers say of a dictionary that is not there.
-        let data = chunk.data_page_offset();
-        let start = chunk.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
-        let [start, bytes] = [start, chunk.compressed_size()]
-            .map(|number| u64::try_from(number).map_err(|_| damaged("a column has no place")));
-        let (start, bytes) = (start?, bytes?);
+        let Range { start, end } = range(chunk, file.bytes)?;
         let column = chunk.column_descr();
         Ok(Pages {
             at: start,
-            end: start.saturating_add(bytes).saturating_add(SLACK_BYTES).min(file.bytes),
+            end,
             file,
             values_left: chunk.num_values(),
             next: None,

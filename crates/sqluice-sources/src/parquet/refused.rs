@@ -1,6 +1,6 @@
 //! Why a file that Parquet's reader does not take is refused: it is encrypted, or has what is not supported, or it is damaged.
 
-use std::os::unix::fs::FileExt;
+use std::io::Read;
 
 use sqluice_core::error::Error;
 
@@ -23,7 +23,7 @@ pub(super) fn why(input: &FilePart) -> Option<Error> {
     let tail_at = input.bytes.checked_sub(8)?;
     let read = |at, bytes: u64| {
         let mut buffer = vec![0; usize::try_from(bytes).ok()?];
-        input.file.read_exact_at(&mut buffer, input.start + at).ok()?;
+        FilePart { at, ..input.clone() }.read_exact(&mut buffer).ok()?;
         Some(buffer)
     };
     let tail = read(tail_at, 8)?;

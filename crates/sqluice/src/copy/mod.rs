@@ -28,12 +28,14 @@ mod sql_pieces;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::Schema;
 use sqluice_engine::copied_database::{self, CopiedObject, CopiedPiece, CopyJob, TreeContent};
+use sqluice_engine::options::WriteOptions;
 #[cfg(feature = "export")]
 use sqluice_engine::output::WholeFile;
-use sqluice_engine::output::{Exclusive, Wanted};
+use sqluice_engine::output::{Exclusive, Wanted, temp_dir as temp_dir_of};
 use sqluice_engine::plan::Memory;
 use sqluice_format::database::Header;
 use sqluice_format::page::Geometry;
@@ -47,6 +49,7 @@ pub use purpose::{ChosenSetting, Purpose};
 pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
 
+use crate::remote;
 use crate::same_file::is_same_file;
 
 /// What both the plan and the run begin with.
@@ -60,14 +63,26 @@ struct Prepared {
 }
 
 impl Copy {
+    /// Connects to the store, if the target is a URL. The plan and the run do so otherwise.
+    ///
+    /// # Errors
+    /// When it can't be reached.
+    pub fn connect(mut self, cancel: &Cancel) -> Result<Copy> {
+        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+        Ok(self)
+    }
+
     /// What [`Copy::run`] would do now.
     ///
     /// # Errors
     /// As [`Copy::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<CopyPlan> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.plan(cancel);
+        }
         let settled = Settled::new(self)?;
         settled.copy.refuse_target()?;
-        let prepared = Copy::prepare(settled, None, cancel)?;
+        let prepared = Copy::prepare(settled, None, &Silent, cancel)?;
         let copy = &prepared.settled.copy;
         let mode = copy.mode(prepared.snapshot.journal_mode() == "wal");
         let header = copy.header(&prepared.snapshot, mode)?;
@@ -80,13 +95,16 @@ impl Copy {
     /// When the source can't be read or is damaged, what is left out breaks what stays, or the target exists or can't be written: it is as
     /// it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<CopyReport> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.run(progress, cancel);
+        }
         let settled = Settled::new(self)?;
         settled.copy.refuse_target()?;
         progress.phase("lock", None);
         // Released when all of it is read, and so after the snapshot.
         let exclusive = self.is_in_place().then(|| Exclusive::take(&self.source)).transpose()?.map(Arc::new);
         let was_wal = exclusive.as_ref().is_some_and(|exclusive| exclusive.was_wal());
-        let prepared = Copy::prepare(settled, exclusive.as_deref(), cancel)?;
+        let prepared = Copy::prepare(settled, exclusive.as_deref(), progress, cancel)?;
         #[cfg(feature = "export")]
         if self.purpose == Some(Purpose::D1) {
             return sql_pieces::write(&prepared, progress, cancel);
@@ -136,7 +154,12 @@ impl Copy {
     }
 
     /// `exclusive` has the source, if the copy is to take its place.
-    fn prepare(mut settled: Settled, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Prepared> {
+    fn prepare(
+        mut settled: Settled,
+        exclusive: Option<&Exclusive>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Prepared> {
         let this = settled.copy.clone();
         if this.write.threads == Some(0) {
             return Err(Error::usage(message![Setting::Threads, " must be at least 1"]));
@@ -149,7 +172,11 @@ impl Copy {
         options.pending_byte = Some(this.write.tuning.pending_byte);
         let snapshot = match exclusive {
             Some(exclusive) => Snapshot::of_exclusive(&this.source, exclusive.connection(), &options)?,
-            None => Snapshot::begin(&this.source, &options, cancel)?,
+            None => {
+                let WriteOptions { temp_dir, destination, .. } = &this.write;
+                let folder = temp_dir_of(temp_dir.as_deref(), Some(&this.target), destination.as_ref())?;
+                remote::snapshot(&this.source, &folder, &options, (progress, cancel))?
+            }
         };
         settled.look_at(snapshot.header())?;
         this.refuse_interior_first(&snapshot)?;
@@ -169,7 +196,9 @@ impl Copy {
         if self.purpose == Some(Purpose::D1) {
             return Ok(());
         }
-        if !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        let is_file = self.write.destination.is_none();
+        if is_file && !self.write.overwrite && self.target.metadata().is_ok_and(|metadata| !metadata.is_dir())
+        {
             return Err(Error::target(format!("{} already exists", self.target.display()))
                 .about(&self.target)
                 .hint(message!["name another file, or replace this one: ", Setting::Overwrite]));
@@ -188,6 +217,13 @@ impl Copy {
     /// Refuses purposes that are not built in, and a file beside the copy that exists.
     fn refuse_beside(&self) -> Result<()> {
         match self.purpose {
+            Some(purpose @ (Purpose::D1 | Purpose::Datasette)) if self.write.destination.is_some() => {
+                Err(Error::usage(format!(
+                    "a copy for {} has several files, and can't go to a URL",
+                    purpose.name()
+                ))
+                .hint("copy to a local folder, and send all of them"))
+            }
             #[cfg(feature = "export")]
             Some(Purpose::Datasette) => {
                 WholeFile::refuse(&inspect_file::path(&self.target), self.write.overwrite)
@@ -220,7 +256,7 @@ impl Copy {
 
     /// The file that is wanted.
     pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { path: &self.target, replaces: self.write.overwrite, estimated_bytes: None }
+        Wanted::new(&self.target, self.write.overwrite, None, &self.write)
     }
 
     /// The journal mode of the copy, if the source is in WAL mode or not.

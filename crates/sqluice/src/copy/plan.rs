@@ -16,6 +16,12 @@ use super::{AutoVacuum, ChosenSetting, JournalMode, Prepared, Purpose};
 pub struct CopyPlan {
     /// The database that is copied.
     pub source: PathBuf,
+    /// Whether it was fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
+    /// Whether the target is an object in a store.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub uploaded: bool,
     /// The new file.
     pub target: PathBuf,
     /// Bytes of the source.
@@ -85,7 +91,9 @@ impl CopyPlan {
             Some(PlannedTree { kind, name, how: format!("{by_leaves}{order}") })
         });
         CopyPlan {
-            source: copy.source.clone(),
+            source: snapshot.name().to_owned(),
+            fetched: snapshot.is_fetched(),
+            uploaded: copy.write.destination.is_some(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             source_journal_mode: snapshot.journal_mode().to_owned(),
@@ -109,11 +117,15 @@ impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = Bytes(self.source_bytes);
         writeln!(f, "{} to {}: {bytes}", self.source.display(), self.target.display())?;
+        if self.fetched {
+            writeln!(f, "the source is fetched to a temporary file first")?;
+        }
         let others = match self.others_can_commit {
             _ if self.in_place => "no other process may use it meanwhile, and the copy takes its place",
             true => "other processes can write to it meanwhile, and its log grows",
             false => "other processes can read it meanwhile, and wait with their commits",
         };
+        let others = if self.fetched { "what others do to it meanwhile is not seen" } else { others };
         writeln!(f, "the source is in journal mode {}: {others}", self.source_journal_mode)?;
         match self.purpose {
             Some(Purpose::D1) => writeln!(f, "for d1: files of SQL statements in a folder")?,
@@ -125,6 +137,14 @@ impl fmt::Display for CopyPlan {
         }
         if self.auto_vacuum != AutoVacuum::None {
             writeln!(f, "auto_vacuum: SQLite writes the file, of a copy that is removed")?;
+        }
+        if self.uploaded {
+            let how = if self.auto_vacuum == AutoVacuum::None {
+                "as they are made"
+            } else {
+                "when that file is done"
+            };
+            writeln!(f, "pages are uploaded {how}")?;
         }
         if self.interior_first {
             writeln!(f, "interior pages first: the source is read twice, the first time to count them")?;

@@ -23,6 +23,9 @@ use super::{Copy, inspect_file};
 pub struct CopyReport {
     /// The database that was copied.
     pub source: PathBuf,
+    /// Whether it was fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
     /// The new file.
     pub target: PathBuf,
     /// Bytes of the source.
@@ -149,7 +152,8 @@ impl CopyReport {
         let copy = &settled.copy;
         let left_out = objects.iter().filter(|object| !selection.has(object));
         CopyReport {
-            source: copy.source.clone(),
+            source: snapshot.name().to_owned(),
+            fetched: snapshot.is_fetched(),
             target: copy.target.clone(),
             source_bytes: snapshot.bytes(),
             bytes: 0,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::remote::without_secrets;
 use sqluice_core::schema::Schema;
 use sqluice_engine::output::WholeFile;
 use sqluice_engine::plan::path_as_text;
@@ -15,6 +16,7 @@ use sqluice_reader::rows::{ReadPath, Rows, Selection};
 use sqluice_writers::compression::Compression;
 
 use super::options::{Export, FileFormat, Target};
+use crate::remote;
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +24,9 @@ use super::options::{Export, FileFormat, Target};
 pub struct ExportPlan {
     /// The database.
     pub source: PathBuf,
+    /// Whether it is fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
     /// Its journal mode.
     pub journal_mode: String,
     /// Whether other processes can commit to the database while it is read.
@@ -69,9 +74,11 @@ pub(super) struct Prepared {
 
 impl Export {
     /// Opens the database and finds out what is asked for.
-    pub(super) fn prepare(&self, cancel: &Cancel) -> Result<Prepared> {
+    pub(super) fn prepare(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Prepared> {
         self.check()?;
-        let snapshot = Arc::new(Snapshot::begin(&self.source, &self.read, cancel)?);
+        let folder = std::env::temp_dir();
+        let snapshot = remote::snapshot(&self.source, &folder, &self.read, (progress, cancel))?;
+        let snapshot = Arc::new(snapshot);
         let schema = snapshot.schema()?;
         let folder = self.folder(&schema);
         let mut wanted = Vec::new();
@@ -131,13 +138,17 @@ impl Export {
         }
         let names = || schema.tables.iter().map(|table| table.name.clone());
         match schema.tables.len() {
-            0 => Err(Error::input(format!("{} has no tables", self.source.display()))
+            0 => Err(Error::input(format!("{} has no tables", without_secrets(&self.source).display()))
                 .hint("name a view, or give a query")),
             1 => Ok(names().collect()),
             _ if into_folder => Ok(names().collect()),
             _ => {
                 let names: Vec<String> = names().collect();
-                let message = format!("{} has several tables: {}", self.source.display(), names.join(", "));
+                let message = format!(
+                    "{} has several tables: {}",
+                    without_secrets(&self.source).display(),
+                    names.join(", ")
+                );
                 Err(Error::usage(message)
                     .hint(message!["name one, or a folder for all of them: ", Setting::To.to("FOLDER")]))
             }
@@ -170,7 +181,7 @@ impl Export {
     /// # Errors
     /// As [`Export::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<ExportPlan> {
-        let prepared = self.prepare(cancel)?;
+        let prepared = self.prepare(&Silent, cancel)?;
         let planned = |wanted: &Wanted| PlannedFile {
             table: self.query.is_none().then(|| wanted.rows.name().to_owned()),
             path: wanted.path.clone(),
@@ -182,7 +193,8 @@ impl Export {
             columns: wanted.rows.columns().iter().map(|column| column.name.clone()).collect(),
         };
         Ok(ExportPlan {
-            source: self.source.clone(),
+            source: prepared.snapshot.name().to_owned(),
+            fetched: prepared.snapshot.is_fetched(),
             journal_mode: prepared.snapshot.journal_mode().to_owned(),
             lets_others_commit: prepared.snapshot.lets_others_commit(),
             threads: prepared.threads,

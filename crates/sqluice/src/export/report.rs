@@ -13,6 +13,9 @@ use super::options::FileFormat;
 pub struct ExportReport {
     /// The database.
     pub source: PathBuf,
+    /// Whether it was fetched to a temporary file first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fetched: bool,
     /// Its journal mode.
     pub journal_mode: String,
     /// Whether other processes could commit to the database meanwhile.

@@ -33,7 +33,7 @@ impl Export {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<ExportReport> {
         let started = Instant::now();
         let cancel = &cancel.child();
-        let prepared = self.prepare(cancel)?;
+        let prepared = self.prepare(progress, cancel)?;
         let folder = prepared.new_folder.as_deref();
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).map_err(|error| {
@@ -62,7 +62,8 @@ impl Export {
         }
         written.into_iter().try_for_each(Out::finish)?;
         Ok(ExportReport {
-            source: self.source.clone(),
+            source: prepared.snapshot.name().to_owned(),
+            fetched: prepared.snapshot.is_fetched(),
             journal_mode: prepared.snapshot.journal_mode().to_owned(),
             lets_others_commit: prepared.snapshot.lets_others_commit(),
             threads: prepared.threads,

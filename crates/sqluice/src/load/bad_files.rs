@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use sqluice_core::error::{Error, ErrorKind, Message, Result, Setting, message};
+use sqluice_core::remote::without_secrets;
 use sqluice_engine::report::SkippedFile;
 
 use super::file::LoadFile;
@@ -69,8 +70,11 @@ pub(super) fn judge(load: &Request, good: usize, mut bad: Vec<BadFile>) -> Resul
 
 /// Sorts them in the order of the files of the load.
 pub(super) fn in_order(bad: &mut [BadFile], inputs: &[PathBuf]) {
-    let places: HashMap<String, usize> =
-        inputs.iter().enumerate().map(|(place, path)| (path.display().to_string(), place)).collect();
+    let places: HashMap<String, usize> = inputs
+        .iter()
+        .enumerate()
+        .map(|(place, path)| (without_secrets(path).display().to_string(), place))
+        .collect();
     bad.sort_by_key(|bad| places.get(&bad.name).copied());
 }
 

@@ -1,13 +1,15 @@
 //! Parquet and Arrow files of a load: they declare their columns and types themselves.
 
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use sqluice_core::error::Result;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
 use sqluice_sources::arrow::{ArrowOptions, ArrowRows, ArrowSource, ipc};
-use sqluice_sources::input::InputFile;
+use sqluice_sources::input::{InputFile, RemoteRanges};
 use sqluice_sources::parquet::{FilePart, ParquetFile};
 
 use super::sample::changed;
@@ -50,8 +52,19 @@ impl ColumnarFile {
     }
 }
 
+/// The file that an input is, or the ranges of one behind a URL, which are kept in `folder`.
+pub(super) fn part(input: &InputFile, folder: &Path) -> Result<FilePart> {
+    match input.remote() {
+        Some(remote) => {
+            let bytes = remote.bytes().unwrap_or(0);
+            Ok(FilePart::of_remote(RemoteRanges::new(Arc::clone(remote), folder)?, bytes))
+        }
+        None => regular(input),
+    }
+}
+
 /// The file that an input is.
-pub(super) fn regular(input: &InputFile) -> Result<FilePart> {
+fn regular(input: &InputFile) -> Result<FilePart> {
     let (file, start, bytes) = input.file()?;
     Ok(FilePart::new(file, start, bytes))
 }

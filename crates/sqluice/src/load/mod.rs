@@ -70,8 +70,10 @@ use sqluice_core::progress::{Amount, Cancel, Progress, Silent};
 use sqluice_core::schema::Schema;
 use sqluice_engine::plan::Plan;
 use sqluice_engine::report::{InputReport, PhaseReport, SkippedFile};
-use sqluice_sources::input;
+use sqluice_engine::run;
 use table::LoadTable;
+
+use crate::remote;
 
 /// A load that knows its input.
 pub struct PreparedLoad {
@@ -119,11 +121,12 @@ impl Load {
     ///
     /// # Errors
     /// As [`Load::prepare`].
-    pub fn prepare_watched(self, cancel: &Cancel, progress: &dyn Progress) -> Result<PreparedLoad> {
+    pub fn prepare_watched(mut self, cancel: &Cancel, progress: &dyn Progress) -> Result<PreparedLoad> {
         let started = Instant::now();
         // Before a pipe loses anything.
         request::check(&self)?;
-        let inputs = input::expand(&self.files)?;
+        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+        let inputs = remote::expand(&self.files, cancel)?;
         paths::refuse_shared(&self, &inputs)?;
         let load = Request::new(self, &inputs)?;
         load.check_targets()?;
@@ -146,6 +149,7 @@ impl Load {
         let mut prepared =
             PreparedLoad { load, cancel, stop, tables, schema, plan, skipped, unread: None, spent };
         prepared.estimate();
+        run::note_destination(&prepared.schema, &mut prepared.plan);
         prepared.plan.refuse()?;
         prepared.spent.phase("plan", planning);
         Ok(prepared)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::schema::{Schema, Table, quoted};
-use sqluice_engine::options::{IfExists, OnConflict};
+use sqluice_engine::options::{IfExists, OnConflict, WriteOptions};
 use sqluice_engine::output::{self, Wanted};
 use sqluice_engine::plan::Plan;
 use sqluice_engine::reject::RejectFile;
@@ -105,17 +105,16 @@ impl Request {
 
     /// The folder for what does not fit the memory.
     pub(super) fn temp_folder(&self) -> Result<PathBuf> {
-        match &self.write.temp_dir {
-            Some(folder) => Ok(folder.clone()),
-            None => Ok(output::place(&self.target)?.folder),
-        }
+        let WriteOptions { temp_dir, destination, .. } = &self.write;
+        output::temp_dir(temp_dir.as_deref(), Some(&self.target), destination.as_ref())
     }
 
     /// Whether nothing is in the way of what the load writes.
     pub(super) fn check_targets(&self) -> Result<()> {
         if self.existing.is_none() {
-            let replaces = self.write.overwrite && self.target.exists();
-            Wanted { path: &self.target, replaces, estimated_bytes: None }.refuse()?;
+            let is_remote = self.write.destination.is_some();
+            let replaces = self.write.overwrite && (is_remote || self.target.exists());
+            Wanted::new(&self.target, replaces, None, &self.write).refuse()?;
         }
         match &self.reject {
             Some(reject) => RejectFile::refuse(reject, self.overwrite_reject),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use sqluice_core::error::Result;
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::remote::without_secrets;
 
 use super::bad_files::BadFile;
 use super::file::LoadFile;
@@ -74,7 +75,7 @@ fn divide(
     for (path, file) in paths.iter().zip(opened) {
         match file {
             Ok(of_path) => files.extend(of_path),
-            Err(error) => bad.push(BadFile { name: path.display().to_string(), error }),
+            Err(error) => bad.push(BadFile { name: without_secrets(path).display().to_string(), error }),
         }
     }
     (files, bad)

@@ -8,8 +8,8 @@ use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::schema::{Table, quoted};
 use sqluice_core::sqlite_error::failed;
-use sqluice_engine::options::OnConflict;
-use sqluice_engine::output::{Scratch, place};
+use sqluice_engine::options::{OnConflict, WriteOptions};
+use sqluice_engine::output::{Scratch, place, temp_dir as temp_dir_of};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
@@ -50,7 +50,8 @@ pub(super) fn insert(
     }
     progress.phase("insert", None);
     let target = place(&merge.target)?;
-    let folder = merge.write.temp_dir.clone().unwrap_or_else(|| target.folder.clone());
+    let WriteOptions { temp_dir, destination, .. } = &merge.write;
+    let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
     let file = Scratch::create(&folder, &target)?;
     let connection = open(file.path(), sources, cancel)?;
     let mut left_out = vec![0; tables.len()];

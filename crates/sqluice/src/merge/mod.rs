@@ -29,7 +29,8 @@ mod virtual_tables;
 use std::time::Instant;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::progress::{Cancel, Progress, Silent};
+use sqluice_core::remote::is_url;
 use sqluice_engine::output::{Exclusive, Replaced, Wanted};
 use sqluice_engine::plan::Memory;
 use sqluice_engine::report::PhaseReport;
@@ -38,16 +39,29 @@ pub use options::Merge;
 pub use plan::{MergePlan, PlannedTable};
 pub use report::{MergeReport, MergedIndex, MergedSource, MergedTable, Renumbered};
 
+use crate::remote;
 use design::Design;
 
 impl Merge {
+    /// Connects to the store, if the target is a URL. The plan and the run do so otherwise.
+    ///
+    /// # Errors
+    /// When it can't be reached.
+    pub fn connect(mut self, cancel: &Cancel) -> Result<Merge> {
+        remote::connect(Some(&self.target), &mut self.write, cancel)?;
+        Ok(self)
+    }
+
     /// What [`Merge::run`] would do now.
     ///
     /// # Errors
     /// As [`Merge::run`], except for errors that only the run finds.
     pub fn plan(&self, cancel: &Cancel) -> Result<MergePlan> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.plan(cancel);
+        }
         self.refuse()?;
-        let sources = sources::open(self, None, cancel)?;
+        let sources = sources::open(self, None, (&Silent, cancel))?;
         let shared = sources::shared(&sources)?;
         let design = Design::new(self, &sources, &shared, cancel)?;
         Ok(MergePlan::new(self, &sources, &shared, &design))
@@ -59,6 +73,9 @@ impl Merge {
     /// When a source can't be read or is damaged, objects of the same name differ, rows have the same key, or the target can't be
     /// written: it is as it was, or absent, then.
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<MergeReport> {
+        if self.write.destination.is_none() && is_url(&self.target) {
+            return self.clone().connect(cancel)?.run(progress, cancel);
+        }
         self.refuse()?;
         progress.phase("lock", None);
         let started = Instant::now();
@@ -103,6 +120,6 @@ impl Merge {
 
     /// The file that is wanted.
     pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { path: &self.target, replaces: self.write.overwrite, estimated_bytes: None }
+        Wanted::new(&self.target, self.write.overwrite, None, &self.write)
     }
 }

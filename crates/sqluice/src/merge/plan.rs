@@ -9,7 +9,7 @@ use sqluice_core::size::{Bytes, grouped};
 use super::Merge;
 use super::design::Design;
 use super::report::{self, Renumbered};
-use super::sources::{Shared, Source};
+use super::sources::{self, Shared, Source};
 use super::tables::{self, Method};
 
 /// What will be done.
@@ -22,6 +22,9 @@ pub struct MergePlan {
     pub adds_to_target: bool,
     /// The sources, in order.
     pub sources: Vec<PathBuf>,
+    /// Those of them that were fetched to temporary files first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fetched: Vec<PathBuf>,
     /// Bytes of the sources.
     pub source_bytes: u64,
     /// The sources that other processes can't commit to meanwhile.
@@ -83,6 +86,7 @@ impl MergePlan {
         });
         MergePlan {
             target: merge.target.clone(),
+            fetched: sources::fetched(sources),
             adds_to_target: merge.adds_to_target(),
             sources: sources.iter().map(|source| source.snapshot.name().to_owned()).collect(),
             source_bytes: sources.iter().map(|source| source.snapshot.bytes()).sum(),
@@ -139,6 +143,9 @@ impl fmt::Display for MergePlan {
             number => format!("{number} databases"),
         };
         writeln!(f, "{databases} into {}: {bytes}", self.target.display())?;
+        for source in &self.fetched {
+            writeln!(f, "{} is fetched to a temporary file first", source.display())?;
+        }
         if self.adds_to_target {
             writeln!(
                 f,

@@ -10,7 +10,7 @@ use sqluice_engine::report::PhaseReport;
 use sqluice_format::page::Geometry;
 
 use super::known::Run;
-use super::sources::Source;
+use super::sources::{self, Source};
 use super::tables::{self, Method};
 
 /// The report of a merge.
@@ -21,6 +21,9 @@ pub struct MergeReport {
     pub target: PathBuf,
     /// The databases that were merged, in order.
     pub sources: Vec<MergedSource>,
+    /// Those of them that were fetched to temporary files first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fetched: Vec<PathBuf>,
     /// Bytes of the result.
     pub bytes: u64,
     /// Its pages.
@@ -154,6 +157,7 @@ impl MergeReport {
         };
         let mut report = MergeReport {
             target: merge.target.clone(),
+            fetched: sources::fetched(sources),
             sources: sources.iter().map(of_source).collect(),
             bytes: u64::from(made.pages) * geometry.page_bytes() as u64,
             pages: made.pages,

@@ -39,7 +39,7 @@ pub(super) fn run(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<MergeReport> {
-    let sources = sources::open(merge, exclusive.as_ref(), cancel)?;
+    let sources = sources::open(merge, exclusive.as_ref(), (progress, cancel))?;
     let shared = sources::shared(&sources)?;
     let design = Design::new(merge, &sources, &shared, cancel)?;
     let inserted = inserted::insert(merge, &sources, &shared, &design.tables, (progress, cancel))?;

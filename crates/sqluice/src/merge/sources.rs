@@ -1,17 +1,19 @@
 //! The databases that are merged: one committed state of each, and what they have in common.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
-use sqluice_core::progress::Cancel;
+use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
-use sqluice_engine::output::Exclusive;
+use sqluice_engine::options::WriteOptions;
+use sqluice_engine::output::{Exclusive, temp_dir as temp_dir_of};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Merge;
+use crate::remote;
 use crate::same_file::is_same_file;
 
 /// A database that is merged.
@@ -38,7 +40,11 @@ impl Source {
 }
 
 /// Begins to read all sources, and the target if it is one: `exclusive` has it, if it is to be replaced.
-pub(super) fn open(merge: &Merge, exclusive: Option<&Exclusive>, cancel: &Cancel) -> Result<Vec<Source>> {
+pub(super) fn open(
+    merge: &Merge,
+    exclusive: Option<&Exclusive>,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Vec<Source>> {
     let adds = merge.adds_to_target();
     if merge.sources.is_empty() {
         return Err(Error::usage("no database to merge is named"));
@@ -62,17 +68,25 @@ pub(super) fn open(merge: &Merge, exclusive: Option<&Exclusive>, cancel: &Cancel
     options.busy_timeout = merge.write.busy_timeout;
     options.busy_limit = merge.busy_limit;
     options.pending_byte = Some(merge.write.tuning.pending_byte);
+    let WriteOptions { temp_dir, destination, .. } = &merge.write;
+    let folder = temp_dir_of(temp_dir.as_deref(), Some(&merge.target), destination.as_ref())?;
     let mut sources = Vec::new();
     for path in seen {
         let snapshot = match exclusive {
             Some(exclusive) if adds && sources.is_empty() => {
                 Snapshot::of_exclusive(path, exclusive.connection(), &options)?
             }
-            _ => Snapshot::begin(path, &options, cancel)?,
+            _ => remote::snapshot(path, &folder, &options, (progress, cancel))?,
         };
         sources.push(Source::new(snapshot, cancel)?);
     }
     Ok(sources)
+}
+
+/// The names of the sources that were fetched to temporary files.
+pub(super) fn fetched(sources: &[Source]) -> Vec<PathBuf> {
+    let fetched = sources.iter().filter(|source| source.snapshot.is_fetched());
+    fetched.map(|source| source.snapshot.name().to_owned()).collect()
 }
 
 /// The error for a target that is named among the sources.

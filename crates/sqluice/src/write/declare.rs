@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table, quoted};
 use sqluice_core::setters;
 use sqluice_engine::options::WriteOptions;
@@ -63,7 +64,9 @@ impl NewTable {
     /// When it has no column, a key or an index names one that it does not have, or SQLite does not understand a declaration.
     pub fn schema(&self, target: &Path, options: &WriteOptions) -> Result<Schema> {
         let mut taken = vec![self.name.to_ascii_lowercase()];
-        if let Some(existing) = run::look(Some(target), options)? {
+        if !is_url(target)
+            && let Some(existing) = run::look(Some(target), options)?
+        {
             taken.extend(names_in(&existing.schema));
         }
         let sql = self.table_sql()? + &self.index_sql(&mut taken)?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Assumption, Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_core::remote::is_url;
 use sqluice_core::schema::{Schema, Table};
 use sqluice_core::setters;
 use sqluice_core::source::columns::{ColumnFrom, Constant};
@@ -24,6 +25,7 @@ use sqluice_engine::target::TargetSnapshot;
 
 use super::add;
 use crate::load::default;
+use crate::remote;
 
 /// Rows for a table.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +73,10 @@ pub struct PreparedWrite {
 /// # Errors
 /// When the file is not a database that can be read and written.
 pub fn table_of(target: &Path, name: &str, options: &WriteOptions) -> Result<Option<Table>> {
+    // An object is made, or replaced as a whole.
+    if is_url(target) {
+        return Ok(None);
+    }
     Ok(run::look(Some(target), options)?.and_then(|existing| existing.table(name).cloned()))
 }
 
@@ -118,6 +124,11 @@ impl Write {
     /// # Errors
     /// When a table is unknown or in the way, columns do not fit, or the database can't be written.
     pub fn prepare(&self) -> Result<PreparedWrite> {
+        if self.options.destination.is_none() && is_url(&self.target) {
+            let mut write = self.clone();
+            remote::connect(Some(&self.target), &mut write.options, &Cancel::new())?;
+            return write.prepare();
+        }
         let Write { target, rows, options, .. } = self;
         let existing = run::look(Some(target), options)?;
         let schema = match &existing {

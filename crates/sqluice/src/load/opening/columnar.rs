@@ -8,7 +8,7 @@ use sqluice_sources::infer::Evidence;
 use sqluice_sources::json::unique_names;
 use sqluice_sources::parquet::ParquetFile;
 
-use super::super::columnar::{ColumnarFile, ColumnarKind, regular};
+use super::super::columnar::{ColumnarFile, ColumnarKind, part};
 use super::super::file::{Content, LoadFile};
 use super::super::format::FileFormat;
 use super::super::request::Request;
@@ -24,11 +24,15 @@ pub(super) fn open(
     load: &Request,
     rows_max: u64,
 ) -> Result<LoadFile> {
-    // Its end is read first.
-    file.input.spool(&load.temp_folder()?, &Silent)?;
+    let folder = load.temp_folder()?;
+    // Parquet's end is read first, and then the columns that are needed. Arrow is read from start to end, several times.
+    match format {
+        FileFormat::Parquet => file.input.spool(&folder, &Silent)?,
+        _ => file.input.keep(&folder, &Silent)?,
+    }
     let memory = MemoryBound(Some(load.write.memory_bytes));
     let options = load.arrow.lossy(load.lossy).memory(memory);
-    let part = regular(&file.input)?;
+    let part = part(&file.input, &folder)?;
     let name = file.input.name().to_owned();
     let mut notes = Vec::new();
     let (kind, schema, rows) = match format {

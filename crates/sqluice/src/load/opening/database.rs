@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Place, Result};
-use sqluice_core::progress::Cancel;
-use sqluice_reader::Snapshot;
+use sqluice_core::progress::{Cancel, Silent};
 use sqluice_reader::rows::{Rows, Selection};
 use sqluice_reader::snapshot::ReadOptions;
 use sqluice_sources::infer::Evidence;
@@ -16,6 +15,7 @@ use super::super::file::{Content, LoadFile};
 use super::super::format::refuse_csv_flags;
 use super::super::request::Request;
 use super::super::sample::Opened;
+use crate::remote;
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 16 << 10;
@@ -25,7 +25,8 @@ pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
     refuse_csv_flags(&load.format, path, "a database")?;
     let mut options = ReadOptions::new();
     options.busy_timeout = load.write.busy_timeout;
-    let snapshot = Arc::new(Snapshot::begin(path, &options, cancel)?);
+    let folder = load.temp_folder()?;
+    let snapshot = Arc::new(remote::snapshot(path, &folder, &options, (&Silent, cancel))?);
     let schema = snapshot.schema()?;
     let names: Vec<String> = match &load.table {
         Some(table) => vec![table.clone()],
@@ -37,13 +38,23 @@ pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) 
     let open = |name: &String| {
         load.refuse_table(name)?;
         let rows = Rows::of_table(&snapshot, &schema, name, &Selection::default())?;
-        table(path, rows, load, cancel, rows_max)
+        table((path, snapshot.name()), rows, load, cancel, rows_max)
     };
     names.iter().map(open).collect()
 }
 
-fn table(path: &Path, rows: Rows, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
-    let input = InputFile::new(path, InputOptions::new().cancel(cancel.clone()))?;
+fn table(
+    (path, name): (&Path, &Path),
+    rows: Rows,
+    load: &Request,
+    cancel: &Cancel,
+    rows_max: u64,
+) -> Result<LoadFile> {
+    let options = InputOptions::new().cancel(cancel.clone());
+    let input = match remote::file(path, cancel)? {
+        Some(file) => InputFile::of_remote(file, options)?,
+        None => InputFile::new(path, options)?,
+    };
     let mut file = LoadFile::new(rows.name().to_owned(), input, "database");
     let table = DatabaseTable { rows, cancel: cancel.clone() };
     let sample = SAMPLE_ROWS.min(rows_max);
@@ -63,7 +74,7 @@ fn table(path: &Path, rows: Rows, load: &Request, cancel: &Cancel, rows_max: u64
     (file.sample_rows, file.text_bytes) = (found, all);
     file.words = format!("table {} of a database", table.rows.name());
     file.names = table.rows.columns().iter().map(|column| column.name.clone()).collect();
-    file.places = Some(vec![Place::file(path); file.names.len()]);
+    file.places = Some(vec![Place::file(name); file.names.len()]);
     file.types = table
         .types()
         .into_iter()

@@ -6,10 +6,13 @@ mod csv;
 mod database;
 mod json;
 
+use std::io::Read;
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
+use sqluice_core::remote::RemoteFile;
+use sqluice_format::database::MAGIC;
 use sqluice_sources::input::{self, InputFile, InputOptions};
 
 use super::database::is_database;
@@ -17,18 +20,44 @@ use super::file::LoadFile;
 use super::format::FileFormat;
 use super::options::NameFrom;
 use super::request::Request;
+use crate::remote;
 
 /// Opens a file, of which at most `rows_max` rows are loaded: one file, but for a database one for each of its tables.
 pub(super) fn open(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<Vec<LoadFile>> {
-    if load.format.kind.is_none() && is_database(path) {
+    let options = InputOptions::new().encoding(load.format.encoding).cancel(cancel.clone());
+    let guesses = load.format.kind.is_none();
+    if let Some(file) = remote::file(path, cancel)? {
+        if guesses && begins_as_database(&*file)? {
+            return database::open(path, load, cancel, rows_max);
+        }
+        let input = InputFile::of_remote(file, options)?;
+        // A URL may have a query after the name of the file.
+        let name = input.name().to_owned();
+        return open_file(&name, input, load, rows_max).map(|file| vec![file]);
+    }
+    if guesses && is_database(path) {
         return database::open(path, load, cancel, rows_max);
     }
-    open_file(path, load, cancel, rows_max).map(|file| vec![file])
+    open_file(path, InputFile::new(path, options)?, load, rows_max).map(|file| vec![file])
 }
 
-fn open_file(path: &Path, load: &Request, cancel: &Cancel, rows_max: u64) -> Result<LoadFile> {
-    let encoding = load.format.encoding;
-    let mut input = InputFile::new(path, InputOptions::new().encoding(encoding).cancel(cancel.clone()))?;
+/// Whether a file behind a URL is a database, by its first bytes. Of a server without ranges, only a file that is called so is asked for them.
+fn begins_as_database(file: &dyn RemoteFile) -> Result<bool> {
+    let bytes = MAGIC.len() as u64;
+    if file.has_ranges() {
+        return Ok(file.bytes() >= Some(bytes) && file.read(0..bytes)? == MAGIC);
+    }
+    let extension = file.name().extension().unwrap_or_default();
+    if !["db", "sqlite", "sqlite3"].iter().any(|known| extension.eq_ignore_ascii_case(known)) {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let read = file.stream()?.take(bytes).read_to_end(&mut start);
+    read.map_err(|error| Error::from_read(file.name(), error))?;
+    Ok(start == MAGIC)
+}
+
+fn open_file(path: &Path, mut input: InputFile, load: &Request, rows_max: u64) -> Result<LoadFile> {
     // Before the wait for a pipe begins.
     let table = table_name(path, input.name(), load)?;
     load.refuse_table(&table)?;

@@ -1,0 +1,16 @@
+//! Objects in a store, and files of a web server, in the place of files.
+//!
+//! The store is `moto`, which checks parts as S3 does; `tools/remote` installs it. Between it and the command is a server of these tests,
+//! which counts requests, refuses them, and closes connections.
+
+#![cfg(target_os = "linux")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod faults;
+mod http;
+mod inputs;
+mod secrets;
+mod store;
+mod targets;

@@ -1,0 +1,135 @@
+//! A database that is made at a destination, not in a file of this machine.
+//!
+//! ```text
+//!  pages alone                      ──────────────────────────> Destination::create   as they are made
+//!  what SQLite finishes             ──> temporary file ───────> Destination::create   when it is done
+//! ```
+//!
+//! A destination takes pages in the order of their numbers, page 1 last. A file that SQLite has finished is given to it in that order.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+
+use super::{Destination, NewObject, Output, Replaced, Scratch, TargetPath, Wanted};
+
+/// Bytes of a finished file that are read at once.
+const READ_BYTES: usize = 4 << 20;
+
+impl Wanted<'_> {
+    /// What is made at `destination`.
+    fn object(&self, destination: &dyn Destination, lock_page: Range<u64>) -> NewObject {
+        NewObject {
+            memory_bytes: destination.memory_bytes(self.memory_bytes),
+            estimated_bytes: self.estimated_bytes,
+            lock_page,
+            replaces: self.replaces,
+        }
+    }
+
+    /// Refuses a name that is taken, or a database that `destination` can't take. Returns what is replaced.
+    pub(super) fn refuse_at_destination(&self, destination: &dyn Destination) -> Result<Option<Replaced>> {
+        let old = destination.old_bytes();
+        if old.is_some() && !self.replaces {
+            return Err(exists_at(destination));
+        }
+        destination.refuse(&self.object(destination, 0..0))?;
+        Ok(old.map(|bytes| Replaced {
+            bytes,
+            unread: Some("objects are replaced without being read".to_owned()),
+            ..Replaced::default()
+        }))
+    }
+
+    /// Begins the database at `destination`: of pages alone, or of pages that SQLite finishes in a file in `folder`.
+    pub(super) fn create_at(
+        &self,
+        destination: &Arc<dyn Destination>,
+        lock_page: Range<u64>,
+        folder: Option<&Path>,
+        cancel: &Cancel,
+    ) -> Result<Box<dyn Output>> {
+        let Some(folder) = folder else {
+            return destination.create(&self.object(&**destination, lock_page), cancel);
+        };
+        let place = super::place(destination.name())?;
+        // In a file the lock-byte page has bytes.
+        let new = self.object(&**destination, 0..0);
+        Ok(Box::new(Finished::create(folder, &place, Arc::clone(destination), new, cancel)?))
+    }
+}
+
+/// The error for a name that is taken.
+pub(crate) fn exists_at(destination: &dyn Destination) -> Error {
+    let name = destination.name();
+    Error::target(format!("{} already exists", name.display())).about(name).hint(message![
+        "rows can't be added to a database in an object store: name another object, or replace this one: ",
+        Setting::Overwrite
+    ])
+}
+
+/// A file that SQLite finishes, and that is uploaded then.
+#[derive(Debug)]
+struct Finished {
+    file: Scratch,
+    destination: Arc<dyn Destination>,
+    new: NewObject,
+    cancel: Cancel,
+}
+
+impl Finished {
+    fn create(
+        folder: &Path,
+        place: &TargetPath,
+        destination: Arc<dyn Destination>,
+        new: NewObject,
+        cancel: &Cancel,
+    ) -> Result<Finished> {
+        let file = Scratch::create(folder, place)?;
+        Ok(Finished { file, destination, new, cancel: cancel.clone() })
+    }
+}
+
+impl Output for Finished {
+    fn write(&mut self, offset: u64, pages: &[&[u8]]) -> Result<()> {
+        self.file.write(offset, pages)
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(self.file.path())
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        let path = self.file.path();
+        let unreadable = |error| Error::read(path, error);
+        let file = File::open(path).map_err(unreadable)?;
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let new = NewObject { estimated_bytes: Some(bytes), ..self.new.clone() };
+        let mut output = self.destination.create(&new, &self.cancel)?;
+        let mut block = vec![0; READ_BYTES];
+        let mut first = vec![0; READ_BYTES.min(usize::try_from(bytes).unwrap_or(READ_BYTES))];
+        file.read_exact_at(&mut first, 0).map_err(unreadable)?;
+        let mut rest = &file;
+        let mut at = first.len() as u64;
+        std::io::Seek::seek(&mut rest, std::io::SeekFrom::Start(at)).map_err(unreadable)?;
+        while at < bytes {
+            self.cancel.check()?;
+            let wanted = block.len().min(usize::try_from(bytes - at).unwrap_or(block.len()));
+            rest.read_exact(&mut block[..wanted]).map_err(unreadable)?;
+            output.write(at, &[&block[..wanted]])?;
+            at += wanted as u64;
+        }
+        output.write(0, &[&first])?;
+        output.commit()
+    }
+
+    fn describe(&self) -> &'static str {
+        "spooled"
+    }
+}

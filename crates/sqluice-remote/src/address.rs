@@ -1,0 +1,138 @@
+//! What a URL means: a store, and an object in it.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use http::HeaderValue;
+use sqluice_core::error::{Error, Result};
+use sqluice_core::remote;
+use url::Url;
+
+/// The kind of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    S3,
+    Google,
+    Azure,
+    Web,
+}
+
+impl Kind {
+    /// The environment variables that hold credentials.
+    pub(crate) fn credentials(self) -> Option<&'static str> {
+        match self {
+            Kind::S3 => Some("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+            Kind::Google => Some("GOOGLE_APPLICATION_CREDENTIALS"),
+            Kind::Azure => Some("AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"),
+            Kind::Web => None,
+        }
+    }
+
+    /// Whether the environment names any.
+    pub(crate) fn has_credentials(self) -> bool {
+        let prefix = match self {
+            Kind::S3 => "AWS_",
+            Kind::Google => "GOOGLE_",
+            Kind::Azure => "AZURE_",
+            Kind::Web => return true,
+        };
+        let is_one =
+            |name: &str| name.starts_with(prefix) && !name.contains("ENDPOINT") && !name.contains("REGION");
+        std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_one))
+    }
+}
+
+/// A store, and an object in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    /// Without credentials; for messages.
+    pub(crate) name: PathBuf,
+    pub(crate) kind: Kind,
+    /// The bucket or container; of a web server, the URL of the file, without a user.
+    pub(crate) store: String,
+    /// The name of the object. Empty for a web server.
+    pub(crate) key: String,
+    /// The header that says who asks.
+    pub(crate) authorization: Option<HeaderValue>,
+}
+
+impl Address {
+    /// Parses a URL.
+    pub(crate) fn parse(url: &Path) -> Result<Address> {
+        let name = remote::without_secrets(url);
+        let shown = name.display();
+        let text = url.to_str().unwrap_or_default();
+        let (scheme, rest) = text.split_once("://").unwrap_or_default();
+        let kind = match scheme {
+            "s3" => Kind::S3,
+            "gs" => Kind::Google,
+            "az" => Kind::Azure,
+            "http" | "https" => return Address::of_web(text, name),
+            _ => return Err(Error::usage(format!("{shown} is no URL that is supported"))),
+        };
+        let (store, key) = rest.split_once('/').unwrap_or((rest, ""));
+        if store.is_empty() || key.is_empty() || key.ends_with('/') {
+            return Err(Error::usage(format!("{shown} names no object"))
+                .hint(format!("name a bucket and an object in it: {scheme}://bucket/folder/name")));
+        }
+        let (store, key) = (store.to_owned(), key.to_owned());
+        Ok(Address { name, kind, store, key, authorization: None })
+    }
+
+    fn of_web(text: &str, name: PathBuf) -> Result<Address> {
+        let shown = name.display();
+        let mut url = Url::parse(text)
+            .map_err(|error| Error::usage(format!("{shown} is not a valid URL")).because(error))?;
+        let authorization = match (url.username(), url.password()) {
+            ("", None) => None,
+            (user, password) => {
+                let decoded = |text: &str| percent_decoded(text);
+                let pair = format!("{}:{}", decoded(user), decoded(password.unwrap_or_default()));
+                let header = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair)));
+                let mut header = header.map_err(|error| {
+                    Error::usage(format!("the user in {shown} can't be sent")).because(error)
+                })?;
+                header.set_sensitive(true);
+                Some(header)
+            }
+        };
+        // Neither fails for URLs with a host, which these schemes need.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_fragment(None);
+        Ok(Address { name, kind: Kind::Web, store: url.into(), key: String::new(), authorization })
+    }
+}
+
+/// A text whose bytes may be written as `%20`.
+fn percent_decoded(text: &str) -> String {
+    let query = format!("x={}", text.replace('+', "%2B"));
+    let decoded = url::form_urlencoded::parse(query.as_bytes()).next();
+    decoded.map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_names_a_bucket_and_an_object() {
+        let address = Address::parse(Path::new("s3://bucket/folder/x y#1.db")).unwrap();
+        assert_eq!((&*address.store, &*address.key), ("bucket", "folder/x y#1.db"));
+        assert_eq!(address.kind, Kind::S3);
+        for wrong in ["s3://bucket", "s3://bucket/", "s3:///x", "s3://bucket/x/", "http://", "https://a b/"] {
+            assert!(Address::parse(Path::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_user_of_a_web_server_goes_to_a_header() {
+        let address = Address::parse(Path::new("http://us%40er:p+w@h:81/a%20b?c=d#e")).unwrap();
+        assert_eq!(address.store, "http://h:81/a%20b?c=d");
+        assert_eq!(address.name, Path::new("http://h:81/a%20b"));
+        let header = address.authorization.unwrap();
+        assert_eq!(header.to_str().unwrap(), format!("Basic {}", BASE64_STANDARD.encode("us@er:p+w")));
+        assert!(header.is_sensitive());
+    }
+}

@@ -1,0 +1,178 @@
+//! What went wrong with a request, as an error of sqluice: what was tried, what the store said, and what to do.
+//!
+//! Stores repeat what they were sent: URLs with signatures, the string that was signed, keys. Of what they say, only the status, a code
+//! and a message are shown, without the queries of URLs and without the values of environment variables that hold secrets.
+
+use std::error::Error as _;
+use std::path::Path;
+
+use sqluice_core::error::Error;
+
+use crate::address::Kind;
+
+/// Characters of an answer that are shown.
+const SHOWN_CHARS_MAX: usize = 200;
+
+/// Environment variables whose values are secret end with one of these.
+const SECRETS: [&str; 6] = ["KEY", "KEY_ID", "TOKEN", "SECRET", "PASSWORD", "CONNECTION_STRING"];
+
+/// What was tried, and with what.
+pub(crate) struct Tried<'t> {
+    /// `read` or `upload`, ...
+    pub(crate) what: &'t str,
+    pub(crate) name: &'t Path,
+    pub(crate) kind: Kind,
+    /// Whether it is the target, not an input.
+    pub(crate) is_target: bool,
+}
+
+impl Tried<'_> {
+    /// The error for a request that failed.
+    pub(crate) fn failed(&self, error: &object_store::Error) -> Error {
+        let said = said(error);
+        let hint = self.hint(error, &said);
+        let failure = self.error(format!("cannot {} {}", self.what, self.name.display())).because(said);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+
+    /// An error about the object.
+    pub(crate) fn error(&self, message: String) -> Error {
+        match self.is_target {
+            true => Error::target(message).about(self.name),
+            false => Error::input(message).about(self.name),
+        }
+    }
+
+    fn hint(&self, error: &object_store::Error, said: &str) -> Option<String> {
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let credentials = self.kind.credentials();
+        if has(&["NoSuchBucket", "ContainerNotFound", "bucket does not exist"]) {
+            return Some("create the bucket first, or correct its name".to_owned());
+        }
+        if has(&["region", "PermanentRedirect", "AuthorizationHeaderMalformed", "LOCATION", "301"]) {
+            return Some("the bucket is in another region: set AWS_REGION to that".to_owned());
+        }
+        match error {
+            object_store::Error::NotFound { .. } => {
+                return Some("check the name of the bucket and of the object".to_owned());
+            }
+            object_store::Error::Unauthenticated { .. } | object_store::Error::PermissionDenied { .. } => {
+                return Some(match credentials {
+                    Some(credentials) => format!("check the credentials and what they permit: {credentials}"),
+                    None => "the server asks for a user and a password, or a signed URL".to_owned(),
+                });
+            }
+            object_store::Error::Precondition { .. } => {
+                return Some(
+                    "it has changed since it was opened: run again when no program writes to it".to_owned(),
+                );
+            }
+            _ => {}
+        }
+        if let Some(credentials) = credentials
+            && (has(&["169.254.", "credential", "metadata", "token"]) || !self.kind.has_credentials())
+        {
+            return Some(format!("no credentials were found in the environment: set {credentials}"));
+        }
+        if has(&["onnect", "dns", "resolve", "imed out", "unreachable"]) {
+            let endpoint = if self.kind == Kind::S3 { ", and AWS_ENDPOINT_URL if it is set" } else { "" };
+            return Some(format!(
+                "check the network and the name of the server{endpoint}; it was tried several times"
+            ));
+        }
+        has(&["500", "502", "503", "504", "SlowDown"])
+            .then(|| "the store is busy: run again later".to_owned())
+    }
+}
+
+/// What an error says, without secrets: the answer of the store, or else the first cause.
+fn said(error: &object_store::Error) -> String {
+    let text = error.to_string();
+    let said = match text.split_once("status code: ") {
+        Some((_, answer)) => answered(answer),
+        None => {
+            let mut last = None;
+            let mut next = error.source();
+            while let Some(cause) = next {
+                (last, next) = (Some(cause), cause.source());
+            }
+            last.map_or(text, ToString::to_string)
+        }
+    };
+    without_secrets(&said)
+}
+
+/// The status, and the code and the message of the answer.
+fn answered(answer: &str) -> String {
+    let (status, body) = answer.split_once(": ").unwrap_or((answer, ""));
+    let of = |tag: &str| {
+        let (_, rest) = body.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(text, _)| text)
+    };
+    match (of("Code"), of("Message")) {
+        (Some(code), Some(message)) => format!("{status}: {code}: {message}"),
+        (Some(code), None) => format!("{status}: {code}"),
+        // Pages for people, and answers that repeat the request, say nothing of use.
+        _ => status.to_owned(),
+    }
+}
+
+/// A text without the queries and users of URLs, and without secrets of the environment.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, url) = rest.split_at(at + 3);
+        let end = url.find([' ', ')', '"', '\'', '>', '\n']).unwrap_or(url.len());
+        let (url, after) = url.split_at(end);
+        let url = url.split(['?', '#']).next().unwrap_or_default();
+        let host_end = url.find('/').unwrap_or(url.len());
+        let host = url[..host_end].rsplit('@').next().unwrap_or_default();
+        shown.push_str(before);
+        shown.push_str(host);
+        shown.push_str(&url[host_end..]);
+        rest = after;
+    }
+    shown.push_str(rest);
+    for (name, value) in std::env::vars_os() {
+        let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
+        let is_vendors = ["AWS_", "AZURE_", "GOOGLE_"].iter().any(|prefix| name.starts_with(prefix));
+        if is_vendors && value.len() > 3 && SECRETS.iter().any(|end| name.ends_with(end)) {
+            shown = shown.replace(value, "...");
+        }
+    }
+    match shown.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &shown[..end]),
+        None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_store_says_is_its_status_its_code_and_its_message() {
+        let body = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>Wrong</Message>\
+                    <AWSAccessKeyId>AKIA</AWSAccessKeyId><StringToSign>secret</StringToSign></Error>";
+        assert_eq!(
+            answered(&format!("403 Forbidden: {body}")),
+            "403 Forbidden: SignatureDoesNotMatch: Wrong"
+        );
+        assert_eq!(answered("500 Internal Server Error: <html>secret</html>"), "500 Internal Server Error");
+        assert_eq!(answered("503 Service Unavailable"), "503 Service Unavailable");
+    }
+
+    #[test]
+    fn urls_in_texts_lose_users_and_queries() {
+        let text =
+            "error for url (http://u:p@h:1/x?sig=abc&d=e): closed, see https://h/#t and \"s3://b/k?v=1\"";
+        let shown = "error for url (http://h:1/x): closed, see https://h/ and \"s3://b/k\"";
+        assert_eq!(without_secrets(text), shown);
+        assert_eq!(without_secrets("no url"), "no url");
+        assert_eq!(without_secrets(&"x".repeat(300)).len(), SHOWN_CHARS_MAX + 3);
+    }
+}

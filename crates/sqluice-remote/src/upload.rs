@@ -1,0 +1,365 @@
+//! An object that is uploaded in parts, and appears once it is complete.
+//!
+//! ```text
+//!  byte 0        16 MiB        32 MiB        48 MiB      end
+//!  ├── part 1 ────┼── part 2 ───┼── part 3 ───┼── part 4 ─┤
+//!  page 1 is      uploaded      uploading     filled
+//!  written last
+//! ```
+//!
+//! Parts fill in any order of their bytes, and are uploaded when they are full, some at the same time. Part 1 has page 1, so it is full
+//! last, and is uploaded last; then one request makes an object of all parts. All parts have the same size but for the last, as some
+//! stores ask for.
+//!
+//! Invariant: the parts that are filled or under way take no more than the memory that was given, where several are filled at once.
+//!
+//! Invariant: without the last request no object appears, and one that had the name stays.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use object_store::multipart::PartId;
+use object_store::{Error as StoreError, ObjectMeta, ObjectStoreExt, PutPayload};
+use sqluice_core::error::{Error, Result, Setting, message};
+use sqluice_core::progress::Cancel;
+use sqluice_core::size::Bytes;
+use tokio::task::JoinHandle;
+
+use crate::address::{Address, Kind};
+use crate::runtime;
+use crate::store::Store;
+
+/// Bytes of a part: stores take no smaller ones than 5 MiB, and not more than [`PARTS_MAX`].
+pub const PART_BYTES_MIN: u64 = 8 << 20;
+const PART_BYTES: u64 = 16 << 20;
+const PARTS_MAX: u64 = 10_000;
+
+/// Parts that a file whose size was estimated has at most: the estimate may be too small by a fifth.
+const ESTIMATED_PARTS_MAX: u64 = 8_000;
+
+/// Parts in memory at least: the first, two that are filled, one where they meet, one under way.
+const PARTS_IN_MEMORY_MIN: u64 = 5;
+
+/// How long a run that failed waits for the store to forget its parts.
+const ABORTED_WITHIN: Duration = Duration::from_secs(20);
+
+/// The bytes that uploading takes of the memory of a run.
+pub fn memory_bytes(run_bytes: u64) -> u64 {
+    (run_bytes / 3).max(PARTS_IN_MEMORY_MIN * PART_BYTES_MIN)
+}
+
+/// A place where an object will be.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    store: Arc<Store>,
+    /// What has the name now.
+    old: Option<ObjectMeta>,
+}
+
+/// How an object is uploaded.
+#[derive(Clone, Debug)]
+pub struct UploadOptions {
+    /// Bytes of memory for parts.
+    pub memory_bytes: u64,
+    /// The object's rough size, if it can be estimated.
+    pub estimated_bytes: Option<u64>,
+    /// Bytes in it that are never written, and are zero.
+    pub hole: Range<u64>,
+    /// Whether an object that appeared meanwhile is replaced.
+    pub replaces: bool,
+}
+
+impl Destination {
+    /// Looks at what a URL means. Nothing is changed.
+    ///
+    /// # Errors
+    /// When nothing can be uploaded to it, or it can't be reached.
+    pub fn new(url: &Path, cancel: &Cancel) -> Result<Destination> {
+        let address = Address::parse(url)?;
+        if address.kind == Kind::Web {
+            let message = format!("a database can't be written to a web server: {}", address.name.display());
+            return Err(
+                Error::usage(message).hint("name a file, or an object: s3://bucket/name, gs://, az://")
+            );
+        }
+        let store = Arc::new(Store::new(address, true)?);
+        let old = look(&store, cancel)?;
+        Ok(Destination { store, old })
+    }
+
+    /// Its URL without credentials.
+    pub fn name(&self) -> &Path {
+        &self.store.address.name
+    }
+
+    /// The size of the object that has the name.
+    pub fn old_bytes(&self) -> Option<u64> {
+        self.old.as_ref().map(|old| old.size)
+    }
+
+    /// The size of the parts of an object.
+    ///
+    /// # Errors
+    /// When an object of that size takes larger parts than the memory has room for.
+    pub fn part_bytes(&self, options: &UploadOptions) -> Result<u64> {
+        let room = options.memory_bytes / PARTS_IN_MEMORY_MIN;
+        let usual = room.clamp(PART_BYTES_MIN, PART_BYTES);
+        let least = options.estimated_bytes.unwrap_or(0).div_ceil(ESTIMATED_PARTS_MAX);
+        let part_bytes = usual.max(least.next_multiple_of(1 << 20));
+        if part_bytes > room.max(PART_BYTES_MIN) {
+            let message = format!(
+                "{} will take about {:.1}, and its 10,000 parts at most don't fit the memory",
+                self.name().display(),
+                Bytes(options.estimated_bytes.unwrap_or(0))
+            );
+            let enough = format!("{}MiB", (part_bytes * PARTS_IN_MEMORY_MIN * 3) >> 20);
+            return Err(Error::target(message).hint(message!["give at least ", Setting::Memory.to(enough)]));
+        }
+        Ok(part_bytes)
+    }
+
+    /// Begins to upload, until `cancel` is set.
+    ///
+    /// # Errors
+    /// When it can't be begun.
+    pub fn create(&self, options: UploadOptions, cancel: &Cancel) -> Result<Upload> {
+        let part_bytes = self.part_bytes(&options)?;
+        let store = Arc::clone(&self.store);
+        let begun = runtime::wait(cancel, async move {
+            match &store.parts {
+                Some(parts) => parts.create_multipart(&store.key).await,
+                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
+            }
+        })?;
+        let id = begun.map_err(|error| self.store.tried("upload", true).failed(&error))?;
+        let (send, receive) = unbounded();
+        Ok(Upload {
+            to: self.clone(),
+            cancel: cancel.clone(),
+            id: Some(id),
+            part_bytes,
+            parts_max: (options.memory_bytes / part_bytes).max(2) as usize,
+            options,
+            open: BTreeMap::new(),
+            uploading: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            send,
+            receive,
+            end: 0,
+            written: 0,
+        })
+    }
+}
+
+/// What has the name, if anything has it.
+fn look(store: &Arc<Store>, cancel: &Cancel) -> Result<Option<ObjectMeta>> {
+    let of = Arc::clone(store);
+    match runtime::wait(cancel, async move { of.client.head(&of.key).await })? {
+        Ok(about) => Ok(Some(about)),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(store.tried("look at", true).failed(&error)),
+    }
+}
+
+/// An object that is being uploaded. Dropped before [`Upload::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Upload {
+    to: Destination,
+    cancel: Cancel,
+    /// `None` once the store has forgotten it.
+    id: Option<String>,
+    options: UploadOptions,
+    part_bytes: u64,
+    /// Parts in memory at most.
+    parts_max: usize,
+    /// Those that are not full yet.
+    open: BTreeMap<u64, Part>,
+    uploading: BTreeMap<u64, JoinHandle<()>>,
+    ids: BTreeMap<u64, PartId>,
+    send: Sender<(u64, object_store::Result<PartId>)>,
+    receive: Receiver<(u64, object_store::Result<PartId>)>,
+    /// Where the object ends so far, and how much of it was written.
+    end: u64,
+    written: u64,
+}
+
+/// A part that is filled.
+#[derive(Debug, Default)]
+struct Part {
+    bytes: Vec<u8>,
+    /// How many of them are known.
+    filled: u64,
+}
+
+impl Upload {
+    /// Writes bytes from `offset` on; no byte is written twice.
+    ///
+    /// # Errors
+    /// When a part could not be uploaded. Nothing may follow then but dropping this.
+    pub fn write(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let (number, at) = (offset / self.part_bytes, offset % self.part_bytes);
+            let (now, later) = bytes.split_at(bytes.len().min((self.part_bytes - at) as usize));
+            if !self.open.contains_key(&number) {
+                self.open_part(number)?;
+            }
+            let part = self.open.entry(number).or_default();
+            let (at, end) = (at as usize, at as usize + now.len());
+            if part.bytes.len() == at {
+                part.bytes.extend_from_slice(now);
+            } else {
+                if part.bytes.len() < end {
+                    part.bytes.resize(end, 0);
+                }
+                part.bytes[at..end].copy_from_slice(now);
+            }
+            part.filled += now.len() as u64;
+            self.written += now.len() as u64;
+            let is_full = part.filled == self.part_bytes;
+            (offset, bytes) = (offset + now.len() as u64, later);
+            self.end = self.end.max(offset);
+            if is_full && number > 0 {
+                self.upload(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for one more part, and begins it.
+    fn open_part(&mut self, number: u64) -> Result<()> {
+        if number >= PARTS_MAX {
+            let message = format!("{} grows beyond 10,000 parts", self.to.name().display());
+            return Err(Error::target(message).about(self.to.name()).hint(message![
+                "parts are larger with more memory: ",
+                Setting::Memory.to("1GiB"),
+                ", or write a file, and upload that"
+            ]));
+        }
+        while self.open.len() + self.uploading.len() >= self.parts_max && !self.uploading.is_empty() {
+            self.wait_for_part()?;
+        }
+        // What has failed meanwhile is reported now, not at the end.
+        while !self.receive.is_empty() {
+            self.wait_for_part()?;
+        }
+        let hole = &self.options.hole;
+        let range = number * self.part_bytes..(number + 1) * self.part_bytes;
+        let filled = hole.end.min(range.end).saturating_sub(hole.start.max(range.start));
+        let bytes = Vec::with_capacity(self.part_bytes as usize);
+        self.open.insert(number, Part { bytes, filled });
+        Ok(())
+    }
+
+    /// Begins to upload a part.
+    fn upload(&mut self, number: u64) -> Result<()> {
+        let Some(part) = self.open.remove(&number) else { return Ok(()) };
+        let (store, send) = (Arc::clone(&self.to.store), self.send.clone());
+        let id = self.id.clone().unwrap_or_default();
+        let task = runtime::begin(async move {
+            let done = match &store.parts {
+                Some(parts) => {
+                    parts.put_part(&store.key, &id, number as usize, PutPayload::from(part.bytes)).await
+                }
+                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
+            };
+            let _ = send.send((number, done));
+        })?;
+        self.uploading.insert(number, task);
+        Ok(())
+    }
+
+    fn wait_for_part(&mut self) -> Result<()> {
+        let (number, done) = runtime::receive_or_cancel(&self.receive, &self.cancel)?;
+        self.uploading.remove(&number);
+        let id = done.map_err(|error| {
+            let what = format!("upload part {} of", number + 1);
+            self.to.store.tried(&what, true).failed(&error)
+        })?;
+        self.ids.insert(number, id);
+        Ok(())
+    }
+
+    /// Uploads what is left, the first part last, and makes an object of all.
+    ///
+    /// # Errors
+    /// When it can't be: no object appears, and one that had the name stays.
+    pub fn finish(mut self) -> Result<()> {
+        let Range { start, end } = self.options.hole.clone();
+        let hole = if start < self.end { end.min(self.end) - start } else { 0 };
+        assert_eq!(self.written + hole, self.end, "all bytes are written, once");
+        let rest: Vec<u64> = self.open.keys().copied().filter(|&number| number > 0).collect();
+        for number in rest {
+            let end = ((number + 1) * self.part_bytes).min(self.end) - number * self.part_bytes;
+            if let Some(part) = self.open.get_mut(&number) {
+                part.bytes.resize(end as usize, 0);
+            }
+            self.upload(number)?;
+        }
+        while !self.uploading.is_empty() {
+            self.wait_for_part()?;
+        }
+        self.upload(0)?;
+        while !self.uploading.is_empty() {
+            self.wait_for_part()?;
+        }
+        self.complete()
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        let now = look(&self.to.store, &self.cancel)?;
+        if now.is_some() && !self.options.replaces {
+            return Err(Error::target(format!("{} already exists", self.to.name().display()))
+                .about(self.to.name())
+                .hint("another program made it meanwhile: move it away, or name another object"));
+        }
+        let (store, id) = (Arc::clone(&self.to.store), self.id.clone().unwrap_or_default());
+        let ids: Vec<PartId> = self.ids.values().cloned().collect();
+        // Not to be cancelled: whether the object exists would be unknown.
+        let never = Cancel::new();
+        let done = runtime::wait(&never, async move {
+            match &store.parts {
+                Some(parts) => parts.complete_multipart(&store.key, &id, ids).await.map(|_| ()),
+                None => Err(StoreError::NotSupported { source: "it takes no parts".into() }),
+            }
+        })?;
+        let Err(error) = done else {
+            self.id = None;
+            return Ok(());
+        };
+        // The answer may be lost, and the object complete.
+        let made = look(&self.to.store, &never).ok().flatten();
+        let is_new = |made: &ObjectMeta| {
+            let before = now.as_ref().map(|old| (&old.e_tag, &old.version));
+            made.size == self.end && before != Some((&made.e_tag, &made.version))
+        };
+        if made.as_ref().is_some_and(is_new) {
+            self.id = None;
+            return Ok(());
+        }
+        Err(self.to.store.tried("complete the upload of", true).failed(&error))
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        for task in self.uploading.values() {
+            task.abort();
+        }
+        let Some(id) = self.id.take() else { return };
+        let (store, tasks) = (Arc::clone(&self.to.store), std::mem::take(&mut self.uploading));
+        let _ = runtime::wait_at_most(ABORTED_WITHIN, async move {
+            // A part that arrives after the end of its upload would stay.
+            for task in tasks.into_values() {
+                let _ = task.await;
+            }
+            match &store.parts {
+                Some(parts) => parts.abort_multipart(&store.key, &id).await,
+                None => Ok(()),
+            }
+        });
+    }
+}

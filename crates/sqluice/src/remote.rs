@@ -1,0 +1,237 @@
+//! URLs in the place of paths: which file, object or database is meant.
+//!
+//! ```text
+//!  s3://bucket/*.parquet  ──> expand ──> input: ranges and streams        files of a load
+//!  s3://bucket/x.db       ──> fetch: a temporary file ──> snapshot        databases that are read
+//!  s3://bucket/new.db     ──> connect: pages are uploaded as they are made
+//! ```
+//!
+//! Without the feature `cloud`, a URL is an error.
+
+use std::path::Path;
+#[cfg(feature = "load")]
+use std::path::PathBuf;
+#[cfg(feature = "load")]
+use std::sync::Arc;
+
+use sqluice_core::error::Result;
+use sqluice_core::progress::{Cancel, Progress};
+use sqluice_core::remote;
+#[cfg(feature = "load")]
+use sqluice_core::remote::RemoteFile;
+use sqluice_engine::options::WriteOptions;
+use sqluice_reader::Snapshot;
+use sqluice_reader::snapshot::ReadOptions;
+
+/// Connects `options` to the object that `target` means, if it is a URL: the database is made there. Does nothing when that is done already.
+///
+/// # Errors
+/// When the store can't be reached, or `target` is a URL and the feature `cloud` is off.
+pub(crate) fn connect(target: Option<&Path>, options: &mut WriteOptions, cancel: &Cancel) -> Result<()> {
+    match target {
+        Some(target) if remote::is_url(target) && options.destination.is_none() => {
+            options.destination = Some(cloud::destination(target, cancel)?);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The files and objects that patterns mean, in the order of the patterns, those of one pattern by name.
+///
+/// # Errors
+/// When a pattern is malformed or means nothing, or a bucket can't be listed.
+#[cfg(feature = "load")]
+pub fn expand<P: AsRef<Path>>(patterns: &[P], cancel: &Cancel) -> Result<Vec<PathBuf>> {
+    if !patterns.iter().any(|pattern| remote::is_url(pattern.as_ref())) {
+        return sqluice_sources::input::expand(patterns);
+    }
+    // Together, for what is named twice.
+    let mut expanded = Vec::new();
+    for pattern in patterns.iter().map(P::as_ref) {
+        match remote::is_url(pattern) {
+            true => expanded.extend(cloud::expand(pattern, cancel)?),
+            false => expanded.extend(sqluice_sources::input::expand(&[pattern])?),
+        }
+    }
+    sqluice_sources::input::refuse_stdin_twice(&expanded)?;
+    Ok(expanded)
+}
+
+/// The file behind a URL; `None`: a path.
+#[cfg(feature = "load")]
+pub(crate) fn file(path: &Path, cancel: &Cancel) -> Result<Option<Arc<dyn RemoteFile>>> {
+    if remote::is_url(path) { cloud::file(path, cancel).map(Some) } else { Ok(None) }
+}
+
+/// Begins to read a database. One behind a URL is fetched to a temporary file in `folder` first.
+pub(crate) fn snapshot(
+    name: &Path,
+    folder: &Path,
+    options: &ReadOptions,
+    (progress, cancel): (&dyn Progress, &Cancel),
+) -> Result<Snapshot> {
+    match remote::is_url(name) {
+        false => Snapshot::begin(name, options, cancel),
+        true => cloud::snapshot(name, folder, options, (progress, cancel)),
+    }
+}
+
+#[cfg(feature = "cloud")]
+mod cloud {
+    use std::io::Read;
+    use std::path::Path;
+    #[cfg(feature = "load")]
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use sqluice_core::error::{Error, Result};
+    use sqluice_core::progress::{Amount, Cancel, Progress};
+    use sqluice_core::remote::RemoteFile;
+    use sqluice_engine::output::{Destination, NewObject, Output, Scratch, place};
+    use sqluice_reader::Snapshot;
+    use sqluice_reader::snapshot::ReadOptions;
+    use sqluice_remote::{Object, Upload, UploadOptions};
+
+    /// Bytes that are written at once.
+    const BLOCK_BYTES: usize = 1 << 20;
+
+    pub(super) fn destination(target: &Path, cancel: &Cancel) -> Result<Arc<dyn Destination>> {
+        Ok(Arc::new(InStore(sqluice_remote::Destination::new(target, cancel)?)))
+    }
+
+    #[cfg(feature = "load")]
+    pub(super) fn expand(url: &Path, cancel: &Cancel) -> Result<Vec<PathBuf>> {
+        sqluice_remote::expand(url, cancel)
+    }
+
+    #[cfg(feature = "load")]
+    pub(super) fn file(url: &Path, cancel: &Cancel) -> Result<Arc<dyn RemoteFile>> {
+        Ok(Arc::new(Object::open(url, cancel)?))
+    }
+
+    pub(super) fn snapshot(
+        url: &Path,
+        folder: &Path,
+        options: &ReadOptions,
+        (progress, cancel): (&dyn Progress, &Cancel),
+    ) -> Result<Snapshot> {
+        let object = Object::open(url, cancel)?;
+        let name = object.name().to_owned();
+        progress.phase("fetch", object.bytes().map(|bytes| Amount { rows: 0, bytes }));
+        let mut file = Scratch::create(folder, &place(&name)?)?;
+        let mut reader = object.stream()?;
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut at = 0;
+        loop {
+            cancel.check()?;
+            let bytes = reader.read(&mut block).map_err(|error| Error::from_read(&name, error))?;
+            if bytes == 0 {
+                break;
+            }
+            file.write(at, &[&block[..bytes]])?;
+            at += bytes as u64;
+            progress.advance(Amount { rows: 0, bytes: bytes as u64 });
+        }
+        let path = file.path().to_owned();
+        Snapshot::begin_fetched(&name, &path, Box::new(file), options, cancel)
+    }
+
+    /// A name in a store, for a database.
+    #[derive(Debug)]
+    struct InStore(sqluice_remote::Destination);
+
+    fn options(new: &NewObject) -> UploadOptions {
+        UploadOptions {
+            memory_bytes: new.memory_bytes,
+            estimated_bytes: new.estimated_bytes,
+            hole: new.lock_page.clone(),
+            replaces: new.replaces,
+        }
+    }
+
+    impl Destination for InStore {
+        fn name(&self) -> &Path {
+            self.0.name()
+        }
+
+        fn old_bytes(&self) -> Option<u64> {
+            self.0.old_bytes()
+        }
+
+        fn memory_bytes(&self, run_bytes: u64) -> u64 {
+            sqluice_remote::memory_bytes(run_bytes)
+        }
+
+        fn refuse(&self, new: &NewObject) -> Result<()> {
+            self.0.part_bytes(&options(new)).map(|_| ())
+        }
+
+        fn create(&self, new: &NewObject, cancel: &Cancel) -> Result<Box<dyn Output>> {
+            Ok(Box::new(Uploading(self.0.create(options(new), cancel)?)))
+        }
+    }
+
+    /// Pages on the way to a store.
+    #[derive(Debug)]
+    struct Uploading(Upload);
+
+    impl Output for Uploading {
+        fn write(&mut self, mut offset: u64, pages: &[&[u8]]) -> Result<()> {
+            for pages in pages {
+                self.0.write(offset, pages)?;
+                offset += pages.len() as u64;
+            }
+            Ok(())
+        }
+
+        fn commit(self: Box<Self>) -> Result<()> {
+            self.0.finish()
+        }
+
+        fn describe(&self) -> &'static str {
+            "uploaded"
+        }
+    }
+}
+
+/// What is said of URLs where they are not supported.
+#[cfg(not(feature = "cloud"))]
+mod cloud {
+    use std::path::Path;
+    #[cfg(feature = "load")]
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use sqluice_core::error::Result;
+    use sqluice_core::progress::{Cancel, Progress};
+    #[cfg(feature = "load")]
+    use sqluice_core::remote::RemoteFile;
+    use sqluice_core::remote::not_supported;
+    use sqluice_engine::output::Destination;
+    use sqluice_reader::Snapshot;
+    use sqluice_reader::snapshot::ReadOptions;
+
+    pub(super) fn destination(target: &Path, _: &Cancel) -> Result<Arc<dyn Destination>> {
+        Err(not_supported(target))
+    }
+
+    #[cfg(feature = "load")]
+    pub(super) fn expand(url: &Path, _: &Cancel) -> Result<Vec<PathBuf>> {
+        Err(not_supported(url))
+    }
+
+    #[cfg(feature = "load")]
+    pub(super) fn file(url: &Path, _: &Cancel) -> Result<Arc<dyn RemoteFile>> {
+        Err(not_supported(url))
+    }
+
+    pub(super) fn snapshot(
+        url: &Path,
+        _: &Path,
+        _: &ReadOptions,
+        _: (&dyn Progress, &Cancel),
+    ) -> Result<Snapshot> {
+        Err(not_supported(url))
+    }
+}
