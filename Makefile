@@ -17,7 +17,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint features semver fuzz python remote wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python mutants install clean
+.PHONY: help setup demo test lint features semver fuzz python distributed remote wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ test: setup lint ## Everything a change must pass: formatting, clippy, the docs,
 	tools/remote --setup
 	tools/rust-tests --workspace --locked
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python
+
+distributed: ## Tests with Ray, Spark and Dask (ARGS='-k dask' for some)
+	@tools/setup test
+	tools/distributed $(ARGS)
 
 remote: ## Tests of objects in stores and files of web servers, with a server that speaks S3 (ARGS='targets' for some)
 	@tools/setup test
@@ -74,6 +78,7 @@ soak: setup ## The tests with many more kills, tries, random cases and rows (an 
 	PROPTEST_CASES=$(SQLUICE_CSV_CASES) $(CARGO) test --release --locked -p sqluice-sources --lib csv
 	SQLUICE_KILLS=$(SQLUICE_KILLS) SQLUICE_TRIES=$(SQLUICE_TRIES) PROPTEST_CASES=$(PROPTEST_CASES) SQLUICE_COPIES=$(SQLUICE_COPIES) SQLUICE_MERGES=$(SQLUICE_MERGES) \
 		SQLUICE_TPCH_SCALE=$(SQLUICE_TPCH_SCALE) SQLUICE_MEMORY_MIB=$(SQLUICE_MEMORY_MIB) $(CARGO) test --workspace --locked --no-fail-fast
+	SQLUICE_DATASETS=20 SQLUICE_FAULTS=100 SQLUICE_DRIVERS=100 tools/distributed python/tests/distributed python/tests/test_distributed.py
 
 bench-billion: ## One billion rows beside the bare disk and SQLite (ARGS='--rows 100M' for fewer)
 	@tools/setup build
@@ -110,6 +115,10 @@ bench-generate: ## A shop beside prepared INSERTs, TPC-H beside Parquet files (A
 bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC, pandas and connectorx (ARGS='--scale 0.05' for less)
 	@tools/setup test
 	bench/python $(ARGS)
+
+bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
+	@tools/setup test
+	bench/distributed $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants

@@ -50,7 +50,18 @@ def _write(job: Job, number: int, partition: Any, write_index: bool) -> list[Sha
 def _arrow(frame: Any, write_index: bool) -> Any:
     import pyarrow
 
-    return pyarrow.Table.from_pandas(frame, preserve_index=write_index)
+    table = pyarrow.Table.from_pandas(frame, preserve_index=write_index)
+    if all(_is_aligned(chunk) for column in table.columns for chunk in column.chunks):
+        return table
+    # What Dask has received lies anywhere in its messages; the stream format aligns it.
+    aligned = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(aligned, table.schema) as stream:
+        stream.write_table(table)
+    return pyarrow.ipc.open_stream(aligned.getvalue()).read_all()
+
+
+def _is_aligned(array: Any) -> bool:
+    return all(buffer is None or buffer.address % 8 == 0 for buffer in array.buffers())
 
 
 def read_sqlite(path: Path, table: str, *, columns: str | Sequence[str] | None = None, npartitions: int | None = None) -> Any:
