@@ -5,7 +5,7 @@
     >>> frame = spark.read.format("sqluice").option("path", "in.db").option("table", "t").load()                # doctest: +SKIP
 
 Options, lists with commas: `path`, `table`, `primaryKey`, `index` (several with semicolons), `unique`, `outputMode` (`one` or `set`), `staging`,
-`onConflict`, `columns` and `parts` for reading. Mode `append` adds to a database that exists, `overwrite` replaces it.
+`onConflict`, `columns` and `parts` for reading. Mode `append` adds to a database that exists and makes a new set, `overwrite` replaces both.
 """
 
 from __future__ import annotations
@@ -71,11 +71,12 @@ class SqluiceDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """What writes the table."""
+        mode = self.options.get("outputMode", "one")
         job = Job(
             self._option("path"),
             self._option("table"),
-            mode=self.options.get("outputMode", "one"),  # type: ignore[arg-type]
-            if_exists="replace" if overwrite else "append",
+            mode=mode,  # type: ignore[arg-type]
+            if_exists="replace" if overwrite else "append" if mode == "one" else "fail",
             primary_key=_listed(self.options.get("primaryKey")),
             index=_listed(self.options.get("index"), ";"),
             unique=_listed(self.options.get("unique"), ";"),
