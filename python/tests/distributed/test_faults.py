@@ -46,16 +46,16 @@ def test_tasks_whose_workers_are_killed_run_again_and_count_once(ray: Any, tmp_p
     assert list(tmp_path.glob("died-*"))
 
 
-class WritesTwice(sqluice.ray.SQLiteDatasink):
-    """A sink of which a first attempt of each task has ended when Ray starts another."""
-
-    def write(self, blocks: Any, ctx: Any) -> Any:
-        kept = list(blocks)
-        super().write(iter(kept), ctx)
-        return super().write(iter(kept), ctx)
-
-
 def test_a_task_that_has_run_twice_counts_once(ray: Any, tmp_path: Path) -> None:
+    # Here, so that it is sent to the workers as it is.
+    class WritesTwice(sqluice.ray.SQLiteDatasink):
+        """A sink of which a first attempt of each task has ended when Ray starts another."""
+
+        def write(self, blocks: Any, ctx: Any) -> Any:
+            kept = list(blocks)
+            sqluice.ray.SQLiteDatasink.write(self, iter(kept), ctx)
+            return sqluice.ray.SQLiteDatasink.write(self, iter(kept), ctx)
+
     ray.data.range(ROWS, override_num_blocks=8).write_datasink(WritesTwice(tmp_path / "t.db", "t", primary_key="id"))
     check(tmp_path / "t.db")
     assert os.listdir(tmp_path) == ["t.db"]
