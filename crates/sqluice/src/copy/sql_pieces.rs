@@ -127,7 +127,7 @@ fn in_order_of_references(tables: Vec<&Table>) -> Vec<&Table> {
         let waits = |table: &&Table| {
             table.references.iter().any(|reference| {
                 let is_parent = |other: &&Table| other.name.eq_ignore_ascii_case(&reference.parent);
-                !is_parent(table) && rest.iter().any(|other| is_parent(other))
+                !is_parent(table) && rest.iter().any(is_parent)
             })
         };
         // In a circle, the first.

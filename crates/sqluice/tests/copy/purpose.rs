@@ -156,7 +156,7 @@ fn datasette_gets_the_counts_of_all_tables() {
     let (source, target) = (source(folder.path()), folder.path().join("served.db"));
     let report = run(&Copy::new(&source, &target).purpose(Purpose::Datasette)).unwrap();
     let file = folder.path().join("served-inspect.json");
-    assert_eq!(report.files, [file.clone()]);
+    assert_eq!(report.files, std::slice::from_ref(&file));
     let about: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let about = &about["served"];
     assert_eq!((about["size"].as_u64(), about["file"].as_str()), (Some(report.bytes), Some("served.db")));
