@@ -33,7 +33,7 @@ use crate::address::{Address, Kind};
 use crate::runtime;
 use crate::store::Store;
 
-/// Bytes of a part: stores take no smaller ones than 5 MiB, and not more than [`PARTS_MAX`].
+/// Bytes of a part: stores take no smaller ones than 5 MiB, and not more than `PARTS_MAX`.
 pub const PART_BYTES_MIN: u64 = 8 << 20;
 const PART_BYTES: u64 = 16 << 20;
 const PARTS_MAX: u64 = 10_000;
