@@ -109,11 +109,10 @@ impl Copy {
         if self.purpose == Some(Purpose::D1) {
             return sql_pieces::write(&prepared, progress, cancel);
         }
-        let mut report =
-            prepared.settled.copy.write_file(&prepared, exclusive, was_wal, (progress, cancel))?;
+        let report = prepared.settled.copy.write_file(&prepared, exclusive, was_wal, (progress, cancel))?;
         drop(prepared);
         #[cfg(feature = "export")]
-        report.finish(self, cancel)?;
+        let report = report.finish(self, cancel)?;
         Ok(report)
     }
 

@@ -182,13 +182,13 @@ impl CopyReport {
 
     /// Writes the files beside the copy that its purpose wants.
     #[cfg(feature = "export")]
-    pub(super) fn finish(&mut self, copy: &Copy, cancel: &Cancel) -> Result<()> {
+    pub(super) fn finish(mut self, copy: &Copy, cancel: &Cancel) -> Result<CopyReport> {
         if copy.purpose == Some(Purpose::Datasette) {
             let counts: Vec<(String, u64)> =
                 self.tables.iter().map(|table| (table.name.clone(), table.rows)).collect();
             self.files.push(inspect_file::write(&copy.target, &counts, copy.write.overwrite, cancel)?);
         }
-        Ok(())
+        Ok(self)
     }
 
     pub(super) fn new(
