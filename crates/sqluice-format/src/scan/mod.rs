@@ -248,11 +248,21 @@ impl Scan {
         Scan { fields, ..self }
     }
 
-    /// Cuts finer where it takes that to have at least `parts` parts, as far as interior pages allow.
-    #[must_use]
-    pub fn with_parts(self, parts: usize) -> Scan {
-        let of_part = self.of_part.min(self.subtrees.len() / parts.max(1)).max(1);
-        Scan { of_part, ..self }
+    /// Cuts finer where it takes that to have at least `parts` parts, down to single leaves.
+    ///
+    /// # Errors
+    /// As [`Scan::new`].
+    pub fn with_parts<P: ReadPage>(
+        mut self,
+        pages: &mut P,
+        parts: usize,
+    ) -> Result<Scan, ScanError<P::Error>> {
+        let level = self.subtrees.first().map_or(0, |first| first.place.level);
+        if self.subtrees.len() < parts && level < self.leaf_level {
+            self.divide_once(pages)?;
+        }
+        self.of_part = self.of_part.min(self.subtrees.len() / parts.max(1)).max(1);
+        Ok(self)
     }
 
     /// The number of parts: at least one.
@@ -337,21 +347,27 @@ impl Scan {
 
     /// Goes down until the parts are enough.
     fn divide<P: ReadPage>(&mut self, pages: &mut P, wanted: usize) -> Result<(), ScanError<P::Error>> {
-        let mut page = Page::default();
         let large_leaves = self.tree.geometry.page_bytes() >= LARGE_LEAF_BYTES;
         for level in 0..self.leaf_level {
             let are_leaves = level + 1 == self.leaf_level;
             if self.subtrees.len() >= wanted || (are_leaves && !large_leaves) {
                 break;
             }
-            let mut below = Vec::new();
-            for part in &self.subtrees {
-                self.take_page(part.place.page)?;
-                page.read(pages, &self.tree, part.place.page)?;
-                children(&page, *part, self.tree.kind, &mut below)?;
-            }
-            self.subtrees = below;
+            self.divide_once(pages)?;
         }
+        Ok(())
+    }
+
+    /// Goes down one level.
+    fn divide_once<P: ReadPage>(&mut self, pages: &mut P) -> Result<(), ScanError<P::Error>> {
+        let mut page = Page::default();
+        let mut below = Vec::new();
+        for part in &self.subtrees {
+            self.take_page(part.place.page)?;
+            page.read(pages, &self.tree, part.place.page)?;
+            children(&page, *part, self.tree.kind, &mut below)?;
+        }
+        self.subtrees = below;
         Ok(())
     }
 

@@ -57,9 +57,12 @@ struct Counter {
 impl TreeRows {
     fn scan(&self, part_bytes: usize, cancel: &Cancel) -> Result<Scan> {
         let view = self.snapshot.view(&Silent, cancel);
-        let scan = Scan::in_parts_of(&mut view.pages(), self.tree, part_bytes);
-        let scan = scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields());
-        Ok(if self.part.1 > 1 { scan.with_parts(self.part.1 as usize) } else { scan })
+        let mut pages = view.pages();
+        let mut scan = Scan::in_parts_of(&mut pages, self.tree, part_bytes);
+        if self.part.1 > 1 {
+            scan = scan.and_then(|scan| scan.with_parts(&mut pages, self.part.1 as usize));
+        }
+        Ok(scan.map_err(|error| view.failed(error))?.with_fields(self.layout.fields()))
     }
 
     /// The row of that number within a part, for messages.
