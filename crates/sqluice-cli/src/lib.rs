@@ -2,7 +2,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `numbers`, `quantities`: numbers as people write and read them; `terms`: settings as flags
+//! * `numbers`, `quantities`: numbers as people write and read them; `table`: text in columns; `terms`: settings as flags
 //! * `formats`, `failure`, `signals`, `progress`
 //! * `args`: what is asked for; `printer`: what is said; `commands`: one file for each
 
@@ -15,6 +15,7 @@ mod printer;
 mod progress;
 mod quantities;
 mod signals;
+mod table;
 mod terms;
 
 use std::ffi::OsString;
