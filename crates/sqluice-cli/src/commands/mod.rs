@@ -11,6 +11,7 @@ mod index;
 mod info;
 mod lab;
 mod load;
+mod man;
 mod merge;
 mod pack;
 mod replaced;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Args, printer: &Printer, cancel: &Cancel) -> anyhow::Re
         Command::Check(args) => check::run(args, printer, cancel),
         Command::Info(args) => info::run(args, printer, cancel),
         Command::Completions(args) => completions::run(args, printer),
+        Command::Man(args) => man::run(args, printer),
     }
 }
 
