@@ -36,7 +36,7 @@ test: setup lint ## Everything a change must pass: formatting, clippy, the docs,
 	SQLUICE_BUILD='--workspace --lib --tests' tools/python
 
 distributed: ## Tests with Ray, Spark and Dask (ARGS='-k dask' for some)
-	@tools/setup test
+	@tools/setup distributed
 	tools/distributed $(ARGS)
 
 remote: ## Tests of objects in stores and files of web servers, with a server that speaks S3 (ARGS='targets' for some)
