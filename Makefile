@@ -117,7 +117,7 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 	bench/python $(ARGS)
 
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
-	@tools/setup test
+	@tools/setup distributed
 	bench/distributed $(ARGS)
 
 mutants: setup ## Break the format crate in every small way; a test must notice
