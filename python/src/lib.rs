@@ -11,7 +11,7 @@
 //!
 //! * `terms`: settings as parameters; `errors`: exceptions; `options`; `cells`: values of Python as columns
 //! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
-//! * `read`, `commands`, `write`, `spool`: runs; `blobs`, `entities`: stores
+//! * `read`, `commands`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
 //! Invariant: Python is called by the calling thread alone, so what is bound to a thread can be read, such as a cursor of `sqlite3`.
 
@@ -25,6 +25,7 @@ mod commands;
 mod entities;
 mod errors;
 mod options;
+mod places;
 mod read;
 mod rows;
 mod run;
@@ -44,6 +45,8 @@ mod _sqluice {
     use crate::commands::{check, copy, expand, export, generate, index, load, merge, pack, unpack};
     #[pymodule_export]
     use crate::entities::{Entities, Kind};
+    #[pymodule_export]
+    use crate::places::{count_pages, merge_placed, place, places};
     #[pymodule_export]
     use crate::read::Reading;
     #[pymodule_export]

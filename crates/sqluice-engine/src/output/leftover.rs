@@ -73,7 +73,8 @@ pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
     }
 }
 
-fn is_still_at(file: &File, path: &Path) -> bool {
+/// Whether a file that is open still has this name.
+pub(super) fn is_still_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::symlink_metadata(path)) {
         (Ok(file), Ok(path)) => file.is_file() && (file.dev(), file.ino()) == (path.dev(), path.ino()),
         _ => false,
