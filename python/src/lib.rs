@@ -9,7 +9,7 @@
 //!
 //! Modules, from the bottom up; each uses only those above it in this list:
 //!
-//! * `terms`: settings as parameters; `errors`: exceptions; `options`; `cells`: values of Python as columns
+//! * `terms`: settings as parameters; `errors`: exceptions; `options`
 //! * `source`, `run`: the channel, and both of its ends; `arrow`, `rows`: what rows come from
 //! * `read`, `commands`, `places`, `write`, `spool`: runs; `blobs`, `entities`: stores
 //!
@@ -20,7 +20,6 @@
 #[allow(unsafe_code, reason = "Arrow's C interface is pointers")]
 mod arrow;
 mod blobs;
-mod cells;
 mod commands;
 mod entities;
 mod errors;

@@ -3,12 +3,12 @@
 //! What is exactly a `str`, `int`, `float`, `bytes`, `bool` or `None` is taken here; `sqluice._values.adapt` makes one of these of
 //! anything else.
 
+use sqluice::source::cells::{Cells, Seen};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyString, PyTuple};
 use sqluice_format::limits::LENGTH_MAX;
 
-use crate::cells::{Cells, Seen};
 use crate::errors::of_value;
 use crate::run::Feed;
 use crate::source::{ColumnOfPython, FoundColumn, Piece, RowsOfPython};

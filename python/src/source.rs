@@ -13,8 +13,8 @@ use sqluice::schema::Table;
 use sqluice::source::arrow::{ArrowOptions, BadValue, OneColumn, declared_type};
 use sqluice::source::columns::{ColumnFrom, Constant};
 use sqluice::source::{BadRow, Part, Refused, RefusedRow, Sink, Source};
+use sqluice::source::cells::{Cells, Seen};
 
-use crate::cells::{Cells, Seen};
 
 /// What the calling thread sends.
 pub(crate) enum Piece {
