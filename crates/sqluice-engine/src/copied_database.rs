@@ -11,7 +11,6 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -33,6 +32,7 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::{Kind, Scan};
 use sqluice_format::value::Value;
+use sqluice_platform::positioned::Positioned;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};

@@ -1,0 +1,42 @@
+//! Files that are locked as long as their process lives.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub use crate::answers::Lock;
+use crate::system;
+
+/// Tries to lock a file. The lock keeps no process from reading and writing it.
+pub fn try_lock(file: &File) -> Lock {
+    system::locks::try_lock(file)
+}
+
+/// Opens what may be a file to be locked: a link is not followed, and a FIFO is not waited for.
+///
+/// # Errors
+/// When it can't be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    system::locks::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_until_its_file_is_closed_and_keeps_nobody_from_reading() {
+        let mut named = tempfile::NamedTempFile::new().unwrap();
+        named.write_all(b"abc").unwrap();
+        let (one, other) = (open(named.path()).unwrap(), open(named.path()).unwrap());
+        assert_eq!((try_lock(&one), try_lock(&other)), (Lock::Taken, Lock::Held));
+        let mut read = String::new();
+        File::open(named.path()).unwrap().read_to_string(&mut read).unwrap();
+        named.write_all(b"d").unwrap();
+        assert_eq!(read, "abc");
+        drop(one);
+        assert_eq!(try_lock(&other), Lock::Taken);
+    }
+}
