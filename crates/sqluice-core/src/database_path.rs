@@ -1,8 +1,9 @@
 //! The path of a database as SQLite reads it.
 
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use sqluice_platform::paths;
 
 use crate::error::{Error, Result};
 
@@ -25,7 +26,7 @@ pub fn refuse_memory(target: &Path) -> Result<()> {
 pub fn immutable_uri(path: &Path) -> Result<String> {
     let path = std::path::absolute(path).map_err(|e| Error::read(path, e))?;
     let mut uri = String::from("file:");
-    for &byte in path.as_os_str().as_bytes() {
+    for &byte in &*paths::of_uri(&path) {
         match byte {
             b'/' | b'.' | b'-' | b'_' => uri.push(char::from(byte)),
             _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),

@@ -11,7 +11,6 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,6 +30,7 @@ use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry};
 use sqluice_format::record;
 use sqluice_format::scan::Scan;
 use sqluice_format::value::Value;
+use sqluice_platform::positioned::Positioned;
 use sqluice_reader::{Snapshot, StoredObject, StoredTree};
 
 use crate::existing::entries::{self, TreePosition};

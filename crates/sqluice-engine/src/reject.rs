@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::error::{Error, Message, Result, Setting, message};
 use sqluice_core::source::BadRow;
+use sqluice_platform::names::{self, Folder};
+use sqluice_platform::{durable, errors};
 
 use crate::output::{self, TargetPath};
 
@@ -70,10 +72,8 @@ impl RejectFile {
     /// Refuses what [`RejectFile::create`] would refuse because the file exists. Nothing is written.
     pub fn refuse(path: &Path, overwrite: bool) -> Result<()> {
         match path.symlink_metadata() {
-            _ if path.is_dir() => Err(cannot_write(path, rustix::io::Errno::ISDIR.into())),
-            Ok(_) if !overwrite && !is_special(path) => {
-                Err(cannot_write(path, rustix::io::Errno::EXIST.into()))
-            }
+            _ if path.is_dir() => Err(cannot_write(path, errors::is_folder())),
+            Ok(_) if !overwrite && !is_special(path) => Err(cannot_write(path, errors::exists())),
             _ => Ok(()),
         }
     }
@@ -208,15 +208,15 @@ impl RejectFile {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         };
-        unless_special(self.file.get_ref().sync_all())?;
+        unless_special(durable::sync(self.file.get_ref()))?;
         let Some(Unnamed { temporary, place }) = &self.unnamed else { return Ok(()) };
         match self.overwrite {
-            true => std::fs::rename(temporary, place.path())?,
-            false => output::rename_to_new(temporary, &place.path())?,
+            true => names::rename_over(temporary, &place.path())?,
+            false => names::rename_to_new(temporary, &place.path())?,
         }
-        let folder = File::open(&place.folder);
+        let folder = Folder::open(&place.folder);
         self.unnamed = None;
-        unless_special(folder?.sync_all())
+        folder?.sync()
     }
 
     fn failed(&self, error: io::Error) -> Error {

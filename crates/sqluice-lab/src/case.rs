@@ -11,9 +11,10 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+use sqluice_platform::durable;
 
 use crate::published::{Figure, published};
 use crate::random::mixed;
@@ -139,7 +140,7 @@ impl<'a> Ground<'a> {
 
     /// Has everything on the disk.
     pub(crate) fn sync(&self) -> Result {
-        Ok(rustix::fs::syncfs(File::open(self.folder)?)?)
+        Ok(durable::sync_file_system(self.folder)?)
     }
 }
 

@@ -7,12 +7,13 @@
 
 use std::fs::{self, File};
 use std::hint::black_box;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
-use rustix::fs::Advice;
 use sqluice::blob_store::{BlobStore, Durability};
+use sqluice_platform::{memory, space};
 
 use crate::case::{Digest, Ground, Result, RowHash};
 use crate::random::{mixed, permuted};
@@ -310,11 +311,11 @@ pub(crate) fn path(folder: &Path, number: u64, layout: Layout) -> PathBuf {
 
 /// As kvtest does it: the length first, then all at once.
 fn read_file(path: &Path, blob: &mut Vec<u8>) -> Result {
-    let file = File::open(path)?;
+    let mut file = File::open(path)?;
     blob.resize(file.metadata()?.len() as usize, 0);
     let mut done = 0;
     while done < blob.len() {
-        match rustix::io::read(&file, &mut blob[done..])? {
+        match file.read(&mut blob[done..])? {
             0 => return Err(format!("{} has become shorter", path.display()).into()),
             read => done += read,
         }
@@ -332,15 +333,13 @@ pub(crate) fn cache(at: &Path, keep: bool) -> Result {
         std::io::copy(&mut file, &mut std::io::sink())?;
         return Ok(());
     }
-    Ok(rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)?)
+    Ok(memory::drop_cached(&file)?)
 }
 
 /// Bytes that a file, or a folder with what is in it, takes on the disk: what `du` says.
 pub(crate) fn disk_bytes(path: &Path) -> Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let about = path.symlink_metadata()?;
-    let mut bytes = about.blocks() * 512;
-    if about.is_dir() {
+    let mut bytes = space::taken_bytes(path)?;
+    if path.symlink_metadata()?.is_dir() {
         for entry in fs::read_dir(path)? {
             bytes += disk_bytes(&entry?.path())?;
         }

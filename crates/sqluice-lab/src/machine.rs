@@ -1,36 +1,31 @@
 //! The machine that a figure belongs to, as far as the system reports it.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use sqluice_platform::machine;
 
 pub use crate::record::Machine;
 
 impl Machine {
     /// Describes this machine; `folder` is where the files go. What the system does not report is `unknown`, or 0.
     pub fn here(folder: &Path) -> Machine {
-        let cpu = field(&read("/proc/cpuinfo"), "model name");
-        let memory = field(&read("/proc/meminfo"), "MemTotal");
-        let memory_kib: u64 = memory.split(' ').next().and_then(|kib| kib.parse().ok()).unwrap_or(0);
-        let (file_system, device) = mount(&read("/proc/self/mountinfo"), folder);
-        let load = read("/proc/loadavg");
+        let machine = machine::here();
+        let unknown = || "unknown".to_owned();
+        let (file_system, device) = machine::mount(folder).unwrap_or_else(|| (unknown(), unknown()));
         Machine {
-            cpu,
+            cpu: machine.cpu.unwrap_or_else(unknown),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
-            memory_bytes: memory_kib * 1024,
-            kernel: format!(
-                "{} {}",
-                read("/proc/sys/kernel/ostype").trim(),
-                read("/proc/sys/kernel/osrelease").trim()
-            ),
+            memory_bytes: machine.memory_bytes.unwrap_or(0),
+            kernel: machine.kernel,
             file_system,
             device,
             sqlite: rusqlite::version().to_owned(),
             compile_options: compile_options().unwrap_or_default(),
             python: python(),
-            load_before: load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0),
+            load_before: machine.load.unwrap_or(0.0),
         }
     }
 }
@@ -84,32 +79,6 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-fn read(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default()
-}
-
-/// The value in the first line `name : value`.
-fn field(text: &str, name: &str) -> String {
-    let lines = text.lines().filter_map(|line| line.split_once(':'));
-    let value = lines.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name);
-    value.map_or("unknown".to_owned(), |(_, value)| value.to_owned())
-}
-
-/// The file system and the device of the mount that `folder` is on: that with the longest path, the last among equals.
-fn mount(mountinfo: &str, folder: &Path) -> (String, String) {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let mounts = mountinfo.lines().filter_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let point = Path::new(place.split(' ').nth(4)?);
-        let mut kind = kind.split(' ');
-        folder.starts_with(point).then_some((point.components().count(), kind.next()?, kind.next()?))
-    });
-    let best = mounts.max_by_key(|(depth, ..)| *depth);
-    best.map_or(("unknown".to_owned(), "unknown".to_owned()), |(_, kind, device)| {
-        (kind.to_owned(), device.to_owned())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,14 +89,6 @@ mod tests {
         assert_eq!(utc(951_827_696), "2000-02-29T12:34:56Z");
         assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
         assert_eq!(utc(1_798_761_599), "2026-12-31T23:59:59Z");
-    }
-
-    #[test]
-    fn the_deepest_mount_counts() {
-        let text = "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 8:2 / /nowhere rw shared:1 - xfs /dev/b rw\n";
-        assert_eq!(mount(text, Path::new("/nowhere/x")), ("xfs".to_owned(), "/dev/b".to_owned()));
-        assert_eq!(mount(text, Path::new("/nowhereelse")), ("ext4".to_owned(), "/dev/a".to_owned()));
-        assert_eq!(mount("", Path::new("/x")).0, "unknown");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use sqluice::error::{Error, Result, Setting, message};
+use sqluice_platform::space;
 use tempfile::TempDir;
 
 /// Of the names of such folders.
@@ -62,12 +63,12 @@ impl Scratch {
 /// # Errors
 /// When the system does not report it.
 pub fn free_bytes(folder: &Path) -> Result<u64> {
-    let disk = rustix::fs::statvfs(folder).map_err(|error| {
+    let free = space::free_bytes(folder).map_err(|error| {
         Error::target(format!("cannot find out how much is free in {}", folder.display()))
             .about(folder)
             .because(error)
     })?;
-    Ok(disk.f_bavail * disk.f_frsize)
+    Ok(free.unwrap_or(0))
 }
 
 /// Removes a file if it exists, so that its space is free.

@@ -9,12 +9,10 @@
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Device and inode.
-type Identity = (u64, u64);
+use sqluice_platform::identity::{self, Identity};
 
 /// A file and the number of its readers.
 type Readers = (Arc<File>, usize);
@@ -36,15 +34,14 @@ impl Descriptor {
     /// When it can't be opened.
     pub fn open(path: &Path) -> io::Result<Descriptor> {
         let mut open = lock();
-        let identity_of = |metadata: &Metadata| (metadata.dev(), metadata.ino());
-        if let Some((file, readers)) = open.get_mut(&identity_of(&std::fs::metadata(path)?)) {
+        if let Some((file, readers)) = open.get_mut(&identity::of_path(path)?) {
             *readers += 1;
             let file = Arc::clone(file);
-            let identity = identity_of(&file.metadata()?);
+            let identity = identity::of_file(&file)?;
             return Ok(Descriptor { file: Some(file), identity });
         }
         let file = Arc::new(File::open(path)?);
-        let identity = identity_of(&file.metadata()?);
+        let identity = identity::of_file(&file)?;
         // It may have been renamed since it was looked for; then the one that is open already is as good.
         let (file, readers) = open.entry(identity).or_insert((file, 0));
         *readers += 1;

@@ -13,7 +13,6 @@
 //! lie anywhere, by small ones.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,6 +24,7 @@ use sqluice_format::scan::ScanError;
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
+use sqluice_platform::positioned::Positioned;
 
 use crate::connection::unreadable;
 use crate::dbpage;

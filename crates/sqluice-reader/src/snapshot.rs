@@ -18,10 +18,9 @@
 use std::any::Any;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
@@ -29,6 +28,8 @@ use sqluice_core::progress::{Cancel, Progress};
 use sqluice_core::schema::Schema;
 use sqluice_format::database::Header;
 use sqluice_format::page::{DATABASE_HEADER_BYTES, Geometry, PageSize};
+use sqluice_platform::paths::canonical;
+use sqluice_platform::positioned::Positioned;
 
 use crate::connection::{begin, no_database, unreadable};
 use crate::dbpage;
@@ -91,7 +92,7 @@ impl Snapshot {
             return Err(Error::input(why).hint("name a database file"));
         }
         // SQLite keeps the log beside the file itself, not beside a link to it; and an absolute path is never taken for a URI.
-        let path = name.canonicalize().map_err(|error| Error::read(name, error))?;
+        let path = canonical(name).map_err(|error| Error::read(name, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
         let connection =
             begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
@@ -110,7 +111,7 @@ impl Snapshot {
         options: &ReadOptions,
         cancel: &Cancel,
     ) -> Result<Snapshot> {
-        let path = path.canonicalize().map_err(|error| Error::read(path, error))?;
+        let path = canonical(path).map_err(|error| Error::read(path, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
         let connection =
             begin(&path, options.busy_timeout, cancel).map_err(|error| unreadable(name, error))?;
@@ -133,7 +134,7 @@ impl Snapshot {
         connection: Arc<Mutex<Connection>>,
         options: &ReadOptions,
     ) -> Result<Snapshot> {
-        let path = name.canonicalize().map_err(|error| Error::read(name, error))?;
+        let path = canonical(name).map_err(|error| Error::read(name, error))?;
         let descriptor = Descriptor::open(&path).map_err(|error| Error::read(name, error))?;
         Snapshot::of_transaction(connection, descriptor, name, path, options)
     }
@@ -281,9 +282,9 @@ impl Snapshot {
                 return Ok(end);
             }
         }
-        let metadata = self.descriptor.file().metadata().map_err(|error| Error::read(&self.name, error))?;
+        let modified = self.descriptor.file().metadata().and_then(|metadata| metadata.modified());
+        let (seconds, nanos) = since_1970(modified.map_err(|error| Error::read(&self.name, error))?);
         let Header { change_counter, schema_cookie, .. } = self.header;
-        let (seconds, nanos) = (metadata.mtime(), metadata.mtime_nsec());
         Ok(format!("{change_counter:x}-{schema_cookie:x}-{:x}-{seconds:x}-{nanos:x}", self.page_count))
     }
 
@@ -312,6 +313,20 @@ impl Snapshot {
             limit: self.limit,
             progress,
             cancel,
+        }
+    }
+}
+
+/// Seconds since 1970, rounded down, and nanoseconds since then.
+fn since_1970(time: SystemTime) -> (i64, u32) {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
+        Err(before) => {
+            let before = before.duration();
+            match before.subsec_nanos() {
+                0 => (-(before.as_secs() as i64), 0),
+                nanos => (-(before.as_secs() as i64) - 1, 1_000_000_000 - nanos),
+            }
         }
     }
 }

@@ -190,7 +190,7 @@
 //! * [`load`]: files of rows into a database; [`write`](mod@write): rows of the caller's own
 //! * [`generate`], [`tpch`]: test data
 //! * [`index`]: indexes of an existing database; [`check`]: whether a file is sound
-//! * `same_file`: whether two names are of one file; [`copy`]: a database, or some of its tables, as a new file without free pages
+//! * [`copy`]: a database, or some of its tables, as a new file without free pages
 //! * [`merge`]: several databases as one
 //! * [`archive`]: a folder as a database, and back
 //! * [`export`]: tables and queries as files; `read`: as Arrow record batches
@@ -228,7 +228,6 @@ pub mod merge;
 #[cfg(all(feature = "export", feature = "parquet"))]
 pub mod read;
 pub mod remote;
-mod same_file;
 #[cfg(feature = "tpch")]
 pub mod tpch;
 pub mod write;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::ffi::OsStrExt;
 
 use serde::Serialize;
 use sqluice::archive::{self, Kind, Layout, Listed, Selection, UnpackReport};
@@ -178,8 +177,9 @@ fn details(listed: &Listed) -> String {
 fn stdout(args: &Unpack) -> anyhow::Result<Exit> {
     let name = args.stdout.as_deref().unwrap_or_default();
     let mut out = Out::new();
-    let written = archive::write_file(&args.db, layout(args), name.as_bytes(), &mut out)
-        .and_then(|_| out.flush().map_err(cannot_write));
+    let written =
+        archive::write_file(&args.db, layout(args), &sqluice_platform::paths::bytes(name), &mut out)
+            .and_then(|_| out.flush().map_err(cannot_write));
     written.map(|()| Exit::SUCCESS).map_err(Into::into)
 }
 

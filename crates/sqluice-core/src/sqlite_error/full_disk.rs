@@ -49,8 +49,5 @@ fn may_be(error: &rusqlite::Error) -> bool {
 
 fn is_full(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    rustix::fs::statvfs(folder).is_ok_and(|about| {
-        let without_inodes = about.f_files > 0 && about.f_favail == 0;
-        without_inodes || about.f_bavail.saturating_mul(about.f_frsize) < FREE_BYTES_MIN
-    })
+    sqluice_platform::space::is_below(folder, FREE_BYTES_MIN)
 }

@@ -40,17 +40,17 @@ mod write;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use rustix::fs::Access;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_core::schema::Schema;
 use sqluice_core::sqlite_error::{full_disk, said};
 use sqluice_format::page::{Geometry, PageSize};
+use sqluice_platform::positioned::Positioned;
+use sqluice_platform::rights;
 
 pub use look::look;
 pub use transaction::Transaction;
@@ -137,10 +137,10 @@ impl Existing {
             return Err(read_only(&self.name));
         }
         let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        rustix::fs::access(folder, Access::WRITE_OK).map_err(|error| {
+        rights::check_write(folder).map_err(|error| {
             Error::target(format!("the folder of {} is read-only", self.name.display()))
                 .about(folder)
-                .because(io::Error::from(error))
+                .because(error)
                 .hint("permit writing in the folder: SQLite keeps its journal in it")
         })
     }

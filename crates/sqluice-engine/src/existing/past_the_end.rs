@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::durable;
 
 use crate::output::{Direct, Output, explained};
 
@@ -30,8 +31,8 @@ impl<'f> PastTheEnd<'f> {
     /// # Errors
     /// When the disk says no.
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
-        let synced = rustix::fs::fdatasync(self.file);
-        synced.map_err(|error| cannot_write(self.name, error.into()))?;
+        let synced = durable::sync_content(self.file);
+        synced.map_err(|error| cannot_write(self.name, error))?;
         Ok(std::mem::take(&mut self.last))
     }
 }

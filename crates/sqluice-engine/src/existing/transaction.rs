@@ -339,10 +339,8 @@ impl Transaction<'_> {
     fn free_tail(&self) {
         let Ok(len) = self.existing.file.metadata().map(|metadata| metadata.len()) else { return };
         if let Some(tail) = len.checked_sub(self.file_bytes).filter(|tail| *tail > 0) {
-            use rustix::fs::FallocateFlags;
-            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             // Where a file has no holes, it is cut off all the same, if the log has room for a page.
-            let _ = rustix::fs::fallocate(&self.existing.file, flags, self.file_bytes, tail);
+            sqluice_platform::ranges::free(&self.existing.file, self.file_bytes, tail);
         }
     }
 }

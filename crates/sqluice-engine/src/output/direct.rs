@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use sqluice_platform::{errors, positioned, unbuffered};
 
 /// Direct I/O asks for multiples of the disk's block size, in memory and in the file. This is one everywhere.
 const DIRECT_BYTES: usize = 4096;
@@ -18,7 +17,7 @@ pub(crate) struct Direct {
 impl Direct {
     /// Switches direct I/O on, where pages of `page_bytes` bytes and the file system permit it.
     pub(crate) fn new(file: &File, page_bytes: usize) -> Direct {
-        Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && set_direct(file, true) }
+        Direct { on: page_bytes.is_multiple_of(DIRECT_BYTES) && unbuffered::switch_on(file) }
     }
 
     /// For a file that is no file of a file system.
@@ -32,16 +31,16 @@ impl Direct {
             pages.iter().filter(|pages| !pages.is_empty()).map(|pages| IoSlice::new(pages)).collect();
         let mut slices = &mut slices[..];
         while !slices.is_empty() {
-            match rustix::io::pwritev(file, slices, offset) {
-                Ok(0) => return Err(Errno::IO.into()),
+            match positioned::write_slices_at(file, slices, offset) {
+                Ok(0) => return Err(errors::nothing_written()),
                 Ok(n) => {
                     IoSlice::advance_slices(&mut slices, n);
                     offset += n as u64;
                 }
-                Err(Errno::INTR) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A file system may take the flag and refuse the write, or have written a part that is no whole block.
-                Err(Errno::INVAL) if self.on => self.off(file),
-                Err(error) => return Err(error.into()),
+                Err(error) if self.on && unbuffered::refuses(&error) => self.off(file),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -50,7 +49,7 @@ impl Direct {
     /// Switches it off.
     pub(crate) fn off(&mut self, file: &File) {
         if self.on {
-            set_direct(file, false);
+            unbuffered::switch_off(file);
             self.on = false;
         }
     }
@@ -59,19 +58,4 @@ impl Direct {
     pub(crate) fn describe(&self) -> &'static str {
         if self.on { "direct" } else { "buffered" }
     }
-}
-
-/// Switches direct I/O; says whether it is on.
-#[cfg(target_os = "linux")]
-fn set_direct(file: &File, direct: bool) -> bool {
-    let set = rustix::fs::fcntl_getfl(file).and_then(|mut flags| {
-        flags.set(OFlags::DIRECT, direct);
-        rustix::fs::fcntl_setfl(file, flags)
-    });
-    direct && set.is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn set_direct(_: &File, _: bool) -> bool {
-    false
 }

@@ -1,12 +1,13 @@
 //! A database that is read and then replaced by what was made of it: no other process uses it from the first page that is read to the new name.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::names::Folder;
 
 use super::place::{TargetPath, place};
 use super::replace::{Locked, Old};
@@ -55,7 +56,7 @@ impl Exclusive {
     }
 
     /// Gives the file `temporary` its name.
-    pub(super) fn give_way(&self, temporary: &Path, folder: &File) -> Result<()> {
+    pub(super) fn give_way(&self, temporary: &Path, folder: &Folder) -> Result<()> {
         self.locked.give_way_later(temporary, &self.place, folder)?;
         self.given_way.store(true, Ordering::Relaxed);
         Ok(())

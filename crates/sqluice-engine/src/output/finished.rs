@@ -10,12 +10,12 @@
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
+use sqluice_platform::positioned::Positioned;
 
 use super::{Destination, NewObject, Output, Replaced, Scratch, TargetPath, Wanted};
 

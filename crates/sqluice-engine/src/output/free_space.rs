@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sqluice_core::error::{Error, Result};
 use sqluice_core::size::Bytes;
+use sqluice_platform::space;
 
 /// Refuses a file of about `bytes` bytes in `folder` when they are not free in it. `hint` says what else can be done.
 pub(super) fn refuse_too_little(name: &Path, folder: &Path, bytes: u64, hint: &str) -> Result<()> {
@@ -45,9 +46,7 @@ fn fits(estimated_bytes: u64, free_bytes: u64) -> bool {
 
 /// Bytes that we may still take; `None` if unknown.
 fn free_bytes(folder: &Path) -> Option<u64> {
-    let said = rustix::fs::statvfs(folder).ok()?;
-    // Some file systems have no numbers, and say zero.
-    (said.f_blocks > 0).then(|| said.f_bavail.saturating_mul(said.f_frsize))
+    space::free_bytes(folder).ok().flatten()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  big.db                         the target: absent until it is whole
-//!  .big.db.sqluice-tmp-4711-0     the pages so far, locked (flock) as long as its process lives
+//!  .big.db.sqluice-tmp-4711-0     the pages so far, locked as long as its process lives
 //! ```
 //!
 //! A killed process cannot remove its file. The next run that wants the same target finds it, sees that no process holds the
@@ -11,21 +11,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags};
-use rustix::io::Errno;
+use sqluice_platform::locks::{Lock, try_lock};
+use sqluice_platform::{identity, locks, paths};
 
 /// A file name has at most 255 bytes: of a longer target name only this number goes into the temporary one.
 const NAME_BYTES_MAX: usize = 200;
 
 /// What the names of the temporary files of `target` begin with.
 fn prefix(target: &OsStr) -> OsString {
-    let bytes = target.as_bytes();
     let mut prefix = OsString::from(".");
-    prefix.push(OsStr::from_bytes(&bytes[..bytes.len().min(NAME_BYTES_MAX)]));
+    prefix.push(paths::cut(target, NAME_BYTES_MAX));
     prefix.push(".sqluice-tmp-");
     prefix
 }
@@ -42,12 +39,12 @@ pub(crate) fn create(folder: &Path, target: &OsStr) -> io::Result<(File, PathBuf
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) if is_still_at(&file, &path) => return Ok((file, path)),
+        match try_lock(&file) {
+            Lock::Taken if is_still_at(&file, &path) => return Ok((file, path)),
             // Between the two calls another run took it for a leftover, and removes it.
-            Ok(()) | Err(Errno::WOULDBLOCK) => {}
+            Lock::Taken | Lock::Held => {}
             // This file system has no locks. So no process gets one, and takes this file for a leftover.
-            Err(_) => return Ok((file, path)),
+            Lock::Unknown => return Ok((file, path)),
         }
     }
     unreachable!("the loop ends by returning")
@@ -59,15 +56,13 @@ pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
     let prefix = prefix(target);
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
+        if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
             continue;
         }
         let path = entry.path();
         // Whatever else has such a name is not waited for, nor followed.
-        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(&path) else { continue };
-        let unlocked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        if unlocked && is_still_at(&file, &path) {
+        let Ok(file) = locks::open(&path) else { continue };
+        if try_lock(&file) == Lock::Taken && is_still_at(&file, &path) {
             let _ = std::fs::remove_file(&path);
         }
     }
@@ -75,8 +70,6 @@ pub(crate) fn remove_stale(folder: &Path, target: &OsStr) {
 
 /// Whether a file that is open still has this name.
 pub(super) fn is_still_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(file), Ok(path)) => file.is_file() && (file.dev(), file.ino()) == (path.dev(), path.ino()),
-        _ => false,
-    }
+    file.metadata().is_ok_and(|about| about.is_file())
+        && identity::of_file(file).is_ok_and(|file| identity::of_link(path).is_ok_and(|path| file == path))
 }

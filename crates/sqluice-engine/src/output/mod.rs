@@ -12,11 +12,9 @@ mod replace;
 mod replaced;
 mod scratch;
 mod shared;
-mod users;
 mod wanted;
 mod whole_file;
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +26,6 @@ pub(crate) use finished::exists_at;
 pub(crate) use free_space::refuse_growth;
 pub(crate) use leftover::{create as create_temporary, remove_stale};
 pub use new_file::NewFile;
-pub(crate) use new_file::rename_to_new;
 pub use place::{TargetPath, place};
 pub(crate) use read_back::{ReadBack, read_back};
 pub use replaced::{Replaced, ReplacedTable};
@@ -102,15 +99,6 @@ impl Output for Discard {
 
     fn describe(&self) -> &'static str {
         "discarded"
-    }
-}
-
-/// Makes the names in a folder durable.
-fn sync_folder(folder: &File) -> io::Result<()> {
-    match folder.sync_all() {
-        // Some file systems have no fsync for folders: their names are as durable as they get.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        other => other,
     }
 }
 

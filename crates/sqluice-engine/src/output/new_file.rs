@@ -18,15 +18,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::io::Errno;
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::durable;
+use sqluice_platform::names::{Folder, rename_to_new};
 
 use super::direct::Direct;
 use super::exclusive::Exclusive;
 use super::place::{TargetPath, place};
 use super::replace::Old;
 use super::wanted::{Wanted, exists};
-use super::{Output, Replaced, explained, leftover, shared, sync_folder};
+use super::{Output, Replaced, explained, leftover, shared};
 
 /// How long to wait for processes that still write to a shared file. The locks of one that a network has cut off end sooner.
 const WRITERS_WAIT: Duration = Duration::from_secs(120);
@@ -43,7 +44,7 @@ pub struct NewFile {
     exclusive: Option<Arc<Exclusive>>,
     replaced: Option<Replaced>,
     /// Open from the start: where that is not permitted, it is known before anything is written.
-    folder: File,
+    folder: Folder,
     file: File,
     temporary: Option<PathBuf>,
     direct: Direct,
@@ -60,7 +61,7 @@ impl NewFile {
         leftover::remove_stale(&place.folder, &place.file_name);
         let old = wanted.refuse_at(&place)?;
         let cannot_create = |error| cannot_create(&place.folder, error);
-        let folder = File::open(&place.folder).map_err(cannot_create)?;
+        let folder = Folder::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = match wanted.continues {
             Some(path) => (shared::take(path, WRITERS_WAIT)?, path.to_owned()),
             None => leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?,
@@ -91,7 +92,7 @@ impl NewFile {
         leftover::remove_stale(&place.folder, &place.file_name);
         wanted.refuse_too_little(&place, true)?;
         let cannot_create = |error| cannot_create(&place.folder, error);
-        let folder = File::open(&place.folder).map_err(cannot_create)?;
+        let folder = Folder::open(&place.folder).map_err(cannot_create)?;
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(cannot_create)?;
         let new = NewFile {
             name: wanted.path.to_owned(),
@@ -140,7 +141,7 @@ impl Output for NewFile {
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
-        self.file.sync_all().map_err(|error| self.failed("write", error))?;
+        durable::sync(&self.file).map_err(|error| self.failed("write", error))?;
         let temporary = self.temporary.as_ref().expect("commit happens once");
         let locked = match &self.exclusive {
             None => self.old.as_ref().map(Old::lock).transpose()?.flatten(),
@@ -160,7 +161,7 @@ impl Output for NewFile {
         };
         self.temporary = None;
         // The file is whole and has its name: what is left is to make the name as durable as the content.
-        sync_folder(&self.folder).map_err(|error| {
+        self.folder.sync().map_err(|error| {
             let what =
                 format!("{} is complete, but its name is not known to be on disk", self.name.display());
             let hint = match self.old {
@@ -183,20 +184,6 @@ impl Drop for NewFile {
         if let Some(temporary) = &self.temporary {
             let _ = fs::remove_file(temporary);
         }
-    }
-}
-
-/// Renames unless `to` exists, in one step where the file system has it.
-pub(crate) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    let here = rustix::fs::CWD;
-    match rustix::fs::renameat_with(here, from, here, to, rustix::fs::RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // A hard link fails when the name is taken, too. Once it exists, the old name does no harm.
-            fs::hard_link(from, to)?;
-            let _ = fs::remove_file(from);
-            Ok(())
-        }
-        other => Ok(other?),
     }
 }
 

@@ -24,24 +24,25 @@
 //!   removes when it closes would be the journal of the new file.
 //! * Until the rename every step is one of SQLite's own or undoes nothing: a killed run leaves the old database, at
 //!   worst in rollback mode when it was in WAL mode. A run that fails here puts that back.
-//! * A process that merely has it open holds a lock in WAL mode. In rollback mode no process does, so `users.rs` looks for them. A
+//! * A process that merely has it open holds a lock in WAL mode. In rollback mode no process does, so `users::find` looks for them. A
 //!   process that it can't see keeps reading the old database; SQLite refuses its writes (`SQLITE_READONLY_DBMOVED`).
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
-use rustix::fs::Access;
 use sqluice_core::error::{Error, Result};
 use sqluice_format::database::MAGIC;
+use sqluice_platform::identity::{self, Identity};
+use sqluice_platform::names::{self, Folder};
+use sqluice_platform::rights::{self, Rights};
+use sqluice_platform::users;
 
+use super::explained;
 use super::place::TargetPath;
-use super::users::{self, Identity};
-use super::{explained, sync_folder};
 
 /// What lies beside a database and belongs to it, or would belong to any other of its name.
 const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
@@ -57,9 +58,7 @@ pub(super) struct Old {
     /// As the user named it; for messages.
     name: PathBuf,
     path: PathBuf,
-    mode: u32,
-    owner: u32,
-    group: u32,
+    rights: Rights,
 }
 
 impl Old {
@@ -71,29 +70,19 @@ impl Old {
         }
         let cannot_read =
             |error| explained(Error::target(format!("cannot read {}", name.display())).about(name), error);
-        rustix::fs::access(&path, Access::WRITE_OK).map_err(|_| read_only(name))?;
+        rights::check_write(&path).map_err(|_| read_only(name))?;
         let mut start = Vec::new();
         let file = File::open(&path).map_err(cannot_read)?;
         file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot_read)?;
         if !start.is_empty() && start != MAGIC {
             return Err(no_database(name));
         }
-        Ok(Old {
-            name: name.to_owned(),
-            path,
-            mode: metadata.permissions().mode() & 0o7777,
-            owner: metadata.uid(),
-            group: metadata.gid(),
-        })
+        Ok(Old { name: name.to_owned(), path, rights: Rights::of(metadata) })
     }
 
     /// Gives the new file the owner and permissions of the old one, the owner as far as we may.
     pub(super) fn pass_on_permissions(&self, to: &File) -> io::Result<()> {
-        // In this order: a new owner takes some bits of the mode away.
-        if std::os::unix::fs::fchown(to, Some(self.owner), Some(self.group)).is_err() {
-            let _ = std::os::unix::fs::fchown(to, None, Some(self.group));
-        }
-        to.set_permissions(fs::Permissions::from_mode(self.mode))
+        self.rights.give(to)
     }
 
     /// Lets SQLite bring it in order, and makes sure that no other process uses it.
@@ -145,10 +134,9 @@ impl Old {
 
     /// Makes sure that no other process has it open; returns which file has the name.
     fn refuse_users(&self) -> rusqlite::Result<Option<Identity>> {
-        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return Ok(None) };
-        let identity = (metadata.dev(), metadata.ino());
+        let Ok(identity) = identity::of_link(&self.path) else { return Ok(None) };
         match users::find(&self.path, identity) {
-            Some(user) => Err(busy(&user)),
+            Some(user) => Err(busy(&format!("{user} has it open"))),
             None => Ok(Some(identity)),
         }
     }
@@ -233,7 +221,7 @@ impl Locked {
     }
 
     /// Gives the file `temporary` the name of the old database, which is gone then, but for us.
-    pub(super) fn give_way(self, temporary: &Path, place: &TargetPath, folder: &File) -> Result<Gone> {
+    pub(super) fn give_way(self, temporary: &Path, place: &TargetPath, folder: &Folder) -> Result<Gone> {
         match self.clear_and_rename(temporary, place, folder) {
             // From here on this connection must do nothing that SQLite would do by name.
             Ok(()) => Ok(Gone { _connection: self.connection }),
@@ -246,7 +234,7 @@ impl Locked {
     }
 
     /// As [`Locked::give_way`], for what is released later, if this fails.
-    pub(super) fn give_way_later(&self, temporary: &Path, place: &TargetPath, folder: &File) -> Result<()> {
+    pub(super) fn give_way_later(&self, temporary: &Path, place: &TargetPath, folder: &Folder) -> Result<()> {
         self.clear_and_rename(temporary, place, folder).map_err(|error| self.not_replaced(error))
     }
 
@@ -255,15 +243,15 @@ impl Locked {
         explained(what, error)
     }
 
-    fn clear_and_rename(&self, temporary: &Path, place: &TargetPath, folder: &File) -> io::Result<()> {
+    fn clear_and_rename(&self, temporary: &Path, place: &TargetPath, folder: &Folder) -> io::Result<()> {
         for suffix in SIBLINGS {
             match fs::remove_file(place.sibling(suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        sync_folder(folder)?;
-        fs::rename(temporary, place.path())
+        folder.sync()?;
+        names::rename_over(temporary, &place.path())
     }
 
     /// Lets go of a database that stays, in the mode that it was in, if no other process prevents it.

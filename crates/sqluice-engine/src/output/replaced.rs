@@ -10,7 +10,6 @@
 //! ```
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,6 +19,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::schema::quoted;
 use sqluice_core::sqlite_error::said;
 use sqluice_format::page::{CELL_POINTER_BYTES, PageKind};
+use sqluice_platform::positioned::Positioned;
 
 use super::place::TargetPath;
 use sqluice_core::database_path::immutable_uri;

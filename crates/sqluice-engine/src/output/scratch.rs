@@ -1,10 +1,10 @@
 //! A file that is needed while a database is made, and goes with it.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::positioned::Positioned;
 
 use super::{Output, TargetPath, explained, leftover};
 

@@ -19,9 +19,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
 use sqluice_core::error::{Error, Result};
+use sqluice_platform::durable;
+use sqluice_platform::locks::{Lock, try_lock, try_lock_shared};
 
 use super::direct::Direct;
 use super::leftover::is_still_at;
@@ -37,10 +37,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub fn create_shared(path: &Path) -> Result<bool> {
     let made = OpenOptions::new().write(true).create_new(true).open(path);
     let file = made.map_err(|error| failed("create", path, error))?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(_) => Ok(false),
-    }
+    Ok(try_lock(&file) == Lock::Taken)
 }
 
 /// Takes the file for this process alone, and waits up to `wait` for those that write to it.
@@ -51,17 +48,17 @@ pub(super) fn take(path: &Path, wait: Duration) -> Result<File> {
     let file = open(path)?;
     let began = Instant::now();
     loop {
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) if is_still_at(&file, path) => return Ok(file),
-            Ok(()) => return Err(gone(path)),
-            Err(Errno::WOULDBLOCK | Errno::INTR) if began.elapsed() < wait => std::thread::sleep(AGAIN),
-            Err(Errno::WOULDBLOCK) => {
+        match try_lock(&file) {
+            Lock::Taken if is_still_at(&file, path) => return Ok(file),
+            Lock::Taken => return Err(gone(path)),
+            Lock::Held if began.elapsed() < wait => std::thread::sleep(AGAIN),
+            Lock::Held => {
                 let what = format!("another process still writes to {}", path.display());
                 return Err(
                     Error::target(what).hint("end the tasks that have been given up, and run the job again")
                 );
             }
-            Err(error) => return Err(failed("lock", path, error)),
+            Lock::Unknown => return Err(no_locks(path)),
         }
     }
 }
@@ -83,10 +80,10 @@ impl SharedRun {
     /// When the file is gone, or has been taken by the driver.
     pub(crate) fn open(path: &Path, page_bytes: usize, bytes: Range<u64>) -> Result<SharedRun> {
         let file = open(path)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) if is_still_at(&file, path) => {}
-            Ok(()) | Err(Errno::WOULDBLOCK) => return Err(gone(path)),
-            Err(error) => return Err(failed("lock", path, error)),
+        match try_lock_shared(&file) {
+            Lock::Taken if is_still_at(&file, path) => {}
+            Lock::Taken | Lock::Held => return Err(gone(path)),
+            Lock::Unknown => return Err(no_locks(path)),
         }
         let direct = Direct::new(&file, page_bytes);
         Ok(SharedRun { file, path: path.to_owned(), direct, bytes })
@@ -103,7 +100,7 @@ impl Output for SharedRun {
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
-        self.file.sync_all().map_err(|error| failed("write", &self.path, error))
+        durable::sync(&self.file).map_err(|error| failed("write", &self.path, error))
     }
 
     fn describe(&self) -> &'static str {
@@ -122,6 +119,10 @@ fn open(path: &Path) -> Result<File> {
 fn gone(path: &Path) -> Error {
     let name = path.file_name().unwrap_or(OsStr::new("")).display();
     Error::target(format!("{name} is complete or given up: no process may write to it any more")).about(path)
+}
+
+fn no_locks(path: &Path) -> Error {
+    Error::target(format!("cannot lock {}: its file system has no locks", path.display())).about(path)
 }
 
 fn failed(what: &str, path: &Path, error: impl Into<io::Error>) -> Error {

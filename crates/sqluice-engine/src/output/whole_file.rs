@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_format::aligned::AlignedBuffer;
+use sqluice_platform::durable;
+use sqluice_platform::names::{Folder, rename_over, rename_to_new};
 
 use super::direct::Direct;
 use super::place::{TargetPath, place};
-use super::{explained, leftover, rename_to_new, sync_folder};
+use super::{explained, leftover};
 
 /// Bytes that are written at once.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -35,7 +37,7 @@ pub struct WholeFile {
 struct Unnamed {
     temporary: PathBuf,
     place: TargetPath,
-    folder: File,
+    folder: Folder,
 }
 
 impl WholeFile {
@@ -58,7 +60,7 @@ impl WholeFile {
         let place = place(path)?;
         WholeFile::refuse(path, overwrite)?;
         leftover::remove_stale(&place.folder, &place.file_name);
-        let folder = File::open(&place.folder).map_err(failed)?;
+        let folder = Folder::open(&place.folder).map_err(failed)?;
         let (file, temporary) = leftover::create(&place.folder, &place.file_name).map_err(failed)?;
         let unnamed = Some(Unnamed { temporary, place, folder });
         Ok(WholeFile::of(path, file, unnamed, overwrite))
@@ -124,16 +126,16 @@ impl WholeFile {
         }
         let failed = |what, error| cannot(what, &self.name, error);
         let Some(Unnamed { temporary, place, folder }) = &self.unnamed else { return Ok(()) };
-        self.file.sync_all().map_err(|error| failed("write", error))?;
+        durable::sync(&self.file).map_err(|error| failed("write", error))?;
         let renamed = match self.overwrite {
-            true => fs::rename(temporary, place.path()),
+            true => rename_over(temporary, &place.path()),
             false => rename_to_new(temporary, &place.path()),
         };
         renamed.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.name),
             _ => failed("give its name to", error),
         })?;
-        let synced = sync_folder(folder).map_err(|error| failed("make durable the name of", error));
+        let synced = folder.sync().map_err(|error| failed("make durable the name of", error));
         self.unnamed = None;
         synced
     }

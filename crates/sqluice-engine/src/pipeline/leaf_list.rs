@@ -16,12 +16,13 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_format::tree::Child;
+use sqluice_platform::durable;
+use sqluice_platform::positioned::Positioned;
 
 const MAGIC: [u8; 8] = *b"sqluLEAF";
 const HEAD_BYTES: usize = 48;
@@ -83,7 +84,7 @@ impl LeafList {
         let finish = || {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.write_all_at(&run.head(), 0)?;
-            file.sync_all()
+            durable::sync(&file)
         };
         finish().map_err(|error| unwritten(&path, error))
     }

@@ -15,12 +15,12 @@ use std::cmp::Ordering;
 
 use sqluice_core::error::Result;
 use sqluice_format::key::{DECODED_BYTES_MAX, short_half};
+use sqluice_platform::memory;
 
 use super::Sorter;
 use super::halves::halves;
 use super::item::{self, HEAD_BYTES_MAX};
 use super::keys::{Form, Keys};
-use super::large_pages;
 use super::order::{Item, Layout};
 use super::radix::{self, Items, SCRATCH_BYTES, Scratch};
 use super::run::{MemoryRun, RunWriter, SortedRun, write_bytes};
@@ -488,15 +488,15 @@ impl Held {
         // After a spill the room is sufficient.
         if self.arena.len() < each * items {
             let mut arena = vec![0; with_others(each * items)];
-            large_pages::advise(&mut arena);
+            memory::advise_large(&mut arena);
             arena[..self.end].copy_from_slice(&self.arena[..self.end]);
             self.arena = arena;
         }
         let more = with_others(items).saturating_sub(self.places.len());
         self.places.reserve_exact(more);
         self.prefixes.reserve_exact(more);
-        large_pages::advise(&mut self.places);
-        large_pages::advise(&mut self.prefixes);
+        memory::advise_large(&mut self.places);
+        memory::advise_large(&mut self.prefixes);
     }
 
     /// Makes room for the next items. Where short items are followed by long ones, or the other way round, what it has grown

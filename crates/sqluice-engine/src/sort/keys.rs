@@ -1,8 +1,9 @@
 //! Key-only items: each key decodes to its item, and nothing else is held.
 
+use sqluice_platform::memory;
+
 use super::halves::{HALF_BYTES, halves, word};
 use super::item::Decoded;
-use super::large_pages;
 use super::order::{Cut, Order};
 use super::radix::{self, SCRATCH_BYTES, Scratch};
 
@@ -120,7 +121,7 @@ impl Keys {
     /// Makes room for that number of keys in all.
     pub(super) fn reserve(&mut self, keys: usize) {
         self.list.reserve_exact((self.form.halves() * keys).saturating_sub(self.list.len()));
-        large_pages::advise(&mut self.list);
+        memory::advise_large(&mut self.list);
     }
 
     pub(super) fn shrink(&mut self) {

@@ -17,8 +17,7 @@
 //!
 //! * `order`: how items are ordered, and what of them is kept.
 //! * `item`: items as bytes. `keys`: items as keys. `radix`: sorting by prefixes of the keys. `sample`: where to cut.
-//! * `spill`, `file`: temporary space. `memory`: how much of it the page cache may keep. `run`: a sorted run, in temporary space or
-//!   in memory.
+//! * `spill`, `file`: temporary space. `run`: a sorted run, in temporary space or in memory.
 //! * `reader`, `key_reader`: a part of a run, one by one. `item_merge`, `key_merge`: several in order.
 //! * `buffer`, `sorted`, `merge`: what others call.
 //!
@@ -36,8 +35,6 @@ mod item_merge;
 mod key_merge;
 mod key_reader;
 mod keys;
-mod large_pages;
-mod memory;
 mod merge;
 mod order;
 mod prefetch;

@@ -16,9 +16,10 @@
 
 use std::cmp::Ordering;
 
+use sqluice_platform::memory;
+
 use super::halves::halves;
 use super::item::FETCHED;
-use super::large_pages;
 
 /// Fewer items than this are compared.
 const COMPARED_MAX: usize = 48;
@@ -66,7 +67,7 @@ pub(super) fn sort<'a>(prefixes: &mut [u128], items: &impl Items, scratch: &'a m
     keys.clear();
     if keys.capacity() < count {
         keys.reserve_exact(count);
-        large_pages::advise(keys);
+        memory::advise_large(keys);
     }
     keys.extend(0..count as u64);
     if !is_sorted(prefixes, items) {
@@ -97,7 +98,7 @@ pub(super) fn sort_decodable<const HALVES: usize>(items: &mut [[u64; HALVES]], s
 fn with_room(list: &mut Vec<u64>, count: usize) -> &mut [u64] {
     if list.len() < count {
         *list = vec![0; count];
-        large_pages::advise(list);
+        memory::advise_large(list);
     }
     &mut list[..count]
 }

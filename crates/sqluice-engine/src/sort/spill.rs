@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sqluice_core::error::{Error, Result};
 use sqluice_format::aligned::AlignedBuffer;
+use sqluice_platform::memory;
 
 use super::file::{self, How, SpillFile};
-use super::memory;
 use super::write_behind::{Underway, WriteBehind};
 
 /// Reads and writes begin and end at multiples of this, as direct I/O wants it.

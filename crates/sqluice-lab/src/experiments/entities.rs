@@ -9,13 +9,12 @@
 //! The sample is the first write, in milliseconds; `rewrite_ms` is the same write again. Each is one transaction. Where fewer
 //! entities are written than the name says, the time is extrapolated to that number.
 
-use std::fs;
-
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use sqluice::entity_store::{EntityStore, EntityType};
+use sqluice_platform::memory;
 
 use crate::case::{Case, Digest, Experiment, Found, Ground, Result, RowHash, Took};
 use crate::published::Figure;
@@ -189,7 +188,7 @@ impl Writing {
 
     fn run<T: Entity>(self, ground: &Ground<'_>, way: Way, people: &[T]) -> Result<Took> {
         let file = ground.file();
-        let before = memory("VmRSS").filter(|_| forget_peak());
+        let before = memory::of_process().filter(|_| memory::forget_peak());
         let (mut first, mut again) = (0.0, 0.0);
         if way == Way::Store {
             let store = EntityStore::open(&file)?;
@@ -207,7 +206,7 @@ impl Writing {
             }
             sql::close(db)?;
         }
-        let peak = before.and_then(|before| Some(memory("VmHWM")?.saturating_sub(before)));
+        let peak = before.and_then(|before| Some(memory::peak_of_process()?.saturating_sub(before)));
         let found = self.found(ground, way)?;
         // As many as the name says.
         let times = self.named as f64 / self.count as f64 * 1e3;
@@ -325,19 +324,6 @@ fn replace<const COLUMNS: usize>(db: &Connection, table: &str, rows: &[[&dyn ToS
         statement.raw_execute()?;
     }
     Ok(())
-}
-
-/// Bytes of memory that the process has or had, if the system reports it.
-fn memory(which: &str) -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(which)?.strip_prefix(':'))?;
-    let kib: u64 = line.trim().split(' ').next()?.parse().ok()?;
-    Some(kib * 1024)
-}
-
-/// From now on the most is what the process has now, if the system lets it say so.
-fn forget_peak() -> bool {
-    fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@
 //!
 //! Spooled is what lies there, before decompression: the smaller of the two, and the bytes that progress counts.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::mem;
 use std::ops::RangeInclusive;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,6 +21,7 @@ use std::sync::atomic::AtomicU64;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Progress};
 use sqluice_core::remote::RemoteFile;
+use sqluice_platform::streams;
 
 use super::ahead::{Ahead, BLOCK_BYTES};
 use super::decoded::Decoded;
@@ -90,12 +90,14 @@ impl InputFile {
     /// When there is nothing that can be read, or it is a folder.
     pub fn new(path: &Path, options: InputOptions) -> Result<InputFile> {
         if path == Path::new("-") {
-            let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            let file = streams::standard_input();
             let file = file.map_err(|error| Error::read(Path::new(STANDARD_INPUT), error))?;
             return InputFile::of_open(file, PathBuf::from(STANDARD_INPUT), options);
         }
         let about = fs::metadata(path).map_err(|error| Error::read(path, error))?;
-        refuse_folder(path, &about)?;
+        if about.is_dir() {
+            return Err(is_folder(path));
+        }
         let place = if about.is_file() {
             FileAt::Path(path.to_owned())
         } else {
@@ -109,13 +111,13 @@ impl InputFile {
     /// # Errors
     /// When it is a folder, or nothing can be found out about it.
     pub fn of_open(mut file: File, name: PathBuf, options: InputOptions) -> Result<InputFile> {
-        let about = file.metadata().map_err(|error| Error::read(&name, error))?;
-        refuse_folder(&name, &about)?;
-        let place = if about.is_file() {
-            let start = file.stream_position().map_err(|error| Error::read(&name, error))?;
-            FileAt::Open { file: Arc::new(file), start, bytes: about.len().saturating_sub(start) }
-        } else {
-            FileAt::Stream(Stream::start(file, &name, &options)?)
+        let place = match streams::kind(&file).map_err(|error| Error::read(&name, error))? {
+            streams::Stream::Folder => return Err(is_folder(&name)),
+            streams::Stream::File(bytes) => {
+                let start = file.stream_position().map_err(|error| Error::read(&name, error))?;
+                FileAt::Open { file: Arc::new(file), start, bytes: bytes.saturating_sub(start) }
+            }
+            streams::Stream::Once => FileAt::Stream(Stream::start(file, &name, &options)?),
         };
         Ok(InputFile { name, options, place, kept: None })
     }
@@ -400,10 +402,7 @@ fn read_before(name: &Path) -> Error {
     Error::input(format!("{} can be read only once", name.display())).hint("save it as a file first")
 }
 
-fn refuse_folder(name: &Path, about: &Metadata) -> Result<()> {
-    if !about.is_dir() {
-        return Ok(());
-    }
+fn is_folder(name: &Path) -> Error {
     let error = Error::input(format!("{} is a folder", name.display()));
-    Err(error.hint(format!("name the files in it: {}", name.join("*.csv").display())))
+    error.hint(format!("name the files in it: {}", name.join("*.csv").display()))
 }

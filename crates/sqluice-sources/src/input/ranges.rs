@@ -16,14 +16,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::FallocateFlags;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::remote::RemoteFile;
+use sqluice_platform::positioned::Positioned;
 
 /// Bytes of a block.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -221,8 +220,7 @@ impl Shared {
             let bytes = block.end - start;
             state.blocks.remove(&start);
             state.kept_bytes -= bytes;
-            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            let _ = rustix::fs::fallocate(&self.file, flags, start, bytes);
+            sqluice_platform::ranges::free(&self.file, start, bytes);
         }
     }
 }

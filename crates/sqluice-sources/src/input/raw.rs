@@ -6,12 +6,12 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sqluice_core::error::Error;
+use sqluice_platform::positioned::Positioned as _;
 
 /// Counts what is read, and names the input in errors.
 pub(super) struct Raw<R> {

@@ -20,7 +20,6 @@ mod views;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,6 +39,7 @@ use sqluice_core::progress::Amount;
 use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::ColumnFrom;
 use sqluice_core::source::{Part, Sink, Source};
+use sqluice_platform::positioned::Positioned;
 
 use self::pages::{Group, PageMemory};
 pub use self::refused::ENCRYPTED_MAGIC;

@@ -10,22 +10,21 @@
 //!
 //! Invariant: `sz` counts the bytes that were read, whatever the file has become meanwhile.
 
+use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::buffer::spare_capacity;
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
 use sqluice_core::batch::{Batch, Bitmap, Bytes, Column, ROWS_MAX, Span, Spans, Value, Values};
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::Amount;
 use sqluice_core::source::{Part, Refused, Sink, Source};
 use sqluice_format::page::Geometry;
+use sqluice_platform::positioned;
+use sqluice_platform::tree::{self, Fault, Kind};
 use sqluice_stores::deflate::Deflater;
 
 use super::order;
-use super::walk::{Entry, Folder, List, changed, too_large};
+use super::walk::{Entry, List, OpenFolder, changed, too_large};
 use super::{Compression, FILE_BYTES_MAX, Layout};
 
 /// A part ends with the file that reaches this number of bytes.
@@ -137,7 +136,7 @@ impl Part for FilesPart {
 impl FilesPart {
     fn read(&self, buffers: &mut Buffers, sink: &mut dyn Sink) -> Result<()> {
         let list = &self.shared.list;
-        let mut folder = Folder::default();
+        let mut folder = OpenFolder::default();
         let order = self.order();
         let mut first = 0;
         buffers.clear();
@@ -202,13 +201,13 @@ impl Buffers {
     }
 
     /// Reads one entry into a row.
-    fn add(&mut self, entry: &Entry, shared: &Shared, folder: &mut Folder) -> Result<()> {
+    fn add(&mut self, entry: &Entry, shared: &Shared, folder: &mut OpenFolder) -> Result<()> {
         let list = &shared.list;
         let name = list.name(entry);
         let start = self.contents.len();
-        let failed = |error: Errno| Error::read(&list.path_of(name), error.into());
-        let sz = match entry.file_type {
-            FileType::RegularFile => {
+        let failed = |error: io::Error| Error::read(&list.path_of(name), error);
+        let sz = match entry.kind {
+            Kind::File => {
                 self.read_file(entry, list, folder)?;
                 let bytes = self.contents.len() - start;
                 if shared.compression == Compression::Deflate {
@@ -217,10 +216,10 @@ impl Buffers {
                 }
                 bytes as i64
             }
-            FileType::Symlink => {
-                let (folder, component) = folder.of(list.root.as_fd(), name).map_err(failed)?;
-                let target = rustix::fs::readlinkat(folder, component, Vec::new()).map_err(failed)?;
-                self.contents.extend_from_slice(target.as_bytes());
+            Kind::Link => {
+                let (folder, component) = folder.of(&list.root, name).map_err(failed)?;
+                let target = folder.link(component).map_err(failed)?;
+                self.contents.extend_from_slice(&target);
                 self.links = true;
                 -1
             }
@@ -230,7 +229,7 @@ impl Buffers {
         if row.is_multiple_of(64) {
             self.validity.push(0);
         }
-        self.validity[row / 64] |= u64::from(entry.file_type != FileType::Directory) << (row % 64);
+        self.validity[row / 64] |= u64::from(entry.kind != Kind::Folder) << (row % 64);
         push_span(&mut self.name_spans, self.names.len(), name.len());
         self.names.extend_from_slice(name);
         push_span(&mut self.content_spans, start, self.contents.len() - start);
@@ -241,26 +240,23 @@ impl Buffers {
     }
 
     /// Adds the bytes of a file to the contents.
-    fn read_file(&mut self, entry: &Entry, list: &List, folder: &mut Folder) -> Result<()> {
-        // What has become a FIFO since must not be waited for.
-        const FLAGS: OFlags =
-            OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+    fn read_file(&mut self, entry: &Entry, list: &List, folder: &mut OpenFolder) -> Result<()> {
         let name = list.name(entry);
-        let failed = |error: Errno| match error {
-            Errno::LOOP => changed(&list.path_of(name)),
-            error => Error::read(&list.path_of(name), error.into()),
+        let failed = |error: io::Error| match tree::fault(&error) {
+            Some(Fault::NoFolder) => changed(&list.path_of(name)),
+            _ => Error::read(&list.path_of(name), error),
         };
-        let (folder, component) = folder.of(list.root.as_fd(), name).map_err(failed)?;
-        let file = rustix::fs::openat(folder, component, FLAGS, Mode::empty()).map_err(failed)?;
+        let (folder, component) = folder.of(&list.root, name).map_err(failed)?;
+        let file = folder.file(component).map_err(failed)?;
         let start = self.contents.len();
         let mut room = entry.bytes as usize + 1;
         loop {
             self.contents.reserve(room);
             let before = self.contents.len();
-            match rustix::io::read(&file, spare_capacity(&mut self.contents)) {
+            match positioned::read_into_spare(&file, &mut self.contents) {
                 Ok(0) => break,
                 Ok(_) => {}
-                Err(Errno::INTR) => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(failed(error)),
             }
             let bytes = (self.contents.len() - start) as u64;
@@ -268,8 +264,7 @@ impl Buffers {
                 break;
             }
             // The file has changed: another process writes to it, or has replaced it.
-            let about = rustix::fs::fstat(&file).map_err(failed)?;
-            if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            if !file.metadata().map_err(failed)?.is_file() {
                 return Err(changed(&list.path_of(name)));
             }
             if bytes > FILE_BYTES_MAX {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::FileType;
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::{Amount, Cancel, Progress};
@@ -16,6 +15,7 @@ use sqluice_engine::plan::{ExpectedRows, Plan};
 use sqluice_engine::report::Report;
 use sqluice_engine::run::{self, Outcome};
 use sqluice_engine::target::TargetSnapshot;
+use sqluice_platform::tree::Kind;
 
 use super::files::Files;
 use super::name::shown;
@@ -220,13 +220,12 @@ impl PreparedPack {
     }
 
     fn report(&self, report: Report) -> PackReport {
-        let count =
-            |file_type| self.list.entries.iter().filter(|entry| entry.file_type == file_type).count() as u64;
+        let count = |kind| self.list.entries.iter().filter(|entry| entry.kind == kind).count() as u64;
         PackReport {
             report,
-            files: count(FileType::RegularFile),
-            folders: count(FileType::Directory),
-            links: count(FileType::Symlink),
+            files: count(Kind::File),
+            folders: count(Kind::Folder),
+            links: count(Kind::Link),
             file_bytes: self.list.bytes(),
             skipped: self.list.skipped.clone(),
         }

@@ -1,8 +1,8 @@
 //! Files, folders and links below a folder, and never elsewhere.
 //!
 //! ```text
-//!  a/b/c    openat(root, "a") ──> openat(a, "b") ──> openat(b, "c", O_CREAT | O_EXCL)
-//!           each O_NOFOLLOW: no symbolic link is followed, whichever process made it
+//!  a/b/c    root ──> open "a" in it ──> open "b" in that ──> create "c" in that, new
+//!           no step follows a symbolic link, whichever process made it
 //! ```
 //!
 //! Invariant: a name that existed before means what it meant, or, when it may be replaced, the whole new file: that is written beside it
@@ -10,11 +10,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT};
-use rustix::io::Errno;
 use sqluice_core::error::Error;
+use sqluice_platform::errors;
+use sqluice_platform::tree::{self, Fault, Folder, Kind, fault, umask};
 
 use super::PERMISSIONS;
 use super::name::SafeName;
@@ -35,12 +34,12 @@ pub(crate) enum Failed {
 /// Makes things below a folder; each thread has its own.
 #[derive(Debug)]
 pub(crate) struct Below<'r> {
-    root: BorrowedFd<'r>,
+    root: &'r Folder,
     overwrite: bool,
     /// Bits that new files lack, if that is known.
     umask: Option<u32>,
     /// The folder that was used last.
-    current: Option<(Vec<u8>, OwnedFd)>,
+    current: Option<(Vec<u8>, Folder)>,
 }
 
 /// Who may do what with a restored file, and when it was changed; `None`: as for any new file.
@@ -50,12 +49,6 @@ pub(super) struct About {
     pub(crate) mtime: Option<i64>,
 }
 
-const TO_ENTER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-const TO_MAKE: OFlags =
-    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
 /// Names of temporary files that are tried.
 const TEMPORARIES_MAX: u32 = 1000;
 
@@ -63,7 +56,7 @@ const TEMPORARIES_MAX: u32 = 1000;
 pub(crate) const EXISTS: &str = "a file or link of its name exists";
 
 impl<'r> Below<'r> {
-    pub(crate) fn new(root: BorrowedFd<'r>, overwrite: bool) -> Below<'r> {
+    pub(crate) fn new(root: &'r Folder, overwrite: bool) -> Below<'r> {
         Below { root, overwrite, umask: umask(), current: None }
     }
 
@@ -76,29 +69,27 @@ impl<'r> Below<'r> {
     ) -> Result<(), Failed> {
         let (overwrite, umask) = (self.overwrite, self.umask);
         let (folder, component) = self.place(name)?;
-        let (file, temporary) = match create(folder, component, about.mode) {
+        let (file, temporary) = match folder.create_file(component, about.mode) {
             Ok(file) => (file, None),
-            Err(Errno::EXIST) if overwrite => {
+            Err(error) if overwrite && fault(&error) == Some(Fault::Exists) => {
                 let (file, temporary) = create_beside(folder, about.mode)?;
                 (file, Some(temporary))
             }
-            Err(error) => return Err(of_errno(error)),
+            Err(error) => return Err(of_io(error)),
         };
         let finish = |mut file: File| {
             write(&mut file)?;
             about.give(&file, umask)?;
             drop(file);
             match &temporary {
-                Some(temporary) => {
-                    rustix::fs::renameat(folder, temporary.as_str(), folder, component).map_err(of_errno)
-                }
+                Some(temporary) => folder.rename(temporary.as_bytes(), component).map_err(of_io),
                 None => Ok(()),
             }
         };
         let done = finish(file);
         if done.is_err() {
             let made = temporary.as_ref().map_or(component, |temporary| temporary.as_bytes());
-            let _ = rustix::fs::unlinkat(folder, made, AtFlags::empty());
+            let _ = folder.remove(made);
         }
         done
     }
@@ -110,20 +101,18 @@ impl<'r> Below<'r> {
         }
         let overwrite = self.overwrite;
         let (folder, component) = self.place(name)?;
-        match rustix::fs::symlinkat(target, folder, component) {
+        match folder.create_link(target, component) {
             Ok(()) => set_link_time(folder, component, mtime),
-            Err(Errno::EXIST) if overwrite => {
-                let make = |temporary: &str| rustix::fs::symlinkat(target, folder, temporary);
+            Err(error) if overwrite && fault(&error) == Some(Fault::Exists) => {
+                let make = |temporary: &str| folder.create_link(target, temporary.as_bytes());
                 let ((), temporary) = make_beside(make)?;
                 set_link_time(folder, temporary.as_bytes(), mtime)
-                    .and_then(|()| {
-                        rustix::fs::renameat(folder, temporary.as_str(), folder, component).map_err(of_errno)
-                    })
+                    .and_then(|()| folder.rename(temporary.as_bytes(), component).map_err(of_io))
                     .inspect_err(|_| {
-                        let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
+                        let _ = folder.remove(temporary.as_bytes());
                     })
             }
-            Err(error) => Err(of_errno(error)),
+            Err(error) => Err(of_io(error)),
         }
     }
 
@@ -134,16 +123,14 @@ impl<'r> Below<'r> {
 
     /// Gives a folder its mode and time. Nothing is made in it after that.
     pub(crate) fn finish_folder(&mut self, name: &SafeName, about: About) -> Result<(), Failed> {
-        let umask = self.umask;
         let folder = self.enter(name.bytes())?;
         // An existing folder keeps its mode.
-        let done =
-            about.mode.map_or(Ok(()), |mode| rustix::fs::fchmod(folder, permissions(mode)).map_err(of_errno));
-        done.and_then(|()| About { mode: None, ..about }.give(folder, umask))
+        let done = about.mode.map_or(Ok(()), |mode| folder.set_mode(mode & PERMISSIONS));
+        done.and_then(|()| about.mtime.map_or(Ok(()), |mtime| folder.set_time(mtime))).map_err(of_io)
     }
 
     /// The folder of a name, and its last component.
-    fn place<'n>(&mut self, name: &'n SafeName) -> Result<(BorrowedFd<'_>, &'n [u8]), Failed> {
+    fn place<'n>(&mut self, name: &'n SafeName) -> Result<(&Folder, &'n [u8]), Failed> {
         let (folder, component) = name.split();
         if component.is_empty() {
             return Err(Failed::Refused("it has the name of the folder itself".to_owned()));
@@ -152,7 +139,7 @@ impl<'r> Below<'r> {
     }
 
     /// Opens a folder, and makes it and those on the way where they are missing.
-    fn enter(&mut self, name: &[u8]) -> Result<BorrowedFd<'_>, Failed> {
+    fn enter(&mut self, name: &[u8]) -> Result<&Folder, Failed> {
         if name.is_empty() {
             return Ok(self.root);
         }
@@ -165,116 +152,84 @@ impl<'r> Below<'r> {
                 _ => (None, name),
             };
             for component in rest.split(|&byte| byte == b'/') {
-                let folder = at.as_ref().map_or(self.root, AsFd::as_fd);
+                let folder = at.as_ref().unwrap_or(self.root);
                 at = Some(step(folder, component)?);
             }
             self.current = at.map(|folder| (name.to_vec(), folder));
         }
-        Ok(self.current.as_ref().map_or(self.root, |(_, folder)| folder.as_fd()))
+        Ok(self.current.as_ref().map_or(self.root, |(_, folder)| folder))
     }
 }
 
 /// Opens a folder in another; creates it, if the name is free.
-fn step(folder: BorrowedFd<'_>, component: &[u8]) -> Result<OwnedFd, Failed> {
-    let open = || rustix::fs::openat(folder, component, TO_ENTER, Mode::empty());
+fn step(folder: &Folder, component: &[u8]) -> Result<Folder, Failed> {
+    let open = || folder.folder(component);
     let opened = match open() {
-        Err(Errno::NOENT) => match rustix::fs::mkdirat(folder, component, Mode::from_raw_mode(0o777)) {
+        Err(error) if fault(&error) == Some(Fault::Missing) => match folder.create_folder(component) {
             // Another thread may have been first.
-            Ok(()) | Err(Errno::EXIST) => open(),
-            Err(error) => Err(error),
+            Err(error) if fault(&error) != Some(Fault::Exists) => Err(error),
+            _ => open(),
         },
         other => other,
     };
-    opened.map_err(|error| match error {
-        Errno::NOTDIR | Errno::LOOP => {
-            let about = rustix::fs::statat(folder, component, AtFlags::SYMLINK_NOFOLLOW);
-            let is_link =
-                about.is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Symlink);
+    opened.map_err(|error| match fault(&error) {
+        Some(Fault::NoFolder) => {
+            let is_link = folder.about(component).is_ok_and(|about| about.kind == Kind::Link);
             let what = if is_link { "a symbolic link" } else { "no folder" };
             Failed::InTheWay(format!("{} on its way is {what}", super::name::shown(component)))
         }
-        error => of_errno(error),
+        _ => of_io(error),
     })
 }
 
-fn create(folder: BorrowedFd<'_>, component: &[u8], mode: Option<u32>) -> Result<File, Errno> {
-    let mode = mode.map_or(Mode::from_raw_mode(0o666), permissions);
-    rustix::fs::openat(folder, component, TO_MAKE, mode).map(File::from)
-}
-
 /// Makes a file that gets its name later.
-fn create_beside(folder: BorrowedFd<'_>, mode: Option<u32>) -> Result<(File, String), Failed> {
-    make_beside(|temporary| create(folder, temporary.as_bytes(), mode))
+fn create_beside(folder: &Folder, mode: Option<u32>) -> Result<(File, String), Failed> {
+    make_beside(|temporary| folder.create_file(temporary.as_bytes(), mode))
 }
 
 /// Makes something under a name that nothing has.
-fn make_beside<T>(make: impl Fn(&str) -> Result<T, Errno>) -> Result<(T, String), Failed> {
+fn make_beside<T>(make: impl Fn(&str) -> io::Result<T>) -> Result<(T, String), Failed> {
     for number in 0..TEMPORARIES_MAX {
         let temporary = format!(".sqluice-tmp-{}-{number}", std::process::id());
         match make(&temporary) {
-            Err(Errno::EXIST) => {}
+            Err(error) if fault(&error) == Some(Fault::Exists) => {}
             Ok(made) => return Ok((made, temporary)),
-            Err(error) => return Err(of_errno(error)),
+            Err(error) => return Err(of_io(error)),
         }
     }
-    Err(of_errno(Errno::EXIST))
+    Err(of_io(errors::exists()))
 }
 
 impl About {
     /// Gives a file that is complete its mode and time.
-    fn give(self, file: impl AsFd, umask: Option<u32>) -> Result<(), Failed> {
+    fn give(self, file: &File, umask: Option<u32>) -> Result<(), Failed> {
         // A new file has the bits of its mode already, but for those of the umask.
         if let Some(mode) = self.mode.filter(|mode| umask.is_none_or(|umask| mode & umask & PERMISSIONS != 0))
         {
-            rustix::fs::fchmod(&file, permissions(mode)).map_err(of_errno)?;
+            tree::set_mode(file, mode & PERMISSIONS).map_err(of_io)?;
         }
         match self.mtime {
-            Some(mtime) => rustix::fs::futimens(&file, &times(mtime)).map_err(of_errno),
+            Some(mtime) => tree::set_time(file, mtime).map_err(of_io),
             None => Ok(()),
         }
     }
 }
 
-fn permissions(mode: u32) -> Mode {
-    Mode::from_raw_mode(mode & PERMISSIONS)
-}
-
-fn times(mtime: i64) -> Timestamps {
-    Timestamps {
-        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-        last_modification: Timespec { tv_sec: mtime, tv_nsec: 0 },
-    }
-}
-
-fn set_link_time(folder: BorrowedFd<'_>, component: &[u8], mtime: Option<i64>) -> Result<(), Failed> {
-    let Some(mtime) = mtime else { return Ok(()) };
-    match rustix::fs::utimensat(folder, component, &times(mtime), AtFlags::SYMLINK_NOFOLLOW) {
-        // Not every file system keeps times of links.
-        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-        Err(error) => Err(of_errno(error)),
-    }
+fn set_link_time(folder: &Folder, component: &[u8], mtime: Option<i64>) -> Result<(), Failed> {
+    mtime.map_or(Ok(()), |mtime| folder.set_link_time(component, mtime).map_err(of_io))
 }
 
 /// What a system error means for the rows that follow.
 pub(crate) fn of_io(error: io::Error) -> Failed {
-    match error.raw_os_error() {
-        Some(code) => of_errno(Errno::from_raw_os_error(code)),
-        None => Failed::Ends(error),
-    }
-}
-
-fn of_errno(error: Errno) -> Failed {
     let in_the_way = |why: &str| Failed::InTheWay(why.to_owned());
-    let why = match error {
-        Errno::EXIST => return Failed::Exists,
-        Errno::ISDIR | Errno::NOTEMPTY => return in_the_way("a folder of its name exists"),
-        Errno::NOTDIR | Errno::LOOP => return in_the_way("its way leads through what is no folder"),
-        Errno::NAMETOOLONG => "a component of its name is longer than the file system takes",
-        Errno::ACCESS | Errno::PERM => "permission denied",
-        Errno::INVAL | Errno::ILSEQ | Errno::NOENT => {
-            "the file system does not take its name, or what it names"
-        }
-        _ => return Failed::Ends(error.into()),
+    let why = match fault(&error) {
+        Some(Fault::Exists) => return Failed::Exists,
+        Some(Fault::IsFolder) => return in_the_way("a folder of its name exists"),
+        Some(Fault::NoFolder) => return in_the_way("its way leads through what is no folder"),
+        Some(Fault::TooLong) => "a component of its name is longer than the file system takes",
+        Some(Fault::Denied) => "permission denied",
+        Some(Fault::BadName | Fault::Missing) => "the file system does not take its name, or what it names",
+        None => return Failed::Ends(error),
     };
     Failed::Refused(why.to_owned())
 }
@@ -291,11 +246,4 @@ impl Failed {
         };
         Error::target(format!("cannot write {name}")).about(name).because(error).hint(hint)
     }
-}
-
-/// Bits that new files lack. To ask by `umask` would change it for all threads.
-fn umask() -> Option<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-    u32::from_str_radix(umask.trim(), 8).ok()
 }

@@ -12,7 +12,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -23,6 +22,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::setters;
 use sqluice_engine::plan::path_as_text;
+use sqluice_platform::tree::Folder;
 use sqluice_stores::deflate::{InflateError, Inflater};
 
 use super::contradiction;
@@ -141,7 +141,7 @@ impl Unpack {
         let run = UnpackRun {
             unpack: self,
             archive: &archive,
-            root: root.as_fd(),
+            root: &root,
             ranges: Mutex::new(Ranges::new(archive.rowids, threads)),
             // Two digits a step, and three at least, as kvtest has them.
             tree_steps: archive.rowids.map_or(3, |(_, last)| last.max(1).ilog(100) as usize + 1).max(3),
@@ -168,8 +168,8 @@ impl Unpack {
         })
     }
 
-    fn make_folder(&self) -> Result<File> {
-        let made = fs::create_dir_all(&self.folder).and_then(|()| File::open(&self.folder));
+    fn make_folder(&self) -> Result<Folder> {
+        let made = fs::create_dir_all(&self.folder).and_then(|()| Folder::open(&self.folder));
         made.map_err(|error| {
             let message = format!("cannot make the folder {}", self.folder.display());
             sqluice_engine::output::explained(Error::target(message).about(&self.folder), error)
@@ -205,7 +205,7 @@ impl Ranges {
 struct UnpackRun<'r> {
     unpack: &'r Unpack,
     archive: &'r Archive,
-    root: BorrowedFd<'r>,
+    root: &'r Folder,
     ranges: Mutex<Ranges>,
     tree_steps: usize,
     progress: &'r dyn Progress,

@@ -8,19 +8,16 @@
 //!
 //! Memory is the list: a name and 40 bytes for each file, folder and link.
 
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
 use serde::Serialize;
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_core::progress::Cancel;
 use sqluice_engine::output;
+use sqluice_platform::identity::{self, Identity};
+use sqluice_platform::paths;
+use sqluice_platform::tree::{About, Folder, Kind};
 
 use super::name::{shown, split};
 use super::select::Selection;
@@ -41,7 +38,7 @@ pub struct Skipped {
 pub(crate) struct Entry {
     name_start: usize,
     name_bytes: u32,
-    pub(crate) file_type: FileType,
+    pub(crate) kind: Kind,
     /// As `st_mode`.
     pub(crate) mode: u32,
     /// Seconds since 1970.
@@ -55,7 +52,7 @@ pub(crate) struct Entry {
 pub(crate) struct List {
     /// The folder, as the user named it.
     pub(crate) path: PathBuf,
-    pub(crate) root: OwnedFd,
+    pub(crate) root: Folder,
     /// All names, one after another.
     names: Vec<u8>,
     pub(crate) entries: Vec<Entry>,
@@ -66,12 +63,9 @@ pub(crate) struct List {
 struct Own {
     /// The database's name relative to the folder, if it is inside.
     relative: Option<Vec<u8>>,
-    /// Device and inode of the database and what belongs to it: it may have other names.
-    files: Vec<(u64, u64)>,
+    /// The database and what belongs to it: it may have other names.
+    files: Vec<Identity>,
 }
-
-const TO_ENTER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What SQLite calls the files beside a database.
 const SIBLINGS: [&str; 4] = ["", "-journal", "-wal", "-shm"];
@@ -89,10 +83,8 @@ impl List {
         threads: usize,
         cancel: &Cancel,
     ) -> Result<List> {
-        // What the user names may be a link, and what is no folder is not waited for.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(folder, flags, Mode::empty());
-        let root = root.map_err(|error| Error::read(folder, error.into()))?;
+        // What the user names may be a link.
+        let root = Folder::open(folder).map_err(|error| Error::read(folder, error))?;
         let mut list = List {
             path: folder.to_owned(),
             root,
@@ -122,7 +114,7 @@ impl List {
 
     /// Where a file is.
     pub(crate) fn path_of(&self, name: &[u8]) -> PathBuf {
-        self.path.join(std::ffi::OsStr::from_bytes(name))
+        self.path.join(paths::from_bytes(name))
     }
 
     /// Bytes of all files.
@@ -148,19 +140,15 @@ impl List {
         own: &Own,
         selection: &Selection,
     ) -> Result<()> {
-        let failed = |list: &List, error: Errno| Error::read(&list.path_of(folder), error.into());
-        let opened = open_folder(&self.root, folder).map_err(|error| failed(self, error))?;
-        for found in Dir::read_from(&opened).map_err(|error| failed(self, error))? {
-            let found = found.map_err(|error| failed(self, error))?;
-            let component = found.file_name().to_bytes();
-            if component == b"." || component == b".." {
-                continue;
-            }
+        let failed = |list: &List, error: io::Error| Error::read(&list.path_of(folder), error);
+        let opened = self.root.folder(folder).map_err(|error| failed(self, error))?;
+        for found in opened.names().map_err(|error| failed(self, error))? {
+            let (component, kind) = found.map_err(|error| failed(self, error))?;
             let mut name = folder.to_vec();
             if !name.is_empty() {
                 name.push(b'/');
             }
-            name.extend_from_slice(component);
+            name.extend_from_slice(&component);
             if selection.excludes(&name) {
                 continue;
             }
@@ -173,19 +161,12 @@ impl List {
                 return Err(Error::input(message)
                     .hint(message!["pack a folder further down, or leave it out: ", Setting::Exclude]));
             }
-            let file_type = match found.file_type() {
-                FileType::Unknown => {
-                    let about = rustix::fs::statat(&opened, found.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-                    FileType::from_raw_mode(about.map_err(|error| failed(self, error))?.st_mode)
-                }
-                known => known,
-            };
-            match why_skipped(file_type, &name, own) {
+            match why_skipped(kind, &name, own) {
                 Some(why) if selection.includes(&name) => self.skip(&name, why),
                 Some(_) => {}
-                None => self.push(&name, file_type),
+                None => self.push(&name, kind),
             }
-            if file_type == FileType::Directory {
+            if kind == Kind::Folder {
                 folders.push(name);
             }
         }
@@ -196,11 +177,11 @@ impl List {
         self.skipped.push(Skipped { name: shown(name), why });
     }
 
-    fn push(&mut self, name: &[u8], file_type: FileType) {
+    fn push(&mut self, name: &[u8], kind: Kind) {
         let name_start = self.names.len();
         self.names.extend_from_slice(name);
         let name_bytes = name.len() as u32;
-        self.entries.push(Entry { name_start, name_bytes, file_type, mode: 0, mtime: 0, bytes: 0 });
+        self.entries.push(Entry { name_start, name_bytes, kind, mode: 0, mtime: 0, bytes: 0 });
     }
 
     /// Of folders that were not asked for, keeps those that lead to something.
@@ -226,17 +207,17 @@ impl List {
             return;
         }
         let List { names, entries, skipped, .. } = self;
-        let links = entries.iter().filter(|entry| entry.file_type == FileType::Symlink);
+        let links = entries.iter().filter(|entry| entry.kind == Kind::Link);
         skipped.extend(
             links.map(|link| Skipped { name: shown(link.name(names)), why: "kv holds no symbolic links" }),
         );
-        entries.retain(|entry| entry.file_type == FileType::RegularFile);
+        entries.retain(|entry| entry.kind == Kind::File);
     }
 
     /// Asks for what is to be known of each entry.
     fn look(&mut self, own: &Own, threads: usize, cancel: &Cancel) -> Result<()> {
         let List { path, root, names, entries, skipped } = self;
-        let (names, path, root) = (&*names, &*path, root.as_fd());
+        let (names, path, root) = (&*names, &*path, &*root);
         let share = entries.len().div_ceil(threads.max(1)).max(1);
         let looked: Vec<Result<Vec<usize>>> = std::thread::scope(|scope| {
             let look = |part| move || look_at(part, names, (root, path), own, cancel);
@@ -281,14 +262,14 @@ impl Entry {
 const THE_DATABASE: &str = "it is the database itself";
 
 /// Why something gets no row.
-fn why_skipped(file_type: FileType, name: &[u8], own: &Own) -> Option<&'static str> {
-    match file_type {
-        FileType::RegularFile => own.has_name(name).then_some(THE_DATABASE),
-        FileType::Directory | FileType::Symlink => None,
-        FileType::Fifo => Some("it is a FIFO"),
-        FileType::Socket => Some("it is a socket"),
-        FileType::CharacterDevice | FileType::BlockDevice => Some("it is a device"),
-        _ => Some("it is no file, folder or link"),
+fn why_skipped(kind: Kind, name: &[u8], own: &Own) -> Option<&'static str> {
+    match kind {
+        Kind::File => own.has_name(name).then_some(THE_DATABASE),
+        Kind::Folder | Kind::Link => None,
+        Kind::Fifo => Some("it is a FIFO"),
+        Kind::Socket => Some("it is a socket"),
+        Kind::Device => Some("it is a device"),
+        Kind::Other => Some("it is no file, folder or link"),
     }
 }
 
@@ -296,24 +277,25 @@ fn why_skipped(file_type: FileType, name: &[u8], own: &Own) -> Option<&'static s
 fn look_at(
     entries: &mut [Entry],
     names: &[u8],
-    (root, path): (BorrowedFd<'_>, &Path),
+    (root, path): (&Folder, &Path),
     own: &Own,
     cancel: &Cancel,
 ) -> Result<Vec<usize>> {
-    let mut folder = Folder::default();
+    let mut folder = OpenFolder::default();
     let mut own_files = Vec::new();
     for (at, entry) in entries.iter_mut().enumerate() {
         if at.is_multiple_of(1024) {
             cancel.check()?;
         }
         let name = entry.name(names);
-        let failed = |error: Errno| Error::read(&path.join(std::ffi::OsStr::from_bytes(name)), error.into());
+        let path = || path.join(paths::from_bytes(name));
+        let failed = |error: io::Error| Error::read(&path(), error);
         let (folder, component) = folder.of(root, name).map_err(failed)?;
-        let about = rustix::fs::statat(folder, component, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-        if FileType::from_raw_mode(about.st_mode) != entry.file_type {
-            return Err(changed(&path.join(std::ffi::OsStr::from_bytes(name))));
+        let about = folder.about(component).map_err(failed)?;
+        if about.kind != entry.kind {
+            return Err(changed(&path()));
         }
-        if entry.file_type == FileType::RegularFile && own.has_file(&about) {
+        if entry.kind == Kind::File && own.files.contains(&about.identity) {
             own_files.push(at);
         }
         entry.know(&about);
@@ -322,10 +304,9 @@ fn look_at(
 }
 
 impl Entry {
-    #[allow(clippy::unnecessary_cast, reason = "these have other types on other systems")]
-    fn know(&mut self, about: &Stat) {
-        (self.mode, self.mtime) = (about.st_mode as u32, about.st_mtime as i64);
-        self.bytes = if self.file_type == FileType::RegularFile { about.st_size as u64 } else { 0 };
+    fn know(&mut self, about: &About) {
+        (self.mode, self.mtime) = (about.mode, about.mtime);
+        self.bytes = if self.kind == Kind::File { about.bytes } else { 0 };
     }
 }
 
@@ -337,48 +318,42 @@ pub(crate) fn changed(path: &Path) -> Error {
 
 /// The folder that was used last: files of one folder follow each other.
 #[derive(Debug, Default)]
-pub(crate) struct Folder {
-    opened: Option<(Vec<u8>, OwnedFd)>,
+pub(crate) struct OpenFolder {
+    opened: Option<(Vec<u8>, Folder)>,
 }
 
-impl Folder {
+impl OpenFolder {
     /// The folder of a name, opened, and its last component.
     pub(crate) fn of<'f, 'n>(
         &'f mut self,
-        root: BorrowedFd<'f>,
+        root: &'f Folder,
         name: &'n [u8],
-    ) -> Result<(BorrowedFd<'f>, &'n [u8]), Errno> {
+    ) -> io::Result<(&'f Folder, &'n [u8])> {
         let (folder, component) = split(name);
         if folder.is_empty() {
             return Ok((root, component));
         }
         if self.opened.as_ref().is_none_or(|(opened, _)| opened != folder) {
-            self.opened = Some((folder.to_vec(), open_folder(root, folder)?));
+            self.opened = Some((folder.to_vec(), root.folder(folder)?));
         }
-        let opened = self.opened.as_ref().map_or(root, |(_, opened)| opened.as_fd());
+        let opened = self.opened.as_ref().map_or(root, |(_, opened)| opened);
         Ok((opened, component))
     }
-}
-
-/// Opens a folder below another.
-fn open_folder(root: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
-    let name = if name.is_empty() { b"." } else { name };
-    rustix::fs::openat(root, name, TO_ENTER, Mode::empty())
 }
 
 impl Own {
     fn find(folder: &Path, target: &Path) -> Result<Own> {
         let place = output::place(target)?;
-        let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| Error::read(path, error));
+        let canonical = |path: &Path| paths::canonical(path).map_err(|error| Error::read(path, error));
         let relative =
             canonical(&place.folder).ok().zip(Some(canonical(folder)?)).and_then(|(of_target, folder)| {
                 let inside = of_target.strip_prefix(folder).ok()?.join(&place.file_name);
-                Some(inside.as_os_str().as_bytes().to_vec())
+                Some(paths::bytes(inside.as_os_str()).into_owned())
             });
         let mut files = Vec::new();
         for suffix in SIBLINGS {
-            match fs::metadata(place.sibling(suffix)) {
-                Ok(about) => files.push((about.dev(), about.ino())),
+            match identity::of_path(&place.sibling(suffix)) {
+                Ok(file) => files.push(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::read(&place.sibling(suffix), error)),
             }
@@ -397,10 +372,5 @@ impl Own {
         let suffix = component.strip_prefix(own_name);
         component.starts_with(&temporary)
             || suffix.is_some_and(|suffix| SIBLINGS.iter().any(|known| known.as_bytes() == suffix))
-    }
-
-    #[allow(clippy::unnecessary_cast, reason = "these have other types on other systems")]
-    fn has_file(&self, about: &Stat) -> bool {
-        self.files.contains(&(about.st_dev as u64, about.st_ino as u64))
     }
 }

@@ -19,7 +19,6 @@ mod spec;
 mod sqlite;
 mod unverified;
 
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -36,6 +35,7 @@ use sqluice_core::checksum::Checksum;
 use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_core::setters;
+use sqluice_platform::positioned::Positioned;
 use sqluice_reader::connection::unreadable;
 use sqluice_reader::descriptor::{Descriptor, no_file};
 pub use unverified::{Unverified, UnverifiedKind};

@@ -1,7 +1,6 @@
 //! Pages of the file, for any number of threads, and their checksum in passing.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,6 +9,7 @@ use sqluice_core::error::{Error, Result};
 use sqluice_core::progress::{Amount, Cancel, Progress};
 use sqluice_format::check::ReadPage;
 use sqluice_format::page::{Geometry, PageSize};
+use sqluice_platform::positioned::Positioned;
 use sqluice_reader::connection::unreadable;
 
 use super::snapshot::Snapshot;

@@ -50,7 +50,7 @@ pub use report::{CopiedIndex, CopiedTable, CopyReport};
 use selection::Selection;
 
 use crate::remote;
-use crate::same_file::is_same_file;
+use sqluice_platform::identity::is_same;
 
 /// What both the plan and the run begin with.
 struct Prepared {
@@ -250,7 +250,7 @@ impl Copy {
 
     /// Whether the copy takes the place of the source.
     pub fn is_in_place(&self) -> bool {
-        is_same_file(&self.source, &self.target)
+        is_same(&self.source, &self.target)
     }
 
     /// The file that is wanted.

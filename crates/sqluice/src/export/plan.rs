@@ -210,7 +210,7 @@ fn is_file_name(path: &Path) -> bool {
 
 /// Refuses to write over the database that is read.
 fn refuse_source(path: &Path, snapshot: &Snapshot) -> Result<()> {
-    match path.canonicalize() {
+    match sqluice_platform::paths::canonical(path) {
         Ok(target) if target == snapshot.path() => {
             Err(Error::usage(format!("{} is the database that is read", path.display()))
                 .hint("name another file"))

@@ -13,6 +13,7 @@ use sqluice_core::source::chain::Counted;
 use sqluice_core::source::columns::{ColumnFrom, Filled};
 use sqluice_core::source::{Part, Refused, Sink, Source};
 use sqluice_format::database::MAGIC;
+use sqluice_platform::positioned::Positioned;
 use sqluice_reader::descriptor::Descriptor;
 use sqluice_reader::rows::Rows;
 
@@ -24,7 +25,6 @@ pub(super) struct DatabaseTable {
 
 /// Whether a file is a database, by its first bytes.
 pub(super) fn is_database(path: &Path) -> bool {
-    use std::os::unix::fs::FileExt;
     let is_file = || path.metadata().is_ok_and(|about| about.is_file());
     let mut start = [0; MAGIC.len()];
     // It may be open already, and closing another descriptor would drop the locks on it.

@@ -1,11 +1,12 @@
 //! What a load writes is nothing that it reads: refused before anything is touched, by whatever name a file goes.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sqluice_core::error::{Error, Result, Setting, message};
 use sqluice_engine::output;
+use sqluice_platform::identity::{self, Identity};
+use sqluice_platform::paths::{STANDARD_INPUT, canonical};
 
 use super::options::Load;
 
@@ -14,9 +15,9 @@ const SIBLINGS: [&str; 3] = ["-journal", "-wal", "-shm"];
 
 /// Which file a path means.
 #[derive(PartialEq, Eq)]
-enum Identity {
-    /// One that exists: device and inode.
-    Existing(u64, u64),
+enum FileMeant {
+    /// One that exists.
+    Existing(Identity),
     /// One that could be made.
     New(PathBuf),
 }
@@ -25,20 +26,20 @@ enum Identity {
 pub(super) fn refuse_shared(load: &Load, inputs: &[PathBuf]) -> Result<()> {
     let schema = load.schema.iter().map(|schema| schema.file.as_path());
     let inputs = inputs.iter().map(PathBuf::as_path);
-    let read: Vec<Identity> = inputs.chain(schema).filter_map(identity).collect();
-    let target = identity(&load.target);
+    let read: Vec<FileMeant> = inputs.chain(schema).filter_map(meant).collect();
+    let target = meant(&load.target);
     if target.as_ref().is_some_and(|target| read.contains(target)) {
         let message = format!("{} is read by this load, and can't be its database", load.target.display());
         return Err(Error::usage(message).hint("name the database first, then the files"));
     }
-    let Some((path, Some(reject))) = load.reject.as_ref().map(|path| (path, identity(path))) else {
+    let Some((path, Some(reject))) = load.reject.as_ref().map(|path| (path, meant(path))) else {
         return Ok(());
     };
     let is = if read.contains(&reject) {
         "is read by this load"
     } else if target.as_ref() == Some(&reject) {
         "is the database"
-    } else if siblings(&load.target).any(|sibling| identity(&sibling).as_ref() == Some(&reject)) {
+    } else if siblings(&load.target).any(|sibling| meant(&sibling).as_ref() == Some(&reject)) {
         "is a name that SQLite gives a meaning beside the database"
     } else {
         return Ok(());
@@ -54,13 +55,13 @@ fn siblings(target: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// `None` where nothing is written over: a pipe, a terminal, no folder.
-fn identity(path: &Path) -> Option<Identity> {
-    let path = if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+fn meant(path: &Path) -> Option<FileMeant> {
+    let path = if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path };
     if let Ok(about) = fs::metadata(path) {
-        return about.is_file().then(|| Identity::Existing(about.dev(), about.ino()));
+        return Some(FileMeant::Existing(identity::of_path(path).ok().filter(|_| about.is_file())?));
     }
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    Some(Identity::New(fs::canonicalize(folder).ok()?.join(path.file_name()?)))
+    Some(FileMeant::New(canonical(folder).ok()?.join(path.file_name()?)))
 }
 
 #[cfg(test)]

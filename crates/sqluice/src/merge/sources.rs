@@ -14,7 +14,7 @@ use sqluice_reader::{Snapshot, StoredObject};
 
 use super::Merge;
 use crate::remote;
-use crate::same_file::is_same_file;
+use sqluice_platform::identity::is_same;
 
 /// A database that is merged.
 pub(super) struct Source {
@@ -51,10 +51,10 @@ pub(super) fn open(
     }
     let mut seen: Vec<&Path> = if adds { vec![&merge.target] } else { Vec::new() };
     for source in &merge.sources {
-        if is_same_file(&merge.target, source) {
+        if is_same(&merge.target, source) {
             return Err(target_as_source(merge, source));
         }
-        if let Some(other) = seen.iter().find(|other| is_same_file(other, source)) {
+        if let Some(other) = seen.iter().find(|other| is_same(other, source)) {
             let (source, other) = (source.display(), other.display());
             let message = match source.to_string() == other.to_string() {
                 true => format!("{source} is named twice"),

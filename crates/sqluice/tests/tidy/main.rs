@@ -1,6 +1,7 @@
 //! The shape of the source itself: modules use only those below them, files have one purpose, nothing is left undone.
 
 mod modules;
+mod systems;
 mod words;
 
 use std::fs;
@@ -46,7 +47,14 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
 
 /// Whether it is one of these files, which must name what they forbid.
 fn is_this(file: &Path) -> bool {
-    ["main.rs", "modules.rs", "words.rs"].iter().any(|name| file.ends_with(format!("tests/tidy/{name}")))
+    ["main.rs", "modules.rs", "systems.rs", "words.rs"]
+        .iter()
+        .any(|name| file.ends_with(format!("tests/tidy/{name}")))
+}
+
+/// Whether a file holds nothing but tests.
+fn is_test(file: &Path) -> bool {
+    file.components().any(|part| part.as_os_str() == "tests")
 }
 
 /// The source files of all crates.

@@ -1,0 +1,60 @@
+//! Which file a name means: two names are of one file if their identities are equal.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub use crate::answers::Identity;
+use crate::system;
+
+/// The file that a path leads to, symbolic links followed.
+///
+/// # Errors
+/// When it does not exist or can't be asked.
+pub fn of_path(path: &Path) -> io::Result<Identity> {
+    system::identity::of_path(path)
+}
+
+/// The file or link that has a name.
+///
+/// # Errors
+/// When it does not exist or can't be asked.
+pub fn of_link(path: &Path) -> io::Result<Identity> {
+    system::identity::of_link(path)
+}
+
+/// An open file.
+///
+/// # Errors
+/// When it can't be asked.
+pub fn of_file(file: &File) -> io::Result<Identity> {
+    system::identity::of_file(file)
+}
+
+/// Whether both paths exist and lead to the same file.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    of_path(one).is_ok_and(|one| of_path(other).is_ok_and(|other| one == other))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn two_names_of_a_file_have_one_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "a").unwrap();
+        fs::write(at("b"), "a").unwrap();
+        fs::hard_link(at("a"), at("c")).unwrap();
+        assert!(is_same(&at("a"), &at("c")) && !is_same(&at("a"), &at("b")) && !is_same(&at("x"), &at("x")));
+        let open = File::open(at("a")).unwrap();
+        assert_eq!(of_file(&open).unwrap(), of_path(&at("c")).unwrap());
+        fs::rename(at("b"), at("d")).unwrap();
+        assert_eq!(of_link(&at("d")).unwrap(), of_path(&at("d")).unwrap());
+        assert_ne!(of_file(&open).unwrap(), of_path(&at("d")).unwrap());
+        assert!(of_path(folder.path()).is_ok(), "a folder has one, too");
+    }
+}

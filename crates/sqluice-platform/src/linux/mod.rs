@@ -1,0 +1,16 @@
+//! Linux.
+
+pub(crate) mod durable;
+pub(crate) mod machine;
+pub(crate) mod memory;
+pub(crate) mod process;
+pub(crate) mod ranges;
+pub(crate) mod temporary;
+pub(crate) mod unbuffered;
+pub(crate) mod users;
+
+pub(crate) use self::process as signals;
+pub(crate) use self::process as tree_of_system;
+pub(crate) use crate::unix::{
+    errors, identity, locks, names, paths, positioned, rights, space, stop, streams, tree,
+};

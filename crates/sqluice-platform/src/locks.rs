@@ -1,0 +1,60 @@
+//! Files that are locked as long as their process lives.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub use crate::answers::Lock;
+use crate::system;
+
+/// Tries to lock a file. The lock keeps no process from reading and writing it.
+pub fn try_lock(file: &File) -> Lock {
+    system::locks::try_lock(file)
+}
+
+/// Tries to lock a file together with others that lock it so; none of them shares the lock of [`try_lock`].
+pub fn try_lock_shared(file: &File) -> Lock {
+    system::locks::try_lock_shared(file)
+}
+
+/// Opens what may be a file to be locked: a link is not followed, and a FIFO is not waited for.
+///
+/// # Errors
+/// When it can't be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    system::locks::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_until_its_file_is_closed_and_keeps_nobody_from_reading() {
+        let mut named = tempfile::NamedTempFile::new().unwrap();
+        named.write_all(b"abc").unwrap();
+        let (one, other) = (open(named.path()).unwrap(), open(named.path()).unwrap());
+        assert_eq!((try_lock(&one), try_lock(&other)), (Lock::Taken, Lock::Held));
+        let mut read = String::new();
+        File::open(named.path()).unwrap().read_to_string(&mut read).unwrap();
+        named.write_all(b"d").unwrap();
+        assert_eq!(read, "abc");
+        drop(one);
+        assert_eq!(try_lock(&other), Lock::Taken);
+    }
+
+    #[test]
+    fn a_shared_lock_is_shared_with_others_of_its_kind_alone() {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        let open = || open(named.path()).unwrap();
+        let (one, other, alone) = (open(), open(), open());
+        assert_eq!(
+            (try_lock_shared(&one), try_lock_shared(&other), try_lock(&alone)),
+            (Lock::Taken, Lock::Taken, Lock::Held)
+        );
+        drop((one, other));
+        assert_eq!((try_lock(&alone), try_lock_shared(&open())), (Lock::Taken, Lock::Held));
+    }
+}

@@ -1,0 +1,17 @@
+//! `F_NOCACHE`.
+
+use std::fs::File;
+use std::io;
+
+pub(crate) fn switch_on(file: &File) -> bool {
+    rustix::fs::fcntl_nocache(file, true).is_ok()
+}
+
+pub(crate) fn switch_off(file: &File) -> bool {
+    rustix::fs::fcntl_nocache(file, false).is_ok()
+}
+
+/// Blocks of any size and place are taken.
+pub(crate) fn refuses(_: &io::Error) -> bool {
+    false
+}

@@ -1,0 +1,89 @@
+//! Processes and their descriptors, as `libproc` lists them.
+
+use std::ffi::CStr;
+use std::path::Path;
+
+use crate::answers::Identity;
+
+/// Asks what file a descriptor is of (`PROC_PIDFDVNODEINFO` of `libproc.h`).
+const FILE_OF_DESCRIPTOR: i32 = 1;
+
+/// What it answers: `struct vnode_fdinfo`.
+#[repr(C)]
+struct FileOfDescriptor {
+    /// `struct proc_fileinfo`: flags, status, offset, type and guards of the descriptor.
+    _descriptor: [u64; 3],
+    file: libc::vnode_info,
+}
+
+pub(crate) fn find(_: &Path, identity: Identity) -> Option<String> {
+    let own = std::process::id().cast_signed();
+    let user = processes().into_iter().find(|process| *process != own && has_open(*process, identity))?;
+    Some(format!("process {user} ({})", name(user)))
+}
+
+/// All processes.
+fn processes() -> Vec<i32> {
+    list(|buffer, bytes| {
+        // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
+        #[allow(unsafe_code, reason = "no safe call exists")]
+        unsafe {
+            // It counts processes, not bytes.
+            libc::proc_listallpids(buffer, bytes) * size_of::<i32>() as i32
+        }
+    })
+}
+
+fn has_open(process: i32, identity: Identity) -> bool {
+    let descriptors: Vec<libc::proc_fdinfo> = list(|buffer, bytes| {
+        // SAFETY: the call writes at most `bytes` bytes to the buffer, or returns a number if it is null.
+        #[allow(unsafe_code, reason = "no safe call exists")]
+        unsafe {
+            libc::proc_pidinfo(process, libc::PROC_PIDLISTFDS, 0, buffer, bytes)
+        }
+    });
+    let files = descriptors.iter().filter(|open| open.proc_fdtype == libc::PROX_FDTYPE_VNODE.cast_unsigned());
+    files.filter_map(|open| file_of(process, open.proc_fd)).any(|file| file == identity)
+}
+
+fn file_of(process: i32, descriptor: i32) -> Option<Identity> {
+    let bytes = size_of::<FileOfDescriptor>() as i32;
+    // SAFETY: zeros are valid for the structure, of which the call overwrites at most `bytes` bytes.
+    #[allow(unsafe_code, reason = "no safe call exists")]
+    let (read, about) = unsafe {
+        let mut about: FileOfDescriptor = std::mem::zeroed();
+        let into = (&raw mut about).cast();
+        (libc::proc_pidfdinfo(process, descriptor, FILE_OF_DESCRIPTOR, into, bytes), about)
+    };
+    let file = about.file.vi_stat;
+    // As `stat` returns the device, with its sign.
+    let device = file.vst_dev.cast_signed() as u64;
+    (read == bytes).then_some(Identity { device, number: file.vst_ino })
+}
+
+/// Items of a list that the system writes to a buffer: it returns the bytes, or those that a null buffer would take.
+fn list<T>(ask: impl Fn(*mut libc::c_void, i32) -> i32) -> Vec<T> {
+    let wanted = usize::try_from(ask(std::ptr::null_mut(), 0)).unwrap_or(0) / size_of::<T>();
+    // Some may begin meanwhile.
+    let mut items = Vec::<T>::with_capacity(wanted + 16);
+    let room = i32::try_from(items.capacity() * size_of::<T>()).unwrap_or(0);
+    let bytes = usize::try_from(ask(items.as_mut_ptr().cast(), room)).unwrap_or(0);
+    let written = (bytes / size_of::<T>()).min(items.capacity());
+    // SAFETY: the system has written that many items, which are plain numbers.
+    #[allow(unsafe_code, reason = "no safe call exists")]
+    unsafe {
+        items.set_len(written);
+    }
+    items
+}
+
+/// The name of a process.
+fn name(process: i32) -> String {
+    let mut name = [0u8; 64];
+    // SAFETY: the call writes at most as many bytes as it is told.
+    #[allow(unsafe_code, reason = "no safe call exists")]
+    unsafe {
+        libc::proc_name(process, name.as_mut_ptr().cast(), name.len() as u32);
+    }
+    CStr::from_bytes_until_nul(&name).map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}

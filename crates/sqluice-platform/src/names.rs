@@ -1,0 +1,84 @@
+//! Names that are taken once, and that are durable.
+
+use std::io;
+use std::path::Path;
+
+use crate::system;
+
+/// An open folder, whose names are made durable.
+#[derive(Debug)]
+pub struct Folder(system::names::Folder);
+
+impl Folder {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When it does not exist, is no folder, or may not be opened.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        system::names::Folder::open(path).map(Folder)
+    }
+
+    /// Makes its names durable. On Windows they are already: files are renamed by a call that waits for the disk.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn sync(&self) -> io::Result<()> {
+        match self.0.sync() {
+            // Some file systems have no fsync for folders: their names are as durable as they get.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// Renames a file unless `to` exists, in one step where the file system has it.
+///
+/// # Errors
+/// When `to` exists, or the disk fails.
+pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    system::names::rename_to_new(from, to)
+}
+
+/// Renames a file over another.
+///
+/// # Errors
+/// When the disk fails; on Windows, when a process has `to` open.
+pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    system::names::rename_over(from, to)
+}
+
+/// Whether a file that is open can lose its name to another, and stay what it is for those who have it open.
+pub const OPEN_FILES_ARE_REPLACED: bool = system::names::OPEN_FILES_ARE_REPLACED;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_taken_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let open = Folder::open(folder.path()).unwrap();
+        fs::write(at("a"), "a").unwrap();
+        fs::write(at("b"), "b").unwrap();
+        let taken = rename_to_new(&at("a"), &at("b")).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(at("b")).unwrap(), b"b");
+        rename_to_new(&at("a"), &at("c")).unwrap();
+        rename_over(&at("c"), &at("b")).unwrap();
+        open.sync().unwrap();
+        assert_eq!(fs::read(at("b")).unwrap(), b"a");
+        assert!(!at("a").exists() && !at("c").exists());
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let opened = Folder::open(file.path());
+        // To sync it does no harm.
+        assert!(opened.is_err() || opened.is_ok_and(|opened| opened.sync().is_ok()));
+        assert!(Folder::open(Path::new("no/such/folder")).is_err());
+    }
+}

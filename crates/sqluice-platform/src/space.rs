@@ -1,0 +1,44 @@
+//! Space on disks.
+
+use std::io;
+use std::path::Path;
+
+use crate::system;
+
+/// Bytes that this user may still take on the file system of `folder`; `None`: it has no numbers.
+///
+/// # Errors
+/// When the system does not report it.
+pub fn free_bytes(folder: &Path) -> io::Result<Option<u64>> {
+    system::space::free_bytes(folder)
+}
+
+/// Whether the file system of `folder` takes no new file, or less than `bytes` bytes.
+pub fn is_below(folder: &Path, bytes: u64) -> bool {
+    system::space::is_below(folder, bytes)
+}
+
+/// Bytes that a file or folder takes on the disk.
+///
+/// # Errors
+/// When it does not exist or can't be asked.
+pub fn taken_bytes(path: &Path) -> io::Result<u64> {
+    system::space::taken_bytes(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_free_space_and_a_missing_one_has_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_bytes(folder.path()).unwrap().unwrap() > 0);
+        assert!(is_below(folder.path(), u64::MAX) && !is_below(folder.path(), 0));
+        let missing = folder.path().join("none");
+        assert!(free_bytes(&missing).is_err() && !is_below(&missing, u64::MAX));
+        let file = folder.path().join("x");
+        std::fs::write(&file, vec![1; 100_000]).unwrap();
+        assert!(taken_bytes(&file).unwrap() > 50_000);
+    }
+}

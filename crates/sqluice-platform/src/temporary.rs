@@ -1,0 +1,38 @@
+//! Files that vanish when they are closed, whatever ends the process.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::system;
+
+/// A file in `folder` that no other process finds, or that is removed as it is closed; past the page cache where that is wanted and the
+/// file system can.
+///
+/// # Errors
+/// When no file can be created in the folder.
+pub fn unnamed(folder: &Path, unbuffered: bool) -> io::Result<File> {
+    system::temporary::unnamed(folder, unbuffered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::positioned::Positioned;
+
+    #[test]
+    fn nothing_is_left_of_a_file_that_was_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        for unbuffered in [false, true] {
+            let (one, other) =
+                (unnamed(folder.path(), unbuffered).unwrap(), unnamed(folder.path(), false).unwrap());
+            other.write_all_at(b"abc", 5).unwrap();
+            let mut read = [0; 3];
+            other.read_exact_at(&mut read, 5).unwrap();
+            assert_eq!(&read, b"abc");
+            drop((one, other));
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+        assert!(unnamed(&folder.path().join("none"), false).is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! System errors by their numbers.
+
+use std::io;
+
+use rustix::io::Errno;
+
+pub(crate) fn exists() -> io::Error {
+    Errno::EXIST.into()
+}
+
+pub(crate) fn is_folder() -> io::Error {
+    Errno::ISDIR.into()
+}
+
+pub(crate) fn nothing_written() -> io::Error {
+    Errno::IO.into()
+}

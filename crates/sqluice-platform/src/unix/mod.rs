@@ -1,0 +1,14 @@
+//! What Linux and macOS share.
+
+pub(crate) mod errors;
+pub(crate) mod identity;
+pub(crate) mod locks;
+pub(crate) mod names;
+pub(crate) mod paths;
+pub(crate) mod positioned;
+pub(crate) mod rights;
+pub(crate) mod space;
+pub(crate) mod stop;
+pub(crate) mod streams;
+pub(crate) mod temporary;
+pub(crate) mod tree;

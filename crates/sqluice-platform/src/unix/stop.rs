@@ -1,0 +1,23 @@
+//! Signals.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag::register;
+
+use crate::system;
+
+pub(crate) fn listen(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // As nohup leaves it.
+        if signal == SIGHUP && system::signals::is_ignored(SIGHUP) {
+            continue;
+        }
+        register(signal, Arc::clone(flag))?;
+    }
+    // A file that grows over its limit must be an error of the write, which is explained and cleaned up, not the end.
+    register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    Ok(())
+}
