@@ -17,7 +17,7 @@ SQLUICE_TPCH_SCALE ?= 0.2
 SQLUICE_MEMORY_MIB ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint features semver fuzz python distributed remote wheel soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed mutants install clean
+.PHONY: help setup demo test lint features semver fuzz python distributed remote static wheel packages soak bench-billion bench-load bench-index bench-check bench-existing bench-stores bench-databases bench-generate bench-python bench-distributed bench-size mutants install clean
 
 help: ## List these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,9 +47,18 @@ python: ## The Python package: built, its types checked, its tests run (ARGS='-k
 	@tools/setup test
 	tools/python $(ARGS)
 
-wheel: ## A release wheel and a source distribution of the Python package, in target/wheels
+static: ## The command as one static file for any Linux, in target/packages
+	@tools/setup build
+	tools/static
+
+wheel: ## The Python package as a wheel for any Linux with glibc 2.17, and as a source distribution, in target/wheels
 	@tools/setup test
-	tools/wheel
+	tools/wheel --source
+	tools/wheel --for gnu
+
+packages: ## The static command, its Debian package and the wheel: built, checked, tried in other systems; the crates and workflows checked
+	@tools/setup test
+	tools/packages
 
 lint: ## Formatting, clippy and the docs, warnings as errors
 	@tools/setup build
@@ -119,6 +128,9 @@ bench-python: ## Rows of Python and frames, in and out, beside executemany, ADBC
 bench-distributed: ## Ray and Spark beside sinks that count and their own SQLite; the commit of shards (ARGS='--only commit --rows 2000000' for less)
 	@tools/setup distributed
 	bench/distributed $(ARGS)
+
+bench-size: ## Sizes of what is released, the command's start-up time, the number of dependencies (after `make packages`)
+	bench/size
 
 mutants: setup ## Break the format crate in every small way; a test must notice
 	@$(CARGO) mutants --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-mutants
