@@ -182,12 +182,14 @@ class Page:
     def run(self) -> None:
         """Runs all blocks, and notes what differs from the page."""
         for block in blocks(self.path.read_text()):
-            if block.not_run or block.language in ("rust", "text"):
+            if block.not_run:
                 continue
             if block.title is not None:
                 target = self.folder / block.title
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(block.text)
+            elif block.language in ("rust", "text"):
+                continue
             elif block.language in ("console", "before"):
                 self.run_commands(block)
             elif block.language == "python":
