@@ -122,6 +122,8 @@ VARIES = [
     (re.compile(r"\b\d[\d.]*( million| thousand)? (rows|entries|files) (a|per) second"), "RATE"),
     (re.compile(r"\b\d[\d.]* ?(ns|µs|us|ms|s|min|seconds?)\b"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? of \d+ cores|\b\d+ (threads|workers|cores)\b"), "THREADS"),
+    (re.compile(r"\b(THREADS|\d+) and a writer, \d+ bytes of buffers"), "THREADS"),
+    (re.compile(r"\bchecksum [0-9a-f]{16}"), "CHECKSUM"),
     (re.compile(r"\bSQLite 3\.\d+\.\d+|sqluice \d+\.\d+\.\d+"), "VERSION"),
     (re.compile(r"\b(before|after|at|on) 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"), "MOMENT"),
 ]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from blocks import Block, Page, blocks, steps
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "python" / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def target() -> Path:
+    """Where cargo and the tools build."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 
 
 def name(page: Path) -> str:
@@ -48,17 +60,49 @@ def counts() -> dict[str, int]:
 
 def programs() -> list[Path]:
     """Where the command and this Python are found, for the commands of pages."""
-    import os
+    program = Path(os.environ.get("SQLUICE", target() / "debug" / "sqluice"))
+    return [program.parent, Path(sys.executable).parent]
 
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-    return [target / "debug", Path(sys.executable).parent]
+
+@contextmanager
+def store() -> Iterator[dict[str, str]]:
+    """A server that speaks S3, with an empty bucket, and the environment that leads to it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = target() / "remote" / "venv" / "bin" / "moto_server"
+    process = subprocess.Popen([server, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(urllib.request.Request(f"{address}/bucket", method="PUT")).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        yield {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_ENDPOINT_URL": address,
+            "AWS_REGION": "us-east-1",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }
+    finally:
+        process.kill()
+        process.wait()
 
 
 def run(page: Path, folder: Path) -> Page:
-    """Runs a page in a folder."""
-    running = Page(page, folder, programs())
-    running.run()
-    return running
+    """Runs a page in a folder, and for a page with URLs of a bucket beside a store."""
+    commands = [block for block in blocks(page.read_text()) if block.language == "console" and not block.not_run]
+    with ExitStack() as running:
+        environment = running.enter_context(store()) if any("s3://bucket" in block.text for block in commands) else {}
+        found = Page(page, folder, programs())
+        found.environment.update(environment)
+        found.run()
+    return found
 
 
 def main(wanted: list[str]) -> int:
