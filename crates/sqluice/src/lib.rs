@@ -221,6 +221,8 @@ pub mod copy;
 #[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
+#[cfg(doctest)]
+mod guides;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
