@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -63,7 +64,9 @@ class Help:
 
 def printed(*arguments: str) -> str:
     program = programs()[0] / "sqluice"
-    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
+    # The width of help texts for wide terminals.
+    environment = os.environ | {"COLUMNS": "100"}
+    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def parsed(text: str) -> Help:
