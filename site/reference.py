@@ -23,6 +23,7 @@ HEADING = re.compile(r"^[A-Z][^.]*:$")
 ITEM = re.compile(r"^ {2,6}([-<\[]\S*(?: ?[^ ]+)*?)(?: {2,}(\S.*))?$")
 VALUE = re.compile(r"^- ([\w-]+): +(.*)$")
 FUNCTION = re.compile(r"^  ([a-z_0-9]+\((?:[^()]|\([^()]*\))*\))( +)(\S.*)$")
+VERB = re.compile(r"^  ([a-z]+) {2,}\S")
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*\b")
 # A section that as many commands share is shown once.
 SHARED_BY = 3
@@ -153,8 +154,8 @@ def section_lines(section: Section) -> list[str]:
 def command_page() -> str:
     """docs/reference/command.md."""
     top = parsed(printed("--help"))
-    listed = next(section for section in top.sections if section.heading == "Commands")
-    verbs = [line.split()[0] for line in listed.lines if re.match(r"^  [a-z]", line)]
+    # The commands stand in one section, or in several by what they are for.
+    verbs = [match[1] for section in top.sections for match in map(VERB.match, section.lines) if match]
     helps = {verb: parsed(printed(verb, "--help")) for verb in verbs if verb != "help"}
     times: dict[tuple[str, str], int] = {}
     for help_text in helps.values():
@@ -168,6 +169,9 @@ def command_page() -> str:
         "This page has what `sqluice COMMAND --help` prints. `sqluice COMMAND -h` prints a summary.",
         "",
     ]
+    lines += ["| command | what it does |", "|---|---|"]
+    lines += [f"| [{verb}](#{verb}) | {prose(paragraphs(help_text.about)[0])} |" for verb, help_text in helps.items()]
+    lines += [""]
     for verb, help_text in helps.items():
         first, *rest = paragraphs(help_text.about)
         lines += [f"## {verb}", "", f"{prose(first)}.", "", "```text", help_text.usage, "```", ""]
