@@ -220,7 +220,8 @@ class Page:
             printed = ran.stdout.rstrip("\n").splitlines()
             fails = block.fails and step is found[-1]
             place = self.place(block.start + step.start - 1)
-            if (ran.returncode != 0) != fails:
+            # 127: the shell has not found the program.
+            if (ran.returncode != 0) != fails or ran.returncode == 127:
                 said = "\n".join(printed)
                 self.wrong.append(f"{place}: `{step.command}` ended with {ran.returncode}:\n{said}")
             elif block.language == "console" and not agree(step.shown, printed):
