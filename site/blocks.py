@@ -164,8 +164,10 @@ def shortened(shown: list[str], printed: list[str]) -> list[str]:
 class Page:
     """A page that runs in a folder."""
 
-    def __init__(self, path: Path, folder: Path, programs: list[Path]) -> None:
+    def __init__(self, path: Path, folder: Path, programs: list[Path], *, exact: bool = False) -> None:
         self.path = path
+        # Whether times count, too.
+        self.exact = exact
         self.folder = folder
         self.lines = path.read_text().splitlines()
         self.wrong: list[str] = []
@@ -224,11 +226,15 @@ class Page:
             if (ran.returncode != 0) != fails or ran.returncode == 127:
                 said = "\n".join(printed)
                 self.wrong.append(f"{place}: `{step.command}` ended with {ran.returncode}:\n{said}")
-            elif block.language == "console" and not agree(step.shown, printed):
+            elif block.language == "console" and not self.shows(step, printed):
                 self.wrong.append(f"{place}: `{step.command}` printed:\n" + "\n".join(printed))
                 first = block.start + step.start
                 new = [line.rstrip() for line in shortened(step.shown, printed)]
                 self.change(first, first + len(step.shown), new, block.indent)
+
+    def shows(self, step: Step, printed: list[str]) -> bool:
+        """Whether the page shows what a command printed."""
+        return agree(step.shown, printed) and not (self.exact and shortened(step.shown, printed) != step.shown)
 
     def run_python(self, block: Block) -> None:
         test = doctest.DocTestParser().get_doctest(block.text + "\n", {}, self.path.name, str(self.path), block.start)

@@ -61,7 +61,7 @@ def counts() -> dict[str, int]:
 def programs() -> list[Path]:
     """Where the command and this Python are found, for the commands of pages."""
     program = Path(os.environ.get("SQLUICE", target() / "debug" / "sqluice"))
-    return [program.parent, Path(sys.executable).parent]
+    return [program.resolve().parent, Path(sys.executable).parent]
 
 
 @contextmanager
@@ -94,25 +94,29 @@ def store() -> Iterator[dict[str, str]]:
         process.wait()
 
 
-def run(page: Path, folder: Path) -> Page:
+def run(page: Path, folder: Path, *, exact: bool = False) -> Page:
     """Runs a page in a folder, and for a page with URLs of a bucket beside a store."""
     commands = [block for block in blocks(page.read_text()) if block.language == "console" and not block.not_run]
     with ExitStack() as running:
         environment = running.enter_context(store()) if any("s3://bucket" in block.text for block in commands) else {}
-        found = Page(page, folder, programs())
+        found = Page(page, folder, programs(), exact=exact)
         found.environment.update(environment)
         found.run()
     return found
 
 
 def main(wanted: list[str]) -> int:
-    """Rewrites the output that pages show, with that of a run: of all pages, or of those with one of these words in their name."""
+    """Rewrites the output that pages show, with that of a run: of all pages, or of those with one of these words in their name. With
+    `--times`, output that differs in times alone is rewritten, too.
+    """
+    exact = "--times" in wanted
+    wanted = [word for word in wanted if word != "--times"]
     failed = False
     for page in PAGES:
         if wanted and not any(word in name(page) for word in wanted):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            running = run(page, Path(folder))
+            running = run(page, Path(folder), exact=exact)
         running.rewrite()
         for wrong in running.wrong:
             print(wrong, file=sys.stderr)
