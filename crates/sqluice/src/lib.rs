@@ -194,6 +194,7 @@
 //! * [`merge`]: several databases as one
 //! * [`archive`]: a folder as a database, and back
 //! * [`export`]: tables and queries as files; `read`: as Arrow record batches
+//! * `guides`: the Rust examples of README and documentation site, as tests
 //!
 //! What they are made of lies in crates of its own, whose modules are re-exported here: `sqluice-core`, `sqluice-engine`,
 //! `sqluice-sources`, `sqluice-generator` and `sqluice-stores`.
@@ -221,6 +222,8 @@ pub mod copy;
 #[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
+#[cfg(doctest)]
+mod guides;
 pub mod index;
 #[cfg(feature = "load")]
 pub mod load;
