@@ -106,7 +106,7 @@ impl<'r> Below<'r> {
     /// Makes a symbolic link.
     pub(crate) fn link(&mut self, name: &SafeName, target: &[u8], mtime: Option<i64>) -> Result<(), Failed> {
         if target.contains(&0) {
-            return Err(Failed::Refused("a NUL is in what it names".to_owned()));
+            return Err(Failed::Refused("its link target contains a NUL".to_owned()));
         }
         let overwrite = self.overwrite;
         let (folder, component) = self.place(name)?;
@@ -268,7 +268,9 @@ fn of_errno(error: Errno) -> Failed {
     let why = match error {
         Errno::EXIST => return Failed::Exists,
         Errno::ISDIR | Errno::NOTEMPTY => return in_the_way("a folder of its name exists"),
-        Errno::NOTDIR | Errno::LOOP => return in_the_way("its way leads through what is no folder"),
+        Errno::NOTDIR | Errno::LOOP => {
+            return in_the_way("its path leads through something that is not a folder");
+        }
         Errno::NAMETOOLONG => "a component of its name is longer than the file system takes",
         Errno::ACCESS | Errno::PERM => "permission denied",
         Errno::INVAL | Errno::ILSEQ | Errno::NOENT => {

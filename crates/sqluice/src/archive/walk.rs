@@ -288,7 +288,7 @@ fn why_skipped(file_type: FileType, name: &[u8], own: &Own) -> Option<&'static s
         FileType::Fifo => Some("it is a FIFO"),
         FileType::Socket => Some("it is a socket"),
         FileType::CharacterDevice | FileType::BlockDevice => Some("it is a device"),
-        _ => Some("it is no file, folder or link"),
+        _ => Some("it is not a file, folder or link"),
     }
 }
 
