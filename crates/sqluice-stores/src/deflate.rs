@@ -75,7 +75,7 @@ impl Inflater {
             let rest = &data[read as usize..];
             let status = match self.stream.decompress(rest, &mut self.block, FlushDecompress::None) {
                 Ok(status) => status,
-                Err(_) => return wrong("its data is no zlib stream".to_owned()),
+                Err(_) => return wrong("its data is not a zlib stream".to_owned()),
             };
             let new = (self.stream.total_out() - made) as usize;
             if self.stream.total_out() > bytes {

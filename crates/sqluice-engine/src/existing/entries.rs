@@ -204,7 +204,7 @@ fn in_parts<T: Take>(
                     error.unwrap_or_else(|| {
                         // Entries of indexes have no rowids.
                         let which = if rowid == 0 { "an entry".to_owned() } else { format!("row {rowid}") };
-                        damaged(view.path, &format!("{which} of {name} is no valid record of it"))
+                        damaged(view.path, &format!("{which} of {name} is not a valid record"))
                     })
                 })
             };
