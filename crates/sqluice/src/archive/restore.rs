@@ -222,29 +222,14 @@ fn set_link_time(folder: &Folder, component: &[u8], mtime: Option<i64>) -> Resul
 /// What a system error means for the rows that follow.
 pub(crate) fn of_io(error: io::Error) -> Failed {
     let in_the_way = |why: &str| Failed::InTheWay(why.to_owned());
-<<<<<<< HEAD
     let why = match fault(&error) {
         Some(Fault::Exists) => return Failed::Exists,
         Some(Fault::IsFolder) => return in_the_way("a folder of its name exists"),
-        Some(Fault::NoFolder) => return in_the_way("its way leads through what is no folder"),
+        Some(Fault::NoFolder) => return in_the_way("its path leads through something that is not a folder"),
         Some(Fault::TooLong) => "a component of its name is longer than the file system takes",
         Some(Fault::Denied) => "permission denied",
         Some(Fault::BadName | Fault::Missing) => "the file system does not take its name, or what it names",
         None => return Failed::Ends(error),
-=======
-    let why = match error {
-        Errno::EXIST => return Failed::Exists,
-        Errno::ISDIR | Errno::NOTEMPTY => return in_the_way("a folder of its name exists"),
-        Errno::NOTDIR | Errno::LOOP => {
-            return in_the_way("its path leads through something that is not a folder");
-        }
-        Errno::NAMETOOLONG => "a component of its name is longer than the file system takes",
-        Errno::ACCESS | Errno::PERM => "permission denied",
-        Errno::INVAL | Errno::ILSEQ | Errno::NOENT => {
-            "the file system does not take its name, or what it names"
-        }
-        _ => return Failed::Ends(error.into()),
->>>>>>> cli
     };
     Failed::Refused(why.to_owned())
 }
